@@ -8,7 +8,6 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
-    "attention": "coursepkg.attention.api",
     "linear_attention": "coursepkg.attention.linear",
     "MultiHeadAttention": "coursepkg.attention.multihead",
     "RotaryEmbedding": "coursepkg.attention.rope",
