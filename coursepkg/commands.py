@@ -1,0 +1,51 @@
+"""Options of the subcommands that belong to no project: `bench` and `doctor`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Time the variants of a suite against each other, after a check that they agree."""
+
+    suite: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SUITE")]
+    """Suite to run: attention, window, linear, gqa-decode."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print one JSON document as the last line."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Also write the JSON document to this file."""
+    threads: int = 1
+    """CPU threads (at least 1). One thread is what the book quotes."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to run; auto takes the GPU where there is one."""
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ValueError(f"--threads must be at least 1, got {self.threads}")
+        if self.out is not None and not self.out.absolute().parent.is_dir():
+            raise ValueError(f"--out {self.out}: the folder {self.out.parent} does not exist; make it first")
+
+    def run(self) -> int:
+        """Run the suite and return its exit code."""
+        from coursepkg.bench import SUITES, run_suite
+
+        if self.suite not in SUITES:
+            raise ValueError(f"unknown suite {self.suite!r}; use one of {', '.join(SUITES)}")
+        return run_suite(self.suite, threads=self.threads, device=self.device, out=self.out, json=self.json)
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Check this machine and say what to do about each thing that is missing."""
+
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print one JSON document as the last line."""
+
+    def run(self) -> int:
+        """Print every check; return 1 where something required is missing, 0 otherwise."""
+        from coursepkg.doctor import examine, report
+
+        return report(examine(), as_json=self.json)

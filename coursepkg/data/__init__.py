@@ -1,0 +1,1 @@
+"""Real and generated data: where they live, how they are fetched and checked."""

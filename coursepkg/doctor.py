@@ -1,0 +1,256 @@
+"""`coursepkg doctor`: what this machine has, what is missing, and what to do about each.
+
+Every check is a function that returns rows and never raises. A row that fails means that the package cannot work
+here; a row that warns means that a part of the course will be slower, plainer or absent.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from coursepkg import __version__
+from coursepkg.data.location import data_folder
+from coursepkg.fonts import CHINESE, VIETNAMESE, find_font
+
+GIB = 2**30
+PYTHON_FLOOR = (3, 11)
+MEMORY_NEEDED = 4 * GIB
+DISK_NEEDED = 2 * GIB
+EXTRA_PURPOSE = {
+    "ocr": "the text detector of the receipt chapters",
+    "video": "reading sign-language clips",
+    "t5": "the T5 and pretrained-backbone chapters",
+    "export": "export to CTranslate2",
+    "triton": "the GPU kernels",
+    "book": "building the book",
+    "class": "running a class",
+    "dev": "the tests",
+}
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report."""
+
+    name: str
+    """What was looked at."""
+    status: Status
+    """ok, warn (a part of the course is affected) or fail (nothing works without it)."""
+    found: str
+    """What is there."""
+    action: str = ""
+    """What to do about it; empty where nothing is to be done."""
+
+
+def examine() -> list[Row]:
+    """Return the rows of every check, in the order they are printed."""
+    checks = (
+        _package,
+        _python,
+        _torch,
+        _devices,
+        _memory,
+        _processors,
+        _fonts,
+        _data,
+        _requirements,
+        _extras,
+    )
+    return [row for check in checks for row in check()]
+
+
+def report(rows: Iterable[Row], *, as_json: bool = False) -> int:
+    """Print the rows, with `as_json` also one JSON document as the last line; return 1 where a row fails, else 0."""
+    rows = list(rows)
+    width = max(len(row.name) for row in rows)
+    for row in rows:
+        action = f"  -> {row.action}" if row.action else ""
+        print(f"{row.status:<5} {row.name:<{width}}  {row.found}{action}")
+    failed = [row.name for row in rows if row.status == "fail"]
+    warned = [row.name for row in rows if row.status == "warn"]
+    print(f"{len(rows)} checks: {len(failed)} failed, {len(warned)} to look at")
+    if as_json:
+        print(json.dumps({"version": __version__, "ok": not failed, "checks": [asdict(row) for row in rows]}))
+    return 1 if failed else 0
+
+
+def _package() -> Iterator[Row]:
+    yield Row("coursepkg", "ok", f"{__version__} in {Path(__file__).parent}")
+
+
+def _python() -> Iterator[Row]:
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.version_info >= PYTHON_FLOOR:
+        yield Row("Python", "ok", found)
+    else:
+        yield Row("Python", "fail", found, f"install Python {'.'.join(map(str, PYTHON_FLOOR))} or newer")
+
+
+def _torch() -> Iterator[Row]:
+    try:
+        import torch
+    except (ImportError, OSError) as problem:
+        yield Row("torch", "fail", f"cannot be imported: {problem}", "pip install torch")
+        return
+    floor = requirements().get("torch", "")
+    if older(torch.__version__, floor):
+        yield Row("torch", "fail", f"{torch.__version__}, needs {floor}", _install({"torch": floor}))
+    else:
+        yield Row("torch", "ok", torch.__version__)
+
+
+def _devices() -> Iterator[Row]:
+    try:
+        import torch
+    except (ImportError, OSError):
+        return
+    for index in range(torch.cuda.device_count()):
+        free, total = torch.cuda.mem_get_info(index)
+        name = torch.cuda.get_device_name(index)
+        yield Row(f"GPU {index}", "ok", f"{name}, {free / GIB:.1f} of {total / GIB:.1f} GiB free")
+    if not torch.cuda.is_available():
+        built = torch.version.cuda
+        why = (
+            "this torch is a CPU build"
+            if built is None
+            else f"torch is built for CUDA {built}, no device answers"
+        )
+        yield Row("GPU", "ok", f"none ({why}); every chapter runs on the CPU")
+
+
+def _memory() -> Iterator[Row]:
+    total = _physical_memory()
+    if total is None:
+        yield Row("memory", "ok", "size not reported by this system")
+        return
+    found = f"{total / GIB:.1f} GiB"
+    if total < MEMORY_NEEDED:
+        yield Row("memory", "warn", found, f"close other programs: the book wants {MEMORY_NEEDED // GIB} GiB")
+    else:
+        yield Row("memory", "ok", found)
+
+
+def _physical_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _processors() -> Iterator[Row]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    threads = ""
+    if "torch" in sys.modules:
+        threads = f", torch uses {sys.modules['torch'].get_num_threads()} threads"
+    yield Row("processors", "ok", f"{usable} usable{threads}")
+
+
+def _fonts() -> Iterator[Row]:
+    for name, sample, action in (
+        (
+            "font for Vietnamese",
+            VIETNAMESE,
+            "pip install --force-reinstall matplotlib (it brings DejaVu Sans)",
+        ),
+        ("font for Chinese", CHINESE, "install a CJK font, for example: apt-get install fonts-noto-cjk"),
+    ):
+        font = find_font(sample)
+        if font:
+            yield Row(name, "ok", font)
+        else:
+            yield Row(name, "warn", "none: figures will show empty boxes", action)
+
+
+def _data() -> Iterator[Row]:
+    folder = data_folder()
+    chosen = (
+        "COURSEPKG_DATA" if os.environ.get("COURSEPKG_DATA") else "the default; COURSEPKG_DATA is not set"
+    )
+    parent = next((p for p in (folder, *folder.parents) if p.exists()), None)
+    if parent is None or not parent.is_dir() or not os.access(parent, os.W_OK):
+        action = "set COURSEPKG_DATA to a folder that can be written, or keep to the generated data"
+        yield Row("data folder", "warn", f"{folder} ({chosen}) cannot be written", action)
+        return
+    free = shutil.disk_usage(parent).free
+    state = "present" if folder.exists() else "not there yet, generated data serve"
+    found = f"{folder} ({chosen}): {state}, {free / GIB:.1f} GiB free"
+    if free < DISK_NEEDED:
+        yield Row(
+            "data folder", "warn", found, f"free {DISK_NEEDED // GIB} GiB or set COURSEPKG_DATA elsewhere"
+        )
+    else:
+        yield Row("data folder", "ok", found)
+
+
+def _requirements() -> Iterator[Row]:
+    for name, floor in requirements().items():
+        if name == "torch":
+            continue
+        version = _installed(name)
+        if version is None or older(version, floor):
+            yield Row(name, "fail", f"{version or 'not installed'}, needs {floor}", _install({name: floor}))
+        else:
+            yield Row(name, "ok", version)
+
+
+def _extras() -> Iterator[Row]:
+    for extra, purpose in EXTRA_PURPOSE.items():
+        wanted = requirements(extra)
+        versions = {name: _installed(name) for name in wanted}
+        lacking = {
+            n: wanted[n] for n, version in versions.items() if version is None or older(version, wanted[n])
+        }
+        found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
+        if lacking:
+            yield Row(f"extra {extra}", "warn", found, f"for {purpose}: {_install(lacking)}")
+        else:
+            yield Row(f"extra {extra}", "ok", found)
+
+
+def _install(packages: dict[str, str]) -> str:
+    return "pip install " + " ".join(f"'{name}>={floor}'" for name, floor in packages.items())
+
+
+def requirements(extra: str | None = None) -> dict[str, str]:
+    """Return the required packages and their lowest versions: of the package itself, or of one of its extras."""
+    try:
+        lines = metadata.requires("coursepkg") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    wanted = {}
+    for line in lines:
+        spec, _, marker = line.partition(";")
+        of_extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
+        if (of_extra.group(1) if of_extra else None) != extra:
+            continue
+        name = re.match(r"[\w.-]+", spec)
+        floor = re.search(r">=\s*([\w.]+)", spec)
+        if name:
+            wanted[name.group()] = floor.group(1) if floor else ""
+    return wanted
+
+
+def older(version: str, floor: str) -> bool:
+    """Return whether `version` lies below `floor`, comparing the leading numbers of each (2.13.0+cpu > 2.6)."""
+
+    def numbers(text: str) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", re.split(r"[+a-zA-Z]", text)[0])]
+
+    return numbers(version) < numbers(floor)
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
