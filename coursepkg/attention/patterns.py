@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from coursepkg.attention.bands import causal, check_positive, full, sliding_window
 from coursepkg.attention.hashing import uniform_hash
-from coursepkg.attention.pattern import Band, Pattern, Span
+from coursepkg.attention.pattern import Pattern, Span
 
 __all__ = [
     "Pattern",
@@ -27,62 +28,14 @@ __all__ = [
 ]
 
 
-def _band_pattern(name: str, band: Band) -> Pattern:
-    """The pattern -right <= i - j <= left; a tile's extreme distances decide for the whole tile."""
-    left, right = band
-
-    def inside(low: Tensor, high: Tensor, shape_of: Tensor) -> Tensor:
-        keep = torch.ones_like(shape_of, dtype=torch.bool)
-        keep = keep if left is None else keep & (high <= left)
-        return keep if right is None else keep & (low >= -right)
-
-    def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
-        distance = i - j
-        return inside(distance, distance, distance)
-
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
-        nearest, farthest = i.first - j.last, i.last - j.first
-        return inside(farthest, nearest, nearest), inside(nearest, farthest, nearest)
-
-    return Pattern(name, tile, bounds, band)
-
-
-def _positive(name: str, value: int, least: int = 1) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(
-            f"{name} must be an integer of at least {least}, got {value!r}"
-        )
-
-
-def full() -> Pattern:
-    """Every query sees every key."""
-    return _band_pattern("full()", (None, None))
-
-
-def causal() -> Pattern:
-    """Query i sees keys j <= i: nothing from the future."""
-    return _band_pattern("causal()", (None, 0))
-
-
-def sliding_window(window: int) -> Pattern:
-    """Query i sees keys with |i - j| < window, on both sides; `& causal()` keeps the past side.
-
-    Source: Longformer (arXiv 2004.05150), section 3.1; Mistral 7B (arXiv 2310.06825) uses the causal form.
-    """
-    _positive("window", window)
-    return _band_pattern(f"sliding_window({window})", (window - 1, window - 1))
-
-
 def dilated_window(window: int, dilation: int) -> Pattern:
     """Query i sees every `dilation`-th key within `window` steps: |i - j| < window * dilation, (i - j) % dilation == 0.
 
     It reaches `dilation` times as far as a sliding window at the same cost.
     Source: Longformer (arXiv 2004.05150), section 3.1.
     """
-    _positive("window", window)
-    _positive("dilation", dilation)
+    check_positive("window", window)
+    check_positive("dilation", dilation)
     reach = sliding_window((window - 1) * dilation + 1)
 
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
@@ -103,7 +56,7 @@ def global_tokens(n_tokens: int) -> Pattern:
 
     Source: Longformer (arXiv 2004.05150), section 3.1; BigBird (arXiv 2007.14062), section 2.
     """
-    _positive("n_tokens", n_tokens)
+    check_positive("n_tokens", n_tokens)
 
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
         return ((i < n_tokens) & (i >= 0)) | (j < n_tokens)
@@ -131,8 +84,8 @@ def random_blocks(n_blocks: int, block: int, seed: int = 0) -> Pattern:
     (seed, query block, key block), the same on every device and in every order of visiting.
     Source: BigBird (arXiv 2007.14062), section 2 and appendix D.
     """
-    _positive("n_blocks", n_blocks)
-    _positive("block", block)
+    check_positive("n_blocks", n_blocks)
+    check_positive("block", block)
 
     def chosen(rows: Tensor, n_keys: int) -> Tensor:
         """bool (rows, key blocks): the n_blocks smallest hashes of each row."""
