@@ -1,0 +1,136 @@
+"""An interactive figure that needs no kernel: a slider that turns the pages of a stack of pictures.
+
+Every position of the slider is drawn once, when the notebook runs. The slider and the stack are joined in the
+browser, so the figure works on the static page of the book as well as in JupyterLab.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from coursepkg.viz.image import RESOLUTION, figure_html
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Frame = tuple[str, "Figure"]
+"""What the slider says, and what it then shows."""
+
+
+def flipbook(
+    frames: Sequence[Frame] | Sequence[tuple[str, Sequence[Frame]]],
+    *,
+    title: str | tuple[str, str],
+    alt: str,
+    start: int | tuple[int, int] = 0,
+    resolution: int = RESOLUTION,
+) -> None:
+    """Displays a slider, or two, over pictures that are drawn beforehand.
+
+    Args:
+        frames: (label, figure) for each position of the slider. For two sliders, (label, [(label, figure), ...])
+            for each position of the first; the labels of the second are the same everywhere.
+        title: what the slider changes, for example "temperature"; for two sliders, one text each.
+        alt: what the pictures show and what changes as the slider moves; each picture adds its labels to it.
+        start: position that is shown first.
+        resolution: pixels per inch; lower it when a notebook has many frames.
+
+    Raises:
+        ValueError: for no frames, for an empty alt text, for positions that do not exist, for a grid with gaps.
+    """
+    grid, outer, inner = _grid(frames)
+    if isinstance(title, str) != (outer == [""]):
+        raise ValueError(f"title: {title!r}; need one text for one slider, a pair for two")
+    titles = ("", title) if isinstance(title, str) else title
+    at = (0, start) if isinstance(start, int) else start
+    if not (0 <= at[0] < len(outer) and 0 <= at[1] < len(inner)):
+        raise ValueError(f"start: {start}; need a position in {len(outer)} x {len(inner)} frames")
+    pages = [
+        [
+            figure_html(figure, alt=f"{alt} {_said(titles, (first, second))}", resolution=resolution)
+            for second, figure in row
+        ]
+        for first, row in zip(outer, grid, strict=True)
+    ]
+    widget = _assemble(titles, (outer, inner), pages, at)
+    positions = _said(titles, (", ".join(outer), ", ".join(inner)))
+    _display(widget, pages[at[0]][at[1]], f"Interactive figure: {alt} {positions}")
+
+
+def _grid(frames: Sequence[Any]) -> tuple[list[list[Frame]], list[str], list[str]]:
+    """Rows of frames, the labels of the first slider, the labels of the second; one row where there is one slider."""
+    if not frames:
+        raise ValueError("frames: none given; need (label, figure) for each position of the slider")
+    if not isinstance(frames[0][1], Sequence):
+        return [list(frames)], [""], [label for label, _ in frames]
+    grid = [list(row) for _, row in frames]
+    inner = [label for label, _ in grid[0]]
+    for name, row in zip((label for label, _ in frames), grid, strict=True):
+        if [label for label, _ in row] != inner:
+            raise ValueError(
+                f"frames: row {name!r} has other labels than the first; need {inner} in every row"
+            )
+    return grid, [label for label, _ in frames], inner
+
+
+def _said(titles: tuple[str, str], values: tuple[str, str]) -> str:
+    """The titles with their values as a sentence each, without the slider that is not there."""
+    return " ".join(f"{name}: {value}." for name, value in zip(titles, values, strict=True) if name)
+
+
+def _slider(title: str, labels: list[str], index: int) -> Any:
+    import ipywidgets
+
+    return ipywidgets.SelectionSlider(
+        options=[(label, position) for position, label in enumerate(labels)],
+        index=index,
+        description=title,
+        continuous_update=True,
+        style={"description_width": "initial"},
+        layout={"width": "min(100%, 34rem)"},
+    )
+
+
+def _assemble(
+    titles: tuple[str, str], labels: tuple[list[str], list[str]], pages: list[list[str]], at: tuple[int, int]
+) -> Any:
+    import ipywidgets
+
+    inner = _slider(titles[1], labels[1], at[1])
+    sliders = [_slider(titles[0], labels[0], at[0]), inner] if titles[0] else [inner]
+    if not hasattr(ipywidgets, "Stack"):
+        return ipywidgets.VBox([*sliders, _turned_by_kernel(sliders, pages, at)])
+    rows = [ipywidgets.Stack([ipywidgets.HTML(page) for page in row], selected_index=at[1]) for row in pages]
+    for row in rows:
+        ipywidgets.jslink((inner, "index"), (row, "selected_index"))
+    if len(rows) == 1:
+        return ipywidgets.VBox([inner, rows[0]])
+    book = ipywidgets.Stack(rows, selected_index=at[0])
+    ipywidgets.jslink((sliders[0], "index"), (book, "selected_index"))
+    return ipywidgets.VBox([*sliders, book])
+
+
+def _turned_by_kernel(sliders: list[Any], pages: list[list[str]], at: tuple[int, int]) -> Any:
+    """For ipywidgets 7 (Colab), which has no `Stack`: the kernel puts the page in place."""
+    import ipywidgets
+
+    page = ipywidgets.HTML(pages[at[0]][at[1]])
+
+    def turn(_: object) -> None:
+        row = sliders[0].index if len(sliders) == 2 else 0
+        page.value = pages[row][sliders[-1].index]
+
+    for slider in sliders:
+        slider.observe(turn, names="index")
+    return page
+
+
+def _display(widget: Any, first_page: str, text: str) -> None:
+    """Shows the widget; a viewer without widgets (GitHub) shows the first page, a text comparison the text."""
+    from IPython.display import display
+
+    view = widget._repr_mimebundle_() if hasattr(widget, "_repr_mimebundle_") else None
+    if view is None:
+        display(widget)
+        return
+    bundle = {key: value for key, value in view.items() if "widget-view" in key}
+    display({**bundle, "text/html": first_page, "text/plain": text}, raw=True)

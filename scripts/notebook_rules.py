@@ -1,0 +1,151 @@
+"""The rules that every notebook of the book keeps; the builder and the tests read them from here."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from nbformat import NotebookNode
+from setup_cell import first_cell
+
+LARGEST = 5_000_000
+"""Bytes of the largest notebook that GitHub still shows and a phone still loads."""
+
+MYST = {
+    "a MyST directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.MULTILINE),
+    "a MyST colon fence": re.compile(r"^\s*:{3,}", re.MULTILINE),
+    "a MyST role": re.compile(r"\{[A-Za-z][\w:.+-]*\}`"),
+    "a MyST target": re.compile(r"^\([\w-]+\)=\s*$", re.MULTILINE),
+    "a MyST comment or block break": re.compile(r"^(?:%|\+\+\+)", re.MULTILINE),
+}
+MACHINE_PATH = re.compile(
+    r"(?<![\w.:/~-])/(?:work|root|tmp|home|Users|opt|mnt|private|var|usr|content)/|[A-Z]:\\Users"
+)
+PICTURE = re.compile(r"data:image/[\w+.-]+;base64,[A-Za-z0-9+/=]+")
+IMAGE_TAG = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+ALT = re.compile(r"""\balt=(["'])(?P<text>.*?)\1""", re.DOTALL)
+MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[\w-]*\n.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+
+
+def problems(notebook: NotebookNode) -> list[str]:
+    """What is wrong with a notebook, one line each, with the number of the cell (from 0)."""
+    found = [*_opening(notebook)]
+    for index, cell in enumerate(notebook.cells):
+        rules = _markdown(cell.source) if cell.cell_type == "markdown" else _code(cell)
+        found += [f"cell {index}: {problem}" for problem in rules]
+    return found
+
+
+def broken_links(notebook: NotebookNode, path: Path) -> list[str]:
+    """Relative links that lead to no file, and absolute ones to a file of this machine."""
+    found = []
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type != "markdown":
+            continue
+        for match in LINK.finditer(CODE_BLOCK.sub("", cell.source)):
+            target = unquote(match["target"]).split("#")[0]
+            if not target or re.match(r"[a-z]+:", target):
+                continue
+            if not (path.parent / target).exists():
+                found.append(f"cell {index}: link to {target!r} leads to no file")
+    return found
+
+
+def _opening(notebook: NotebookNode) -> list[str]:
+    """Title, objectives, prerequisites, time and device; then the setup cell before all other code."""
+    opening = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            break
+        opening.append(cell.source)
+    text = "\n".join(opening)
+    found = []
+    if not re.match(r"# \S", text):
+        found.append("the first cell does not begin with '# Title'")
+    words = text.lower()
+    found += [
+        f"the opening does not state {word!r}"
+        for word in ("objectives", "prerequisites", "minutes")
+        if word not in words
+    ]
+    code = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
+    if code is None or code.source != first_cell():
+        found.append("the first code cell is not scripts/first_cell.py (run `make links`)")
+    titles = [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "markdown" and re.search(r"^# ", _prose(cell.source), re.M)
+    ]
+    if len(titles) != 1:
+        found.append(f"{len(titles)} cells have a '# ' heading; need one, the title")
+    return found
+
+
+def _prose(source: str) -> str:
+    return CODE_BLOCK.sub("", source)
+
+
+def _markdown(source: str) -> list[str]:
+    found = []
+    if MYST["a MyST directive"].search(source):
+        found.append("a MyST directive")
+    prose = MATH.sub("", _prose(source))
+    found += [name for name, pattern in MYST.items() if pattern.search(prose) and name not in found]
+    found += _paths(source)
+    for tag in ("details", "div", "table"):
+        opened, closed = len(re.findall(rf"<{tag}\b", prose)), prose.count(f"</{tag}>")
+        if opened != closed:
+            found.append(f"{opened} <{tag}> but {closed} </{tag}>")
+    if re.search(r"</summary>[ \t]*\n(?!\s*\n)", prose):
+        found.append("no blank line after </summary>: the text below it would not be read as Markdown")
+    if any(not match["alt"].strip() for match in MARKDOWN_IMAGE.finditer(prose)):
+        found.append("a picture without alt text")
+    return found
+
+
+def _code(cell: NotebookNode) -> list[str]:
+    found = _paths(cell.source)
+    if cell.execution_count is None:
+        found.append("not executed")
+    for output in cell.outputs:
+        if output.output_type == "error":
+            found.append(f"raised {output.ename}: {output.evalue}")
+        elif output.output_type == "stream":
+            if output.name == "stderr":
+                found.append(f"writes to stderr: {output.text.strip().splitlines()[0]!r}")
+            found += _paths(output.text)
+        else:
+            found += _shown(output)
+    return found
+
+
+def _shown(output: NotebookNode) -> list[str]:
+    found = []
+    for kind, value in output.data.items():
+        if kind.startswith("image/"):
+            found.append(
+                f"{kind} without alt text: display the figure with coursepkg.viz.show(figure, alt=...)"
+            )
+        if not kind.startswith("text/"):
+            continue
+        text = PICTURE.sub("", "".join(value))
+        found += _paths(text)
+        if kind == "text/html":
+            found += ["a picture without alt text" for tag in IMAGE_TAG.findall(text) if not _has_alt(tag)]
+        if kind == "text/plain" and re.search(r"<[\w.]+ (?:object )?at 0x[0-9a-f]+>|<Figure size", text):
+            found.append(
+                f"shows the object itself: {text[:60]!r}; end the line with ';' or print what matters"
+            )
+    return found
+
+
+def _has_alt(tag: str) -> bool:
+    match = ALT.search(tag)
+    return match is not None and bool(match["text"].strip())
+
+
+def _paths(text: str) -> list[str]:
+    match = MACHINE_PATH.search(text)
+    return [f"a path of one machine: {text[match.start() : match.start() + 40]!r}"] if match else []
