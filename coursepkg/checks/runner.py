@@ -37,7 +37,7 @@ class Outcome:
         return f"{self.name}: not yet: {self.message}"
 
 
-def check(name: str, student: Callable[..., Any]) -> None:
+def check(name: str, student: Any) -> None:
     """Checks one exercise and prints one line: passed, not attempted yet, or what is wrong.
 
     Args:
@@ -50,7 +50,7 @@ def check(name: str, student: Callable[..., Any]) -> None:
     print(run_check(name, student))
 
 
-def run_check(name: str, student: Callable[..., Any]) -> Outcome:
+def run_check(name: str, student: Any) -> Outcome:
     """As `check`, but returns the outcome.
 
     A result of None or `...` counts as not attempted; any exception of the student's code is named in the message.
@@ -103,7 +103,7 @@ def names(chapter: str) -> list[str]:
     ]
 
 
-def _watched(student: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(student: Any) -> Any:
     """The student's function, which now reports an empty result as not attempted; a class is left as it is."""
     if inspect.isclass(student) or not callable(student):
         return student

@@ -2,10 +2,12 @@
 
 import random
 import warnings
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import torch
+from cycler import cycler
 from matplotlib import font_manager
 
 # Colours that readers with any kind of colour vision tell apart (Okabe and Ito, 2008), dark ones first.
@@ -43,7 +45,7 @@ def notebook_defaults(seed: int = 0, threads: int = 1) -> None:
     warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
 
 
-def figure_style() -> dict[str, object]:
+def figure_style() -> Any:
     """The matplotlib settings of the book: white card, dark text, fonts that cover Vietnamese and Chinese.
 
     DejaVu Sans ships with matplotlib and has every Vietnamese letter. Chinese glyphs come from the first of
@@ -54,11 +56,12 @@ def figure_style() -> dict[str, object]:
         "font.size": 11,
         "figure.figsize": (7.0, 3.6),
         "figure.dpi": 96,
+        "figure.max_open_warning": 0,
         "figure.facecolor": "white",
         "figure.constrained_layout.use": True,
         "savefig.facecolor": "white",
         "axes.facecolor": "white",
-        "axes.prop_cycle": mpl.cycler(color=PALETTE),
+        "axes.prop_cycle": cycler(color=PALETTE),
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,
