@@ -114,7 +114,9 @@ def _label(axis: "Axes", rows: Sequence[str], columns: Sequence[str], title: str
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
     axis.set_ylabel("query")
-    axis.set_xlabel(f"key\n{title}" if title else "key")
+    axis.set_xlabel("key")
+    if title:
+        axis.set_title(title)
 
 
 def _write_numbers(axis: "Axes", grid: Tensor, top: float) -> None:

@@ -5,6 +5,7 @@ browser, so the figure works on the static page of the book as well as in Jupyte
 """
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.viz.image import RESOLUTION, figure_html
@@ -77,17 +78,23 @@ def _said(titles: tuple[str, str], values: tuple[str, str]) -> str:
     return " ".join(f"{name}: {value}." for name, value in zip(titles, values, strict=True) if name)
 
 
-def _slider(title: str, labels: list[str], index: int) -> Any:
+def _slider(labels: list[str], index: int) -> Any:
     import ipywidgets
 
     return ipywidgets.SelectionSlider(
         options=[(label, position) for position, label in enumerate(labels)],
         index=index,
-        description=title,
         continuous_update=True,
-        style={"description_width": "initial"},
-        layout={"width": "min(100%, 34rem)"},
+        layout={"width": "min(100%, 28rem)"},
     )
+
+
+def _titled(title: str, slider: Any) -> Any:
+    import ipywidgets
+
+    # The slider's own description is typeset with MathJax 2, which a page with MathJax 3 answers with an error.
+    name = ipywidgets.HTML(f"<strong>{escape(title)}</strong>")
+    return ipywidgets.HBox([name, slider], layout={"flex_flow": "row wrap", "align_items": "center"})
 
 
 def _assemble(
@@ -95,31 +102,28 @@ def _assemble(
 ) -> Any:
     import ipywidgets
 
-    inner = _slider(titles[1], labels[1], at[1])
-    sliders = [_slider(titles[0], labels[0], at[0]), inner] if titles[0] else [inner]
+    outer, inner = (_slider(names, index) for names, index in zip(labels, at, strict=True))
+    controls = [_titled(title, slider) for title, slider in zip(titles, (outer, inner), strict=True) if title]
     if not hasattr(ipywidgets, "Stack"):
-        return ipywidgets.VBox([*sliders, _turned_by_kernel(sliders, pages, at)])
+        return ipywidgets.VBox([*controls, _turned_by_kernel(outer, inner, pages)])
     rows = [ipywidgets.Stack([ipywidgets.HTML(page) for page in row], selected_index=at[1]) for row in pages]
     for row in rows:
         ipywidgets.jslink((inner, "index"), (row, "selected_index"))
-    if len(rows) == 1:
-        return ipywidgets.VBox([inner, rows[0]])
     book = ipywidgets.Stack(rows, selected_index=at[0])
-    ipywidgets.jslink((sliders[0], "index"), (book, "selected_index"))
-    return ipywidgets.VBox([*sliders, book])
+    ipywidgets.jslink((outer, "index"), (book, "selected_index"))
+    return ipywidgets.VBox([*controls, book])
 
 
-def _turned_by_kernel(sliders: list[Any], pages: list[list[str]], at: tuple[int, int]) -> Any:
+def _turned_by_kernel(outer: Any, inner: Any, pages: list[list[str]]) -> Any:
     """For ipywidgets 7 (Colab), which has no `Stack`: the kernel puts the page in place."""
     import ipywidgets
 
-    page = ipywidgets.HTML(pages[at[0]][at[1]])
+    page = ipywidgets.HTML(pages[outer.index][inner.index])
 
     def turn(_: object) -> None:
-        row = sliders[0].index if len(sliders) == 2 else 0
-        page.value = pages[row][sliders[-1].index]
+        page.value = pages[outer.index][inner.index]
 
-    for slider in sliders:
+    for slider in (outer, inner):
         slider.observe(turn, names="index")
     return page
 
