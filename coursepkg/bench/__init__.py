@@ -1,0 +1,57 @@
+"""Measured speed and memory: `coursepkg bench SUITE` races implementations that were first shown to agree.
+
+The figures of the book are read from stored results with `stored`, never typed in.
+"""
+
+import json as json_format
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+SUITES = {
+    "attention": "dense attention: tiled or Triton against PyTorch's kernels and the plain formula, speed and memory",
+    "window": "sliding window, dilated window, global and random blocks against dense attention",
+    "linear": "chunked linear attention against causal softmax attention, and its growth with length",
+    "gqa-decode": "one decoding step with grouped key-value heads against repeated ones",
+}
+
+
+def run_suite(
+    name: str, *, threads: int = 1, device: str = "auto", out: Path | None = None, json: bool = False
+) -> int:
+    """Run a suite, print its table, and write or print the JSON document.
+
+    Returns:
+        0, or 1 when an implementation failed the correctness gate (its time is then not reported).
+
+    Raises:
+        ValueError: unknown suite, or a device that this machine lacks.
+    """
+    if name not in SUITES:
+        raise ValueError(f"suite must be one of {', '.join(SUITES)}, got {name!r}")
+    from coursepkg.bench.machine import choose_device
+    from coursepkg.bench.report import document, table, write
+
+    where = choose_device(device, threads)
+    suite = import_module(f"coursepkg.bench.suites.{name.replace('-', '_')}")
+    rows = [row for contest in suite.contests(where) for row in contest.run(where)]
+    result = document(name, where, rows)
+    print(table(result))
+    if out is not None:
+        write(result, out)
+    if json:
+        print(json_format.dumps(result, ensure_ascii=False))
+    return 1 if any(row.failed for row in rows) else 0
+
+
+def stored(name: str, device: str = "cpu") -> dict[str, Any] | None:
+    """The stored result of a suite on a kind of device (`cpu` or `cuda`), or None where none was stored.
+
+    Looked for beside the package in an installed copy, and under `book/_data/bench` in a checkout.
+    """
+    here = Path(__file__).parent
+    for folder in (here / "results", here.parents[1] / "book" / "_data" / "bench"):
+        path = folder / f"{name}-{device}.json"
+        if path.is_file():
+            return json_format.loads(path.read_text(encoding="utf-8"))
+    return None

@@ -1,0 +1,141 @@
+"""The race: a wrong candidate is never timed, ratios point the right way, results are written whole."""
+
+import json
+import time
+
+import pytest
+import torch
+
+from coursepkg.bench import SUITES, run_suite, stored
+from coursepkg.bench.machine import Device, choose_device
+from coursepkg.bench.race import Comparison, Contest, Gate, Row
+from coursepkg.bench.report import document, table, write
+from coursepkg.bench.suites import attention as attention_suite
+from coursepkg.bench.suites import gqa_decode, linear, window
+from coursepkg.bench.suites.inputs import dense_flops
+
+CPU = Device("cpu", 1)
+EXACT = [torch.tensor([1.0, 2.0], dtype=torch.float64)]
+
+
+def gate(candidate_values):
+    plain = [x + 1e-7 for x in EXACT]
+    return Gate("ours", lambda: [torch.tensor(candidate_values)], lambda: plain, lambda: EXACT)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that moves only when work is done, so that no assertion hangs on the machine's speed."""
+    assert CPU.peak_flops > 0, "measured once, while the clock still moves by itself"
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def work(seconds):
+        def run():
+            now[0] += seconds
+
+        return run
+
+    return work
+
+
+def test_a_wrong_candidate_is_not_timed(clock):
+    contest = Contest(
+        "c", {"ours": clock(0.01), "theirs": clock(0.02)}, [Comparison("ours", "theirs")], [gate([1.0, 2.1])]
+    )
+    (row,) = contest.run(CPU)
+    assert row.failed
+    assert row.ratio is None
+    assert "more than twice the plain version's" in row.note
+
+
+def test_ratio_is_opponent_over_candidate(clock):
+    contest = Contest(
+        "c",
+        {"ours": clock(0.01), "theirs": clock(0.03)},
+        [Comparison("ours", "theirs", target=2.5)],
+        [gate([1.0, 2.0])],
+        flops={"ours": 1e9},
+    )
+    (row,) = contest.run(CPU)
+    assert row.ratio == pytest.approx(3.0)
+    assert row.candidate_ms == pytest.approx(10.0)
+    assert row.flops_per_second == pytest.approx(1e11)
+    assert row.met is True
+    assert row.note == ""
+
+
+def test_a_wide_spread_is_called_noisy(clock):
+    steps = iter([0.2] + [0.2] * 8 + [0.6] * 100)
+    slow = clock(0.2)
+
+    def uneven():
+        clock(next(steps))()
+
+    (row,) = Contest("c", {"ours": uneven, "theirs": slow}, [Comparison("ours", "theirs")]).run(CPU)
+    assert row.note == "too noisy"
+    assert row.low < row.high
+
+
+def test_limits_may_be_upper_ones():
+    assert Row("m", "a", "b", 0.04, target=0.05, at_most=True).met is True
+    assert Row("m", "a", "b", 0.06, target=0.05, at_most=True).met is False
+    assert Row("m", "a", "b", 0.6, target=0.75).met is False
+    assert Row("m", "a", "b", 0.6).met is None
+
+
+def test_document_table_and_file(tmp_path):
+    rows = [Row("task", "ours", "theirs", 2.0, 1.9, 2.1, 1.0, 2.0, target=1.5, bound=4.0)]
+    result = document("attention", CPU, rows)
+    assert {"suite", "machine", "versions", "commit", "rows"} == set(result)
+    assert result["machine"]["threads"] == 1
+    assert "bound 4.0x" in table(result)
+    assert ">= 1.5 met" in table(result)
+    path = tmp_path / "attention-cpu.json"
+    write(result, path)
+    assert json.loads(path.read_text())["rows"][0]["ratio"] == 2.0
+    assert [p.name for p in tmp_path.iterdir()] == ["attention-cpu.json"]
+
+
+def test_unknown_suite_and_device():
+    with pytest.raises(
+        ValueError, match="suite must be one of attention, window, linear, gqa-decode, got 'x'"
+    ):
+        run_suite("x")
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="device cuda is not available here"):
+            choose_device("cuda", 1)
+
+
+def test_flops_convention():
+    assert dense_flops(4096) == 4 * 8 * 4096**2 * 64 / 2
+    assert dense_flops(4096, backward=True) == 3.5 * dense_flops(4096)
+
+
+@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode])
+def test_every_gate_passes(suite):
+    """What the suites race is right: each gate is run, nothing is timed."""
+    contests = [contest for contest in suite.contests(CPU) if isinstance(contest, Contest)]
+    gates = {repr(contest.name): gate for contest in contests for gate in contest.gates}
+    assert gates
+    assert {name: gate.failure() for name, gate in gates.items()} == dict.fromkeys(gates)
+
+
+def test_every_comparison_names_its_variants():
+    for suite in (attention_suite, window, linear, gqa_decode):
+        for contest in suite.contests(CPU):
+            if isinstance(contest, Contest):
+                names = {name for c in contest.comparisons for name in (c.candidate, c.opponent)}
+                assert names <= set(contest.variants)
+
+
+def test_stored_results_say_where_they_come_from():
+    for name in SUITES:
+        for device in ("cpu", "cuda"):
+            result = stored(name, device)
+            if result is not None:
+                assert result["suite"] == name
+                assert result["machine"]["device"] == device
+                assert result["machine"]["name"]
+                assert result["versions"]["torch"]
+                assert result["rows"]
