@@ -66,7 +66,7 @@ def test_ratio_is_opponent_over_candidate(clock):
 
 
 def test_a_wide_spread_is_called_noisy(clock):
-    steps = iter([0.2] + [0.2] * 8 + [0.6] * 100)
+    steps = iter([0.2] * 5 + [0.6] * 100)
     slow = clock(0.2)
 
     def uneven():
