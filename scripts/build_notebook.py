@@ -16,13 +16,14 @@ import time
 from pathlib import Path
 
 import nbformat
+from links import write_notebook_links
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebook_normal import normalise
 from notebook_rules import problems
-from setup_cell import first_cell, place_first_cell
+from setup_cell import ROOT, first_cell, place_first_cell, repository_url
 
 CELL_LINE = re.compile(r"# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*")
 
@@ -91,7 +92,10 @@ def execute(notebook: NotebookNode, folder: Path) -> None:
 
 def build(notebook: NotebookNode, target: Path) -> list[str]:
     """Executes, normalises and writes the notebook, unless it breaks a rule; returns the broken rules."""
-    place_first_cell(notebook, first_cell())
+    url = repository_url()
+    place_first_cell(notebook, first_cell(url))
+    if url and target.resolve().is_relative_to(ROOT):
+        write_notebook_links(notebook, target.resolve().relative_to(ROOT).as_posix(), url)
     target.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     try:

@@ -12,7 +12,7 @@ WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 def normalise(notebook: NotebookNode) -> None:
     """Gives cells and widgets ids that depend on their content, and drops versions and timings."""
     for index, cell in enumerate(notebook.cells):
-        cell.id = hashlib.sha256(f"{index}\n{cell.source}".encode()).hexdigest()[:12]
+        cell.id = cell_id(index, cell.source)
         tags = cell.metadata.get("tags", [])
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
         for output in cell.get("outputs", []):
@@ -31,6 +31,11 @@ def normalise(notebook: NotebookNode) -> None:
     if widgets and widgets.get(WIDGET_STATE, {}).get("state"):
         notebook.metadata["widgets"] = widgets
         _rename_widgets(notebook)
+
+
+def cell_id(index: int, source: str) -> str:
+    """An id that only an edit or a move of the cell changes."""
+    return hashlib.sha256(f"{index}\n{source}".encode()).hexdigest()[:12]
 
 
 def _rename_widgets(notebook: NotebookNode) -> None:
