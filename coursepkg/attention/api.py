@@ -58,28 +58,15 @@ def attention(
     _check_tensors(q, k, v)
     _check_options(q, k, pattern, bias, dropout_p)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    asked = Request(
-        pattern, q.dtype, q.shape[-1], bias is not None, dropout_p > 0, return_weights
-    )
+    asked = Request(pattern, q.dtype, q.shape[-1], bias is not None, dropout_p > 0, return_weights)
     name = _choose(impl, q, k, asked)
     seed = draw_seed() if dropout_p > 0 else 0
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())]
     if return_weights:
         weigh = _load("reference", "attention_with_weights")
-        return weigh(
-            q,
-            k,
-            v,
-            pattern,
-            scale=scale,
-            bias=bias,
-            dropout_p=dropout_p,
-            dropout_seed=seed,
-        )
+        return weigh(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed)
     run = _load(CAPABILITIES[name].module, "run")
-    return run(
-        q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed
-    )
+    return run(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed)
 
 
 def _load(module: str, function: str) -> Callable:
@@ -94,32 +81,18 @@ def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
     if impl == "auto":
         return _fastest(able, q, k, asked.pattern)
     if impl not in able:
-        raise ValueError(
-            f"impl={impl!r} does not support {why_not(impl, asked)}; use impl={able[0]!r}"
-        )
+        raise ValueError(f"impl={impl!r} does not support {why_not(impl, asked)}; use impl={able[0]!r}")
     if impl == "triton" and (reason := _load("flash_triton", "unavailable")(q.device)):
-        raise ValueError(
-            f"impl='triton' cannot run here: {reason}; or use impl={able[1]!r}"
-        )
+        raise ValueError(f"impl='triton' cannot run here: {reason}; or use impl={able[1]!r}")
     return impl
 
 
 def _fastest(able: list[str], q: Tensor, k: Tensor, pattern: Pattern | None) -> str:
     """The rule of `auto`: sparse blocks where a pattern leaves few, else PyTorch's kernels, else what is able."""
-    if (
-        pattern is not None
-        and k.shape[2] >= SPARSE_FROM_LENGTH
-        and pattern.band != (None, 0)
-    ):
-        if (
-            q.is_cuda
-            and "triton" in able
-            and not _load("flash_triton", "unavailable")(q.device)
-        ):
+    if pattern is not None and k.shape[2] >= SPARSE_FROM_LENGTH and pattern.band != (None, 0):
+        if q.is_cuda and "triton" in able and not _load("flash_triton", "unavailable")(q.device):
             return "triton"
-        may, _ = pattern.block_map(
-            q.shape[2], k.shape[2], 128, 128, batch=q.shape[0], heads=q.shape[1]
-        )
+        may, _ = pattern.block_map(q.shape[2], k.shape[2], 128, 128, batch=q.shape[0], heads=q.shape[1])
         if "sparse" in able and may.float().mean() < SPARSE_BELOW:
             return "sparse"
     return next(name for name in ("sdpa", "tiled", "reference") if name in able)
@@ -134,25 +107,17 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
                 f"{name} must have 4 dimensions (batch, heads, length, head dim), got {tuple(x.shape)}"
             )
         if x.dtype != q.dtype or not x.is_floating_point():
-            raise ValueError(
-                f"{name} must be floating point in the dtype of q ({q.dtype}), got {x.dtype}"
-            )
+            raise ValueError(f"{name} must be floating point in the dtype of q ({q.dtype}), got {x.dtype}")
         if x.device != q.device:
-            raise ValueError(
-                f"{name} must be on the device of q ({q.device}), got {x.device}"
-            )
+            raise ValueError(f"{name} must be on the device of q ({q.device}), got {x.device}")
         if x.shape[-1] != q.shape[-1] or x.shape[0] != q.shape[0]:
             raise ValueError(
                 f"{name} must share batch {q.shape[0]} and head dim {q.shape[-1]} with q, got {tuple(x.shape)}"
             )
     if v.shape != k.shape:
-        raise ValueError(
-            f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}"
-        )
+        raise ValueError(f"v must have the shape of k {tuple(k.shape)}, got {tuple(v.shape)}")
     if 0 in (*q.shape, *k.shape):
-        raise ValueError(
-            f"q and k must not be empty, got {tuple(q.shape)} and {tuple(k.shape)}"
-        )
+        raise ValueError(f"q and k must not be empty, got {tuple(q.shape)} and {tuple(k.shape)}")
     if q.shape[1] % k.shape[1]:
         raise ValueError(
             f"the query heads must be a multiple of the key-value heads, got {q.shape[1]} in q and {k.shape[1]} in k"
@@ -177,17 +142,9 @@ def _check_options(
 
 def _check_bias(bias: Tensor, scores: tuple[int, int, int, int], q: Tensor) -> None:
     sizes = (1,) * (4 - bias.dim()) + tuple(bias.shape)
-    if bias.dim() > 4 or any(
-        size not in (1, wanted) for size, wanted in zip(sizes, scores, strict=True)
-    ):
-        raise ValueError(
-            f"bias must broadcast to (batch, heads, T, S) = {scores}, got {tuple(bias.shape)}"
-        )
+    if bias.dim() > 4 or any(size not in (1, wanted) for size, wanted in zip(sizes, scores, strict=True)):
+        raise ValueError(f"bias must broadcast to (batch, heads, T, S) = {scores}, got {tuple(bias.shape)}")
     if not bias.is_floating_point() or bias.device != q.device:
-        raise ValueError(
-            f"bias must be floating point on {q.device}, got {bias.dtype} on {bias.device}"
-        )
+        raise ValueError(f"bias must be floating point on {q.device}, got {bias.dtype} on {bias.device}")
     if not torch.isfinite(bias).all():
-        raise ValueError(
-            "bias must be finite, got inf or NaN; hide pairs with a pattern instead"
-        )
+        raise ValueError("bias must be finite, got inf or NaN; hide pairs with a pattern instead")

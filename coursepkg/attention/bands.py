@@ -22,9 +22,7 @@ def band_pattern(name: str, band: Band) -> Pattern:
         distance = i - j
         return inside(distance, distance, distance)
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         nearest, farthest = i.first - j.last, i.last - j.first
         return inside(farthest, nearest, nearest), inside(nearest, farthest, nearest)
 
@@ -33,9 +31,7 @@ def band_pattern(name: str, band: Band) -> Pattern:
 
 def check_positive(name: str, value: int, least: int = 1) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(
-            f"{name} must be an integer of at least {least}, got {value!r}"
-        )
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 def full() -> Pattern:

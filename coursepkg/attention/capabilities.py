@@ -30,16 +30,9 @@ class Capability:
 
 
 CAPABILITIES = {
-    "reference": Capability(
-        "reference", "the formula; stores every score", "any", weights=True
-    ),
+    "reference": Capability("reference", "the formula; stores every score", "any", weights=True),
     "tiled": Capability("tiled", "FlashAttention in PyTorch; skips empty tiles", "any"),
-    "sdpa": Capability(
-        "sdpa",
-        "PyTorch's fused kernels; any pattern as a dense mask",
-        "any",
-        dropout=False,
-    ),
+    "sdpa": Capability("sdpa", "PyTorch's fused kernels; any pattern as a dense mask", "any", dropout=False),
     "sparse": Capability("sparse", "visits only the blocks of a pattern", "any"),
     "triton": Capability(
         "flash_triton",
@@ -69,11 +62,7 @@ class Request:
 def why_not(impl: str, asked: Request) -> str | None:
     """The first thing asked for that `impl` lacks, in words that end a sentence, or None when it has all."""
     can = CAPABILITIES[impl]
-    if (
-        can.patterns == "band"
-        and asked.pattern is not None
-        and asked.pattern.band is None
-    ):
+    if can.patterns == "band" and asked.pattern is not None and asked.pattern.band is None:
         return f"pattern {asked.pattern.name}"
     if asked.dtype not in can.dtypes:
         return f"dtype {asked.dtype}"
@@ -97,12 +86,8 @@ def capability_table() -> list[dict[str, str]]:
         {
             "impl": name,
             "what it is": can.summary,
-            "patterns": "any"
-            if can.patterns == "any"
-            else "full, causal, sliding window",
-            "dtypes": ", ".join(
-                str(dtype).removeprefix("torch.") for dtype in can.dtypes
-            ),
+            "patterns": "any" if can.patterns == "any" else "full, causal, sliding window",
+            "dtypes": ", ".join(str(dtype).removeprefix("torch.") for dtype in can.dtypes),
             "bias": tick(can.bias),
             "dropout": tick(can.dropout),
             "weights": tick(can.weights),

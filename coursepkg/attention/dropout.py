@@ -16,9 +16,7 @@ def draw_seed() -> int:
     return int(torch.randint(0, 2**62, ()).item())
 
 
-def keep_mask(
-    dropout_p: float, seed: int, b: Tensor, h: Tensor, i: Tensor, j: Tensor
-) -> Tensor:
+def keep_mask(dropout_p: float, seed: int, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """True where an attention weight is kept.
 
     Args:
@@ -37,6 +35,4 @@ def full_keep_mask(
 ) -> Tensor:
     """`keep_mask` for a whole weight tensor of shape (B, H, T, S)."""
     b, h, i, j = (torch.arange(size, device=device) for size in shape)
-    return keep_mask(
-        dropout_p, seed, b[:, None, None, None], h[:, None, None], i[:, None], j
-    )
+    return keep_mask(dropout_p, seed, b[:, None, None, None], h[:, None, None], i[:, None], j)

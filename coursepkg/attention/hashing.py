@@ -34,9 +34,7 @@ def uniform_hash(seed: int, *coordinates: Tensor) -> Tensor:
     Returns:
         float64 tensor of the broadcast shape.
     """
-    state = _mix(
-        torch.tensor(seed, dtype=torch.int64, device=coordinates[0].device) + _GOLDEN
-    )
+    state = _mix(torch.tensor(seed, dtype=torch.int64, device=coordinates[0].device) + _GOLDEN)
     for coordinate in coordinates:
         state = _mix(state + (coordinate.to(torch.int64) + 1) * _GOLDEN)
     return _shift(state, 11).to(torch.float64) * 2.0**-53

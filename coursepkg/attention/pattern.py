@@ -47,9 +47,7 @@ class Pattern:
     """Conservative answers for whole tiles."""
     band: Band | None = None
     """The band this pattern equals, or None when it is not a band."""
-    fits: Callable[[int, int, int, int], None] = (
-        lambda batch, heads, n_queries, n_keys: None
-    )
+    fits: Callable[[int, int, int, int], None] = lambda batch, heads, n_queries, n_keys: None
     """Raises ValueError when the pattern cannot apply to (B, H, T, S)."""
 
     def __and__(self, other: "Pattern") -> "Pattern":
@@ -88,19 +86,10 @@ class Pattern:
         i = torch.arange(n_queries, device=device)[:, None] + (n_keys - n_queries)
         j = torch.arange(n_keys, device=device)
         visible = self.tile(b, h, i, j, n_keys)
-        return visible.broadcast_to(
-            torch.broadcast_shapes(visible.shape, (1, 1, n_queries, n_keys))
-        )
+        return visible.broadcast_to(torch.broadcast_shapes(visible.shape, (1, 1, n_queries, n_keys)))
 
     def block_map(
-        self,
-        n_queries: int,
-        n_keys: int,
-        block_q: int,
-        block_k: int,
-        *,
-        batch: int = 1,
-        heads: int = 1,
+        self, n_queries: int, n_keys: int, block_q: int, block_k: int, *, batch: int = 1, heads: int = 1
     ) -> tuple[Tensor, Tensor]:
         """Which tiles may hold a visible pair, and which are visible throughout.
 
@@ -113,12 +102,8 @@ class Pattern:
         b, h = _batch_and_head(batch, heads, "cpu")
         rows = _spans(n_queries, block_q, offset=n_keys - n_queries)
         columns = _spans(n_keys, block_k, offset=0)
-        may, must = self.bounds(
-            b, h, Span(rows.first[:, None], rows.last[:, None]), columns, n_keys
-        )
-        shape = torch.broadcast_shapes(
-            may.shape, must.shape, (1, 1, len(rows.first), len(columns.first))
-        )
+        may, must = self.bounds(b, h, Span(rows.first[:, None], rows.last[:, None]), columns, n_keys)
+        shape = torch.broadcast_shapes(may.shape, must.shape, (1, 1, len(rows.first), len(columns.first)))
         return may.broadcast_to(shape), must.broadcast_to(shape)
 
     def visible_pairs(self, n_queries: int, n_keys: int) -> int:
@@ -126,16 +111,9 @@ class Pattern:
         return int(self.mask(n_queries, n_keys)[0, 0].sum())
 
 
-def _combine(
-    a: Pattern, b: Pattern, sign: str, operation: Callable, band: Band | None
-) -> Pattern:
-    def bounds(
-        bi: Tensor, hi: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
-        (may_a, must_a), (may_b, must_b) = (
-            a.bounds(bi, hi, i, j, n_keys),
-            b.bounds(bi, hi, i, j, n_keys),
-        )
+def _combine(a: Pattern, b: Pattern, sign: str, operation: Callable, band: Band | None) -> Pattern:
+    def bounds(bi: Tensor, hi: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
+        (may_a, must_a), (may_b, must_b) = (a.bounds(bi, hi, i, j, n_keys), b.bounds(bi, hi, i, j, n_keys))
         return operation(may_a, may_b), operation(must_a, must_b)
 
     def fits(batch: int, heads: int, n_queries: int, n_keys: int) -> None:
@@ -158,9 +136,7 @@ def _intersect(a: Band, b: Band) -> Band:
     return tighter(a[0], b[0]), tighter(a[1], b[1])
 
 
-def _batch_and_head(
-    batch: int, heads: int, device: torch.device | str
-) -> tuple[Tensor, Tensor]:
+def _batch_and_head(batch: int, heads: int, device: torch.device | str) -> tuple[Tensor, Tensor]:
     b, h = torch.arange(batch, device=device), torch.arange(heads, device=device)
     return b[:, None, None, None], h[:, None, None]
 

@@ -41,9 +41,7 @@ def dilated_window(window: int, dilation: int) -> Pattern:
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
         return reach.tile(b, h, i, j, n_keys) & ((i - j) % dilation == 0)
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         may, must = reach.bounds(b, h, i, j, n_keys)
         return may, must if dilation == 1 else torch.zeros_like(must)
 
@@ -61,18 +59,14 @@ def global_tokens(n_tokens: int) -> Pattern:
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
         return ((i < n_tokens) & (i >= 0)) | (j < n_tokens)
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         may = ((i.first < n_tokens) & (i.last >= 0)) | (j.first < n_tokens)
         must = ((i.last < n_tokens) & (i.first >= 0)) | (j.last < n_tokens)
         return may, must
 
     def fits(batch: int, heads: int, n_queries: int, n_keys: int) -> None:
         if n_tokens > n_keys:
-            raise ValueError(
-                f"pattern global_tokens({n_tokens}) is too large: there are only {n_keys} keys"
-            )
+            raise ValueError(f"pattern global_tokens({n_tokens}) is too large: there are only {n_keys} keys")
 
     return Pattern(f"global_tokens({n_tokens})", tile, bounds, None, fits)
 
@@ -95,36 +89,19 @@ def random_blocks(n_blocks: int, block: int, seed: int = 0) -> Pattern:
         return torch.zeros_like(draws, dtype=torch.bool).scatter_(1, smallest, True)
 
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
-        rows, row_of = torch.unique(
-            i.div(block, rounding_mode="floor"), return_inverse=True
-        )
+        rows, row_of = torch.unique(i.div(block, rounding_mode="floor"), return_inverse=True)
         return chosen(rows, n_keys)[row_of, j.div(block, rounding_mode="floor")]
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
-        top, bottom = (
-            i.first.div(block, rounding_mode="floor"),
-            i.last.div(block, rounding_mode="floor"),
-        )
-        left, right = (
-            j.first.div(block, rounding_mode="floor"),
-            j.last.div(block, rounding_mode="floor"),
-        )
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
+        top, bottom = (i.first.div(block, rounding_mode="floor"), i.last.div(block, rounding_mode="floor"))
+        left, right = (j.first.div(block, rounding_mode="floor"), j.last.div(block, rounding_mode="floor"))
         origin = int(top.min())
-        table = chosen(
-            torch.arange(origin, int(bottom.max()) + 1, device=top.device), n_keys
-        )
+        table = chosen(torch.arange(origin, int(bottom.max()) + 1, device=top.device), n_keys)
         # A summed-area table counts the chosen blocks of any rectangle with four look-ups.
         area = torch.nn.functional.pad(table.long().cumsum(0).cumsum(1), (1, 0, 1, 0))
         top, bottom = top - origin, bottom - origin + 1
         right = right + 1
-        count = (
-            area[bottom, right]
-            - area[top, right]
-            - area[bottom, left]
-            + area[top, left]
-        )
+        count = area[bottom, right] - area[top, right] - area[bottom, left] + area[top, left]
         return count > 0, count == (bottom - top) * (right - left)
 
     def fits(batch: int, heads: int, n_queries: int, n_keys: int) -> None:
@@ -134,9 +111,7 @@ def random_blocks(n_blocks: int, block: int, seed: int = 0) -> Pattern:
                 f"pattern random_blocks({n_blocks}, {block}) is too large: {n_keys} keys make only {available} blocks"
             )
 
-    return Pattern(
-        f"random_blocks({n_blocks}, {block}, seed={seed})", tile, bounds, None, fits
-    )
+    return Pattern(f"random_blocks({n_blocks}, {block}, seed={seed})", tile, bounds, None, fits)
 
 
 def padding(lengths: Tensor | Sequence[int]) -> Pattern:
@@ -157,20 +132,14 @@ def padding(lengths: Tensor | Sequence[int]) -> Pattern:
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
         return j < n_real(b)
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         return j.first < n_real(b), j.last < n_real(b)
 
     def fits(batch: int, heads: int, n_queries: int, n_keys: int) -> None:
         if len(real) != batch:
-            raise ValueError(
-                f"pattern padding has {len(real)} lengths, but the batch has {batch} sequences"
-            )
+            raise ValueError(f"pattern padding has {len(real)} lengths, but the batch has {batch} sequences")
         if len(real) and (int(real.max()) > n_keys or int(real.min()) < 0):
-            raise ValueError(
-                f"pattern padding needs lengths in 0..{n_keys} (the keys), got {real.tolist()}"
-            )
+            raise ValueError(f"pattern padding needs lengths in 0..{n_keys} (the keys), got {real.tolist()}")
 
     return Pattern(f"padding({real.tolist()})", tile, bounds, None, fits)
 
@@ -183,25 +152,14 @@ def per_head(patterns: Sequence[Pattern]) -> Pattern:
     heads_patterns = tuple(patterns)
 
     def split(h: Tensor) -> list[tuple[Pattern, Tensor]]:
-        return [
-            (heads_patterns[int(index)], index.reshape(1, 1, 1))
-            for index in h.flatten()
-        ]
+        return [(heads_patterns[int(index)], index.reshape(1, 1, 1)) for index in h.flatten()]
 
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
-        return _join_heads(
-            [pattern.tile(b, index, i, j, n_keys) for pattern, index in split(h)]
-        )
+        return _join_heads([pattern.tile(b, index, i, j, n_keys) for pattern, index in split(h)])
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
-        answers = [
-            pattern.bounds(b, index, i, j, n_keys) for pattern, index in split(h)
-        ]
-        return _join_heads([may for may, _ in answers]), _join_heads(
-            [must for _, must in answers]
-        )
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
+        answers = [pattern.bounds(b, index, i, j, n_keys) for pattern, index in split(h)]
+        return _join_heads([may for may, _ in answers]), _join_heads([must for _, must in answers])
 
     def fits(batch: int, heads: int, n_queries: int, n_keys: int) -> None:
         if len(heads_patterns) != heads:
@@ -221,14 +179,10 @@ def _join_heads(parts: list[Tensor]) -> Tensor:
     return torch.cat([part.broadcast_to(shape) for part in parts], dim=1)
 
 
-def from_predicate(
-    predicate: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor], name: str
-) -> Pattern:
+def from_predicate(predicate: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor], name: str) -> Pattern:
     """Any function (b, h, i, j) -> bool as a pattern. Nothing is known of its tiles, so every tile is visited."""
 
-    def bounds(
-        b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
-    ) -> tuple[Tensor, Tensor]:
+    def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         may = torch.ones_like(i.first + j.first, dtype=torch.bool)
         return may, torch.zeros_like(may)
 

@@ -41,10 +41,7 @@ def attention_with_weights(
         output (B, H, T, D) and weights (B, H, T, S). A row that sees nothing is zero in both.
     """
     n_shared = q.shape[1] // k.shape[1]
-    k, v = (
-        k.repeat_interleave(n_shared, dim=1),
-        v.repeat_interleave(n_shared, dim=1),
-    )  # (B, H, S, D)
+    k, v = (k.repeat_interleave(n_shared, dim=1), v.repeat_interleave(n_shared, dim=1))  # (B, H, S, D)
 
     scores = q @ k.transpose(-2, -1) * scale  # (B, H, T, S)
     scores = scores if bias is None else scores + bias
@@ -60,9 +57,7 @@ def visible_pairs(pattern: Pattern | None, scores: Tensor) -> Tensor | None:
     if pattern is None:
         return None
     batch, heads, n_queries, n_keys = scores.shape
-    return pattern.mask(
-        n_queries, n_keys, batch=batch, heads=heads, device=scores.device
-    )
+    return pattern.mask(n_queries, n_keys, batch=batch, heads=heads, device=scores.device)
 
 
 def softmax_of_visible(scores: Tensor, visible: Tensor | None) -> Tensor:
@@ -71,9 +66,7 @@ def softmax_of_visible(scores: Tensor, visible: Tensor | None) -> Tensor:
     Hidden scores become the lowest finite number, so their exponential is exactly zero beside any visible score.
     The product with the mask then clears the rows in which nothing is visible, without a NaN in the gradient.
     """
-    scores = (
-        scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-    )
+    scores = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
     if visible is None:
         return scores.softmax(dim=-1)
     lowest = torch.finfo(scores.dtype).min
@@ -93,13 +86,6 @@ def run(
 ) -> Tensor:
     """`attention_with_weights` without the weights: the signature that all implementations share."""
     output, _ = attention_with_weights(
-        q,
-        k,
-        v,
-        pattern,
-        scale=scale,
-        bias=bias,
-        dropout_p=dropout_p,
-        dropout_seed=dropout_seed,
+        q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=dropout_seed
     )
     return output

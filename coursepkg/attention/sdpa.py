@@ -33,41 +33,25 @@ def run(
         return _call(q, k, v, None, is_causal=True, scale=scale)
     visible = torch.ones(1, 1, n_queries, n_keys, dtype=torch.bool, device=q.device)
     if pattern is not None:
-        visible = pattern.mask(
-            n_queries, n_keys, batch=q.shape[0], heads=q.shape[1], device=q.device
-        )
+        visible = pattern.mask(n_queries, n_keys, batch=q.shape[0], heads=q.shape[1], device=q.device)
     sees_nothing = ~visible.any(dim=-1, keepdim=True)  # (B or 1, H or 1, T, 1)
     # A row without any key would be NaN: let it see everything, then clear it.
     visible = visible | sees_nothing
     mask = visible if bias is None else _as_score_bias(bias, visible, q)
-    return _call(q, k, v, mask, is_causal=False, scale=scale).masked_fill(
-        sees_nothing, 0.0
-    )
+    return _call(q, k, v, mask, is_causal=False, scale=scale).masked_fill(sees_nothing, 0.0)
 
 
 def _as_score_bias(bias: Tensor, visible: Tensor, q: Tensor) -> Tensor:
     return bias.to(q.dtype).masked_fill(~visible, float("-inf"))
 
 
-def _call(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    *,
-    is_causal: bool,
-    scale: float,
-) -> Tensor:
+def _call(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, is_causal: bool, scale: float) -> Tensor:
     grouped = q.shape[1] != k.shape[1]
-    return scaled_dot_product_attention(
-        q, k, v, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped
-    )
+    return scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 
 
 def _fold_groups(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     """The heads of a group as rows of one query: (B, H, T, D) -> (B, G, H/G * T, D), and back."""
     batch, _, n_queries, head_dim = q.shape
     rows = q.reshape(batch, k.shape[1], -1, head_dim)
-    return scaled_dot_product_attention(rows, k, v, scale=scale).reshape(
-        batch, -1, n_queries, head_dim
-    )
+    return scaled_dot_product_attention(rows, k, v, scale=scale).reshape(batch, -1, n_queries, head_dim)

@@ -52,13 +52,7 @@ class TiledAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        bias: Tensor | None,
-        scale: float,
-        grid: TileGrid,
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float, grid: TileGrid
     ) -> Tensor:
         output, log_sum_exp = forward_pass(q, k, v, bias, scale, grid)
         ctx.save_for_backward(q, k, v, bias, output, log_sum_exp)
@@ -67,11 +61,9 @@ class TiledAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return (
-            *backward_pass(grads[0], *ctx.saved_tensors, ctx.scale, ctx.grid),
-            None,
-            None,
-        )
+        q, k, v, bias, output, log_sum_exp = ctx.saved_tensors
+        found = backward_pass(grads[0], q, k, v, bias, output, log_sum_exp, ctx.scale, ctx.grid)
+        return (*found, None, None)
 
 
 def forward_pass(
@@ -93,18 +85,14 @@ def forward_pass(
         for tile in grid.key_tiles(rows):
             s = masked_scores(q_tile, k, bias, tile, grid)
             m, l, p, keep, add = update(m, l, s)
-            o.mul_(keep).add_(
-                (grid.drop(p, tile) @ grid.keys(v, tile.columns)).mul_(add)
-            )
+            o.mul_(keep).add_((grid.drop(p, tile) @ grid.keys(v, tile.columns)).mul_(add))
         hidden = m == grid.lowest
         grid.store(output, rows, o.masked_fill_(hidden, 0.0))
         grid.store(log_sum_exp, rows, (m + l.log()).masked_fill_(hidden, float("inf")))
     return output, log_sum_exp
 
 
-def update(
-    m: Tensor, l: Tensor, s: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def update(m: Tensor, l: Tensor, s: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """One step of the running softmax, for the scores of one more tile.
 
     Args:
@@ -117,22 +105,16 @@ def update(
     """
     m_tile = s.amax(dim=-1, keepdim=True)
     p = torch.softmax(s, dim=-1, out=s)
-    l_tile = 1 / p.amax(
-        dim=-1, keepdim=True
-    )  # the largest entry of p is exp(0) / l_tile
+    l_tile = 1 / p.amax(dim=-1, keepdim=True)  # the largest entry of p is exp(0) / l_tile
     m_new = torch.maximum(m, m_tile)
     old, new = (m - m_new).exp() * l, (m_tile - m_new).exp() * l_tile
     l_new = old + new
     return m_new, l_new, p, old / l_new, new / l_new
 
 
-def masked_scores(
-    q_tile: Tensor, k: Tensor, bias: Tensor | None, tile: Tile, grid: TileGrid
-) -> Tensor:
+def masked_scores(q_tile: Tensor, k: Tensor, bias: Tensor | None, tile: Tile, grid: TileGrid) -> Tensor:
     """s = q k^T + bias on one tile, the lowest finite number where hidden; q_tile is scaled already. Lives in the grid's scratch."""
-    s = torch.bmm(
-        q_tile, grid.keys(k, tile.columns).transpose(1, 2), out=grid.scratch(tile)
-    )
+    s = torch.bmm(q_tile, grid.keys(k, tile.columns).transpose(1, 2), out=grid.scratch(tile))
     grid.add_bias(s, bias, tile)
     grid.hide(s, tile)
     return s
@@ -150,21 +132,13 @@ def backward_pass(
     grid: TileGrid,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Gradients of q, k, v and bias: every tile's probabilities are computed again from L."""
-    delta = (d_output.to(grid.dtype) * output.to(grid.dtype)).sum(
-        dim=-1, keepdim=True
-    )  # (B, H, T, 1)
+    delta = (d_output.to(grid.dtype) * output.to(grid.dtype)).sum(dim=-1, keepdim=True)  # (B, H, T, 1)
     dq = torch.empty_like(q)
     dk, dv = (torch.zeros(x.shape, dtype=grid.dtype, device=x.device) for x in (k, v))
-    d_bias = (
-        None
-        if bias is None
-        else torch.zeros(bias.shape, dtype=grid.dtype, device=bias.device)
-    )
+    d_bias = None if bias is None else torch.zeros(bias.shape, dtype=grid.dtype, device=bias.device)
     for rows in grid.query_tiles():
         q_tile = grid.queries(q, rows) * scale
-        do, row_delta, row_lse = (
-            grid.queries(x, rows) for x in (d_output, delta, log_sum_exp)
-        )
+        do, row_delta, row_lse = (grid.queries(x, rows) for x in (d_output, delta, log_sum_exp))
         dq_tile = torch.zeros_like(q_tile)
         for tile in grid.key_tiles(rows):
             p = masked_scores(q_tile, k, bias, tile, grid).sub_(row_lse).exp_()

@@ -80,20 +80,11 @@ class TileGrid:
         self._memory = torch.empty(size, dtype=self.dtype, device=self.device)
         if self.pattern is None:
             self._may = self._must = torch.ones(
-                1,
-                1,
-                -(-self.n_queries // self.tile_q),
-                -(-self.n_keys // self.tile_k),
-                dtype=torch.bool,
+                1, 1, -(-self.n_queries // self.tile_q), -(-self.n_keys // self.tile_k), dtype=torch.bool
             )
         else:
             self._may, self._must = self.pattern.block_map(
-                self.n_queries,
-                self.n_keys,
-                self.tile_q,
-                self.tile_k,
-                batch=self.batch,
-                heads=self.n_heads,
+                self.n_queries, self.n_keys, self.tile_q, self.tile_k, batch=self.batch, heads=self.n_heads
             )
         self._visited = self._may.any(dim=0).any(dim=0)  # (row tiles, column tiles)
         self._partial = ~self._must.all(dim=0).all(dim=0)
@@ -123,11 +114,7 @@ class TileGrid:
 
     def queries(self, x: Tensor, rows: slice) -> Tensor:
         """Rows of x (B, H, T, D) as (B * G, H/G * rows, D)."""
-        return (
-            x[:, :, rows]
-            .reshape(self.batch * self.n_kv_heads, -1, x.shape[-1])
-            .to(self.dtype)
-        )
+        return x[:, :, rows].reshape(self.batch * self.n_kv_heads, -1, x.shape[-1]).to(self.dtype)
 
     def keys(self, x: Tensor, columns: slice) -> Tensor:
         """Columns of x (B, G, S, D) as (B * G, columns, D): a view where dtype and layout allow one."""
@@ -135,16 +122,11 @@ class TileGrid:
 
     def store(self, x: Tensor, rows: slice, value: Tensor) -> None:
         """The inverse of `queries`: write (B * G, H/G * rows, D) into x (B, H, T, D)."""
-        x[:, :, rows] = value.view(self.batch, self.n_heads, -1, value.shape[-1]).to(
-            x.dtype
-        )
+        x[:, :, rows] = value.view(self.batch, self.n_heads, -1, value.shape[-1]).to(x.dtype)
 
     def scratch(self, tile: Tile) -> Tensor:
         """Memory for the scores of one tile, (B * G, H/G * rows, columns), the same for every tile."""
-        n_rows, n_columns = (
-            tile.rows.stop - tile.rows.start,
-            tile.columns.stop - tile.columns.start,
-        )
+        n_rows, n_columns = (tile.rows.stop - tile.rows.start, tile.columns.stop - tile.columns.start)
         shape = (self.batch * self.n_kv_heads, self.n_shared * n_rows, n_columns)
         return self._memory[: shape[0] * shape[1] * shape[2]].view(shape)
 
@@ -157,9 +139,7 @@ class TileGrid:
         if self.pattern is None or not tile.partial:
             return
         b, h, i, j = self._indices(tile)
-        visible = self.pattern.tile(
-            b, h, i + self.n_keys - self.n_queries, j, self.n_keys
-        )
+        visible = self.pattern.tile(b, h, i + self.n_keys - self.n_queries, j, self.n_keys)
         self.by_head(s, tile).masked_fill_(~visible, self.lowest)
 
     def drop(self, p: Tensor, tile: Tile) -> Tensor:
@@ -181,10 +161,7 @@ class TileGrid:
             part.add_(self.by_head(ds, tile).sum_to_size(part.shape))
 
     def _indices(self, tile: Tile) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        b, h = (
-            torch.arange(self.batch, device=self.device),
-            torch.arange(self.n_heads, device=self.device),
-        )
+        b, h = (torch.arange(self.batch, device=self.device), torch.arange(self.n_heads, device=self.device))
         i = torch.arange(tile.rows.start, tile.rows.stop, device=self.device)
         j = torch.arange(tile.columns.start, tile.columns.stop, device=self.device)
         return b[:, None, None, None], h[:, None, None], i[:, None], j

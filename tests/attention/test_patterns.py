@@ -21,10 +21,7 @@ from coursepkg.attention.patterns import (
 
 def by_formula(n_queries, n_keys, rule):
     """The mask as a double loop over aligned positions: slow, and independent of the code under test."""
-    rows = [
-        [bool(rule(r + n_keys - n_queries, j)) for j in range(n_keys)]
-        for r in range(n_queries)
-    ]
+    rows = [[bool(rule(r + n_keys - n_queries, j)) for j in range(n_keys)] for r in range(n_queries)]
     return torch.tensor(rows).reshape(n_queries, n_keys)
 
 
@@ -67,9 +64,7 @@ leaves = st.one_of(
 )
 patterns = st.recursive(
     leaves,
-    lambda inner: st.builds(
-        lambda a, b, use_and: a & b if use_and else a | b, inner, inner, st.booleans()
-    ),
+    lambda inner: st.builds(lambda a, b, use_and: a & b if use_and else a | b, inner, inner, st.booleans()),
     max_leaves=4,
 )
 
@@ -84,22 +79,14 @@ patterns = st.recursive(
 )
 def test_block_map_is_sound(pattern: Pattern, n_queries, n_keys, block_q, block_k):
     """A tile called empty holds no visible pair; a tile called full holds only visible pairs."""
-    mask = pattern.mask(n_queries, n_keys, batch=2, heads=3).broadcast_to(
-        2, 3, n_queries, n_keys
-    )
+    mask = pattern.mask(n_queries, n_keys, batch=2, heads=3).broadcast_to(2, 3, n_queries, n_keys)
     may, must = pattern.block_map(n_queries, n_keys, block_q, block_k, batch=2, heads=3)
     for b in range(2):
         for h in range(3):
             for x, rows in enumerate(mask[b, h].split(block_q, 0)):
                 for y, tile in enumerate(rows.split(block_k, 1)):
-                    assert (
-                        may[min(b, len(may) - 1), min(h, may.shape[1] - 1), x, y]
-                        or not tile.any()
-                    )
-                    assert (
-                        not must[min(b, len(must) - 1), min(h, must.shape[1] - 1), x, y]
-                        or tile.all()
-                    )
+                    assert may[min(b, len(may) - 1), min(h, may.shape[1] - 1), x, y] or not tile.any()
+                    assert not must[min(b, len(must) - 1), min(h, must.shape[1] - 1), x, y] or tile.all()
 
 
 def test_block_map_skips_what_can_be_skipped():
