@@ -1,0 +1,187 @@
+"""Directives that keep the reference pages of the book true to the repository.
+
+- `letters`: the legend of dimension letters, from `coursepkg.shapes`
+- `exercise-index`: every exercise of every chapter, from the notebooks
+- `bench-results`: the stored results of `coursepkg bench`, from book/_data/bench
+
+Each writes Markdown out of what the repository holds when the book is built, so no page can fall behind.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from myst_parser.mdit_to_docutils.base import default_slugify
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from coursepkg.shapes import LEGEND
+
+EXERCISE = re.compile(r"^###\s+(Exercise\s+(\d+):\s*(.+?))\s*$", re.MULTILINE)
+DIFFICULTY = re.compile(r"difficulty\W+(\w+)", re.IGNORECASE)
+MINUTES = re.compile(r"(\d+)\s*min", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise heading of a chapter."""
+
+    chapter: str
+    """Path of the notebook below the root, without its suffix."""
+    number: int
+    name: str
+    anchor: str
+    difficulty: str
+    minutes: str
+
+
+def load_toc(root: Path) -> dict[str, Any]:
+    """The table of contents."""
+    return yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+
+
+def chapter_paths(toc: Mapping[str, Any]) -> list[str]:
+    """The notebooks of a table of contents, in reading order."""
+    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [file for file in files if file.startswith("notebooks/")]
+
+
+def read_notebook(path: Path) -> list[str]:
+    """The Markdown cells of a notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+
+
+def title_of(cells: Iterable[str]) -> str:
+    """The first top heading of a notebook."""
+    for cell in cells:
+        found = re.search(r"^#\s+(.+)$", cell, re.MULTILINE)
+        if found:
+            return found.group(1).strip()
+    raise ValueError("the notebook has no title: no Markdown cell starts with '# '")
+
+
+def exercises_of(chapter: str, cells: Iterable[str]) -> Iterator[Exercise]:
+    """The exercises of one chapter, with what their text says of difficulty and time."""
+    for cell in cells:
+        for heading in EXERCISE.finditer(cell):
+            following = EXERCISE.search(cell, heading.end())
+            text = cell[heading.end() : following.start() if following else None]
+            difficulty, minutes = DIFFICULTY.search(text), MINUTES.search(text)
+            yield Exercise(
+                chapter=chapter,
+                number=int(heading.group(2)),
+                name=heading.group(3),
+                anchor=default_slugify(heading.group(1)),
+                difficulty=difficulty.group(1).lower() if difficulty else "",
+                minutes=minutes.group(1) if minutes else "",
+            )
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A Markdown table."""
+    head = list(header)
+    lines = [head, ["---"] * len(head), *(list(row) for row in rows)]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def exercise_lines(root: Path, up: str) -> list[str]:
+    """The exercise index as Markdown; `up` leads from the page to the root."""
+    rows = []
+    for chapter in chapter_paths(load_toc(root)):
+        cells = read_notebook(root / f"{chapter}.ipynb")
+        link = f"{up}{chapter}.ipynb"
+        for item in exercises_of(chapter, cells):
+            name = f"[{item.number}. {item.name}]({link}#{item.anchor})"
+            chapter_link = f"[{title_of(cells)}]({link})" if item.number == 1 else ""
+            rows.append([chapter_link, name, item.difficulty, item.minutes])
+    return table(["chapter", "exercise", "difficulty", "minutes"], rows)
+
+
+def shown(value: Any) -> str:
+    """A value of a result file as a reader wants it: four significant digits, words as they are."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
+    if isinstance(value, list):
+        return ", ".join(shown(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {shown(item)}" for key, item in value.items())
+    return str(value)
+
+
+def bench_lines(result: Mapping[str, Any]) -> list[str]:
+    """One stored result as Markdown: where and when it was measured, then its rows."""
+    lines = []
+    for part in ("machine", "versions"):
+        described = "; ".join(f"{key.replace('_', ' ')}: {shown(item)}" for key, item in result[part].items())
+        lines += [f"**{part.capitalize()}.** {described}.", ""]
+    lines += [f"**Commit.** `{result['commit']}`.", ""]
+    rows = [row for row in result["rows"] if isinstance(row, Mapping)]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    header = [column.replace("_", " ") for column in columns]
+    return lines + table(header, ([shown(row.get(column)) for column in columns] for row in rows))
+
+
+def letter_lines(legend: Mapping[str, str]) -> list[str]:
+    """The legend of dimension letters as Markdown."""
+    return table(["letter", "dimension"], ([f"${letter}$", meaning] for letter, meaning in legend.items()))
+
+
+def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
+    """Nodes of Markdown that stands in the place of a directive."""
+    holder = nodes.Element()
+    content = StringList(lines, directive.env.docname)
+    directive.state.nested_parse(content, directive.content_offset, holder)
+    return holder.children
+
+
+class Letters(SphinxDirective):
+    """The legend of `coursepkg.shapes`."""
+
+    def run(self) -> list[nodes.Node]:
+        return parsed(self, letter_lines(LEGEND))
+
+
+class ExerciseIndex(SphinxDirective):
+    """All exercises, chapter by chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        self.env.note_dependency("_toc.yml")
+        for chapter in chapter_paths(load_toc(root)):
+            self.env.note_dependency(f"{chapter}.ipynb")
+        return parsed(self, exercise_lines(root, "../" * self.env.docname.count("/")))
+
+
+class BenchResults(SphinxDirective):
+    """One section for every result file, or a sentence saying that there is none."""
+
+    def run(self) -> list[nodes.Node]:
+        files = sorted((Path(self.env.srcdir) / "book/_data/bench").glob("*.json"))
+        if not files:
+            return parsed(self, ["No result is stored yet. `coursepkg bench` measures on your own machine."])
+        return [self.section(path) for path in files]
+
+    def section(self, path: Path) -> nodes.section:
+        self.env.note_dependency(str(path))
+        section = nodes.section(ids=[nodes.make_id(path.stem)], names=[path.stem])
+        section += nodes.title(text=path.stem.replace("_", " "))
+        section += parsed(self, bench_lines(json.loads(path.read_text(encoding="utf-8"))))
+        return section
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("letters", Letters)
+    app.add_directive("exercise-index", ExerciseIndex)
+    app.add_directive("bench-results", BenchResults)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
