@@ -1,0 +1,37 @@
+# Every target works on a fresh clone: what it needs is installed into .venv first.
+.PHONY: help book test lab bench notebooks links figure
+
+help:
+	@echo "make book       build the book and say where to open it"
+	@echo "make test       run every check: style, types, tests, notebooks, book, browser"
+	@echo "make lab        open the chapters in JupyterLab"
+	@echo "make bench      measure the suites of coursepkg bench again (SUITE=name for one)"
+	@echo "make notebooks  execute every chapter again and store its outputs"
+	@echo "make links      write the repository's address from pyproject.toml into badges and first cells"
+	@echo "make figure     draw the picture of the README again"
+
+book:
+	@bash scripts/book.sh
+
+test:
+	@bash scripts/test.sh
+
+lab:
+	@bash scripts/setup_env.sh book 3
+	.venv/bin/jupyter lab notebooks
+
+bench:
+	@bash scripts/setup_env.sh book 3
+	@bash scripts/bench.sh $(SUITE)
+
+notebooks:
+	@bash scripts/setup_env.sh book,dev,triton 3
+	.venv/bin/python scripts/build_notebook.py --execute notebooks/*/*.ipynb
+
+links:
+	@bash scripts/setup_env.sh book 3
+	.venv/bin/python scripts/links.py
+
+figure:
+	@bash scripts/setup_env.sh book 3
+	.venv/bin/python scripts/draw_readme_figure.py

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# `make book`: the environment, the HTML (a warning is an error), and where to open it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bash scripts/setup_env.sh book 4
+echo "[4/4] Building the book"
+.venv/bin/jupyter-book build . --quiet -n -W --keep-going
+
+echo "The book is ready. Open _build/html/index.html in a browser:"
+echo "file://$PWD/_build/html/index.html"

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# `make test`: every check of the repository. A check that fails does not hide the ones after it.
+#
+# With COURSEPKG_REQUIRE_BROWSER=1 a browser test that would be skipped fails instead.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+bash scripts/setup_env.sh book,dev,triton 7
+python=.venv/bin/python
+failed=()
+
+check() {
+    local label=$1
+    shift
+    echo "[$label"
+    "$@" || failed+=("${label#* }")
+}
+
+# Two workers each keep to one thread: the numbers stored in the notebooks were made so.
+export OMP_NUM_THREADS=1
+
+style() {
+    "$python" -m ruff check . && "$python" -m ruff format --check .
+}
+
+check "4/7] style" style
+check "5/7] types" "$python" -m mypy
+check "6/7] book" "$python" -m jupyter_book build . --all --quiet -n -W --keep-going
+check "7/7] tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile \
+    --nbval --nbval-current-env --nbval-cell-timeout 120 \
+    --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "error: failed: ${failed[*]}" >&2
+    exit 1
+fi
