@@ -149,11 +149,11 @@ def test_visible_pairs_counts():
     ("make", "message"),
     [
         (lambda: sliding_window(0), "window must be an integer of at least 1, got 0"),
-        (lambda: sliding_window(2.5), "window must be an integer"),
+        (lambda: sliding_window(True), "window must be an integer of at least 1, got True"),
         (lambda: dilated_window(3, 0), "dilation must be"),
         (lambda: global_tokens(-1), "n_tokens must be"),
         (lambda: random_blocks(0, 4), "n_blocks must be"),
-        (lambda: padding([[1, 2]]), "lengths must be one integer a sequence"),
+        (lambda: padding(torch.tensor([[1, 2]])), "lengths must be one integer a sequence"),
         (
             lambda: global_tokens(9).mask(4, 4),
             "global_tokens(9) is too large: there are only 4 keys",
