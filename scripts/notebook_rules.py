@@ -26,6 +26,8 @@ ALT = re.compile(r"""\balt=(["'])(?P<text>.*?)\1""", re.DOTALL)
 MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[\w-]*\n.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+# A code span; one that follows `}` is the argument of a role and stays.
+CODE_SPAN = re.compile(r"(?<![`}])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 
 
@@ -91,7 +93,7 @@ def _markdown(source: str) -> list[str]:
     found = []
     if MYST["a MyST directive"].search(source):
         found.append("a MyST directive")
-    prose = MATH.sub("", _prose(source))
+    prose = MATH.sub("", CODE_SPAN.sub("", _prose(source)))
     found += [name for name, pattern in MYST.items() if pattern.search(prose) and name not in found]
     found += _paths(source)
     for tag in ("details", "div", "table"):
@@ -134,7 +136,7 @@ def _shown(output: NotebookNode) -> list[str]:
         found += _paths(text)
         if kind == "text/html":
             found += ["a picture without alt text" for tag in IMAGE_TAG.findall(text) if not _has_alt(tag)]
-        if kind == "text/plain" and re.search(r"<[\w.]+ (?:object )?at 0x[0-9a-f]+>|<Figure size", text):
+        if kind == "text/plain" and re.search(r"\bat 0x[0-9a-f]+>|<Figure size", text):
             found.append(
                 f"shows the object itself: {text[:60]!r}; end the line with ';' or print what matters"
             )

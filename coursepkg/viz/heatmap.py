@@ -56,7 +56,7 @@ def attention_heatmap(
     )
     top = float(limit if limit is not None else grids.max().clamp_min(1e-9))
     for axis, grid, name in zip(axes[0], grids, titles, strict=True):
-        picture = axis.imshow(grid, cmap="Blues", vmin=0.0, vmax=top, aspect="equal")
+        picture = axis.imshow(grid.numpy(), cmap="Blues", vmin=0.0, vmax=top, aspect="equal")
         _label(axis, rows, columns, name)
         if small if numbers is None else numbers:
             _write_numbers(axis, grid, top)
@@ -92,7 +92,7 @@ def mask_grid(masks: Mapping[str, Tensor], *, columns: int = 4, cell: float = 2.
             )
         axis.set_axis_on()
         axis.imshow(
-            grid.to(torch.uint8).cpu(),
+            grid.to(torch.uint8).cpu().numpy(),
             cmap="Blues",
             vmin=0,
             vmax=1.25,

@@ -1,0 +1,107 @@
+"""Every exercise of every chapter: the starter is not attempted, the folded solution passes its public check."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from exercises import Exercise, read_exercises
+
+from coursepkg.checks import names, run_check
+
+PRELUDE = """
+import math
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+"""
+
+
+def exercises_of(path: Path) -> list[Exercise]:
+    return read_exercises(nbformat.read(path, as_version=4))
+
+
+def defined(code: str) -> dict[str, Any]:
+    """The names that a piece of a notebook defines, run on its own after the prelude."""
+    scope: dict[str, Any] = {"__name__": "exercise"}
+    exec(compile(PRELUDE + code, "exercise", "exec"), scope)
+    return scope
+
+
+def test_three_exercises_or_more_numbered_in_order(notebook_path: Path) -> None:
+    found = exercises_of(notebook_path)
+    assert len(found) >= 3
+    assert [exercise.number for exercise in found] == list(range(1, len(found) + 1))
+
+
+def test_each_exercise_states_difficulty_and_minutes(notebook_path: Path) -> None:
+    for exercise in exercises_of(notebook_path):
+        words = exercise.text.lower()
+        assert "min" in words, f"exercise {exercise.number} does not say how long it takes"
+        assert any(level in words for level in ("easy", "medium", "hard")), (
+            f"exercise {exercise.number} does not say how difficult it is (easy, medium or hard)"
+        )
+
+
+def test_solutions_pass_their_checks(notebook_path: Path) -> None:
+    for exercise in exercises_of(notebook_path):
+        student = defined(exercise.solution)[exercise.student]
+        assert str(run_check(exercise.check, student)) == f"{exercise.check}: passed"
+
+
+def test_starters_are_not_attempted(notebook_path: Path) -> None:
+    for exercise in exercises_of(notebook_path):
+        assert exercise.printed == f"{exercise.check}: not attempted yet\n"
+
+
+def test_checks_belong_to_the_chapter_and_all_are_used(notebook_path: Path) -> None:
+    found = exercises_of(notebook_path)
+    chapter = notebook_path.stem
+    assert sorted(exercise.check for exercise in found) == sorted(
+        f"{chapter}.{name}" for name in names(chapter)
+    )
+
+
+def notebook_of(*cells: Any) -> Any:
+    return nbformat.v4.new_notebook(cells=list(cells))
+
+
+def task(text: str) -> Any:
+    return nbformat.v4.new_markdown_cell(text)
+
+
+def starter(code: str) -> Any:
+    return nbformat.v4.new_code_cell(code, metadata={"tags": ["exercise"]})
+
+
+TASK = "### Exercise 1: Double\n\n<details><summary>Hint</summary>\n\nMultiply.\n\n</details>"
+STARTER = 'def double(x):\n    ...\n\n\ncheck("chapter.double", double)'
+SOLUTION = (
+    "<details><summary>Solution</summary>\n\n```python\ndef double(x):\n    return 2 * x\n```\n\n</details>"
+)
+
+
+def test_reads_an_exercise() -> None:
+    (exercise,) = read_exercises(notebook_of(task(TASK), starter(STARTER), task(SOLUTION)))
+    assert (exercise.name, exercise.check, exercise.student) == ("Double", "chapter.double", "double")
+    assert exercise.hint == "Multiply.\n"
+    assert exercise.solution == "def double(x):\n    return 2 * x\n"
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (
+            (task("### Exercise 1: Double"), starter(STARTER), task(SOLUTION)),
+            "exercise 1: no <details><summary>Hint",
+        ),
+        ((task(TASK), starter(STARTER), task("Text.")), "exercise 1: no <details><summary>Solution"),
+        ((task(TASK), starter(STARTER)), "exercise 1: no <details><summary>Solution"),
+        ((task(TASK), starter("def double(x): ..."), task(SOLUTION)), "does not call check"),
+        ((task(TASK), task(SOLUTION)), "1 headings"),
+        ((task(TASK), starter(STARTER), task(SOLUTION.replace("python", ""))), "no ```python block"),
+    ],
+)
+def test_names_what_is_missing(cells: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_exercises(notebook_of(*cells))

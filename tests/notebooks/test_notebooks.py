@@ -1,0 +1,119 @@
+"""The rules that every chapter's notebook keeps, and that each rule can fail."""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from notebook_rules import LARGEST, broken_links, problems
+from setup_cell import first_cell
+
+SECTIONS = {
+    "formula": ("formula",),
+    "cost": ("cost",),
+    "limits": ("limits",),
+    "real models": ("real models", "real systems", "in use"),
+    "corrections": ("source reports got wrong",),
+    "exercises": ("exercise",),
+    "further reading": ("further reading",),
+}
+
+
+def test_rules(notebook_path: Path) -> None:
+    assert problems(nbformat.read(notebook_path, as_version=4)) == []
+
+
+def test_valid_and_small(notebook_path: Path) -> None:
+    nbformat.validate(nbformat.read(notebook_path, as_version=nbformat.NO_CONVERT))
+    assert notebook_path.stat().st_size < LARGEST
+
+
+def test_links_lead_somewhere(notebook_path: Path) -> None:
+    assert broken_links(nbformat.read(notebook_path, as_version=4), notebook_path) == []
+
+
+def test_chapter_has_its_sections(notebook_path: Path) -> None:
+    notebook = nbformat.read(notebook_path, as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown").lower()
+    missing = [name for name, signs in SECTIONS.items() if not any(sign in text for sign in signs)]
+    assert missing == []
+
+
+def test_package_code_is_shown(notebook_path: Path) -> None:
+    notebook = nbformat.read(notebook_path, as_version=4)
+    assert any("show_source(" in cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+OPENING = "# Title\n\nObjectives. Prerequisites. 20 minutes."
+
+
+def code(source: str = "1 + 1", outputs: list[Any] | None = None, count: int | None = 2) -> Any:
+    return new_code_cell(source, outputs=outputs or [], execution_count=count)
+
+
+def notebook_of(*cells: Any) -> Any:
+    return new_notebook(cells=[new_markdown_cell(OPENING), code(first_cell(), count=1), *cells])
+
+
+def test_a_plain_notebook_has_no_problems() -> None:
+    text = "## Part\n\nMath $\\{a\\}$, `code {x}`, and\n\n```python\n# a comment in code\n```\n"
+    assert problems(notebook_of(new_markdown_cell(text), code())) == []
+
+
+def image(**data: str) -> Any:
+    return new_output("display_data", data={key.replace("_", "/", 1): value for key, value in data.items()})
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (new_markdown_cell("```{note}\nText\n```"), "MyST directive"),
+        (new_markdown_cell(":::{note}\nText\n:::"), "MyST directive"),
+        (new_markdown_cell("See {ref}`here`."), "MyST role"),
+        (new_markdown_cell("(place)=\n## Part"), "MyST target"),
+        (new_markdown_cell("Text\n\n% hidden"), "MyST comment"),
+        (new_markdown_cell("Look in /tmp/results."), "path of one machine"),
+        (new_markdown_cell("# Second title"), "2 cells have a '# ' heading"),
+        (new_markdown_cell("<details><summary>Hint</summary>\n\nText"), "1 <details> but 0"),
+        (
+            new_markdown_cell("<details><summary>Hint</summary>\nText\n\n</details>"),
+            "no blank line after </summary>",
+        ),
+        (new_markdown_cell("![](picture.png)"), "without alt text"),
+        (code(count=None), "not executed"),
+        (code(outputs=[new_output("stream", name="stderr", text="careful")]), "writes to stderr: 'careful'"),
+        (code(outputs=[new_output("stream", text="saved in /home/me/x")]), "path of one machine"),
+        (code(outputs=[new_output("error", ename="KeyError", evalue="'a'")]), "raised KeyError"),
+        (code(outputs=[image(image_png="AAAA")]), "image/png without alt text"),
+        (
+            code(outputs=[image(text_html='<img src="data:image/png;base64,AAAA">')]),
+            "picture without alt text",
+        ),
+        (code(outputs=[image(text_html='<img alt="" src="x">')]), "picture without alt text"),
+        (code(outputs=[image(text_plain="<Figure size 640x480 with 1 Axes>")]), "shows the object itself"),
+        (code(outputs=[image(text_plain="<generator object f at 0x7f0a>")]), "shows the object itself"),
+    ],
+)
+def test_each_rule_can_fail(cell: Any, message: str) -> None:
+    assert message in "\n".join(problems(notebook_of(cell)))
+
+
+@pytest.mark.parametrize("word", ["Objectives", "Prerequisites", "minutes"])
+def test_the_opening_is_complete(word: str) -> None:
+    notebook = notebook_of()
+    notebook.cells[0].source = OPENING.replace(word, "")
+    assert problems(notebook) == [f"the opening does not state {word.lower()!r}"]
+
+
+def test_setup_cell_is_the_template() -> None:
+    notebook = notebook_of()
+    notebook.cells[1].source += "\n# edited"
+    assert problems(notebook) == ["the first code cell is not scripts/first_cell.py (run `make links`)"]
+
+
+def test_a_link_to_no_file(tmp_path: Path) -> None:
+    (tmp_path / "there.ipynb").touch()
+    text = "[a](there.ipynb#part), [b](https://example.org), [c](#part), [d](gone.ipynb)"
+    found = broken_links(new_notebook(cells=[new_markdown_cell(text)]), tmp_path / "here.ipynb")
+    assert found == ["cell 0: link to 'gone.ipynb' leads to no file"]
