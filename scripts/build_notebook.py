@@ -11,6 +11,7 @@ import argparse
 import ast
 import os
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -70,6 +71,35 @@ def _uncommented(body: str) -> str:
     return "\n".join(re.sub(r"^# ?", "", line) for line in body.splitlines())
 
 
+def formatted(notebook: NotebookNode) -> NotebookNode:
+    """The notebook as ruff formats its code, which the style check asks for.
+
+    Raises:
+        ValueError: for code that is not Python.
+    """
+    result = _ruff("format", notebook)
+    if result.returncode:
+        raise ValueError(result.stderr.strip())
+    return nbformat.reads(result.stdout, as_version=4)
+
+
+def style_problems(notebook: NotebookNode) -> list[str]:
+    """What ruff's rules say of the notebook's code, by cell."""
+    result = _ruff("check", notebook, "--quiet", "--output-format", "concise")
+    return [line.partition(":")[2] for line in result.stdout.splitlines()] if result.returncode else []
+
+
+def _ruff(command: str, notebook: NotebookNode, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ruff", command, *options, "--stdin-filename", "notebooks/chapter.ipynb", "-"],
+        input=nbformat.writes(notebook),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def execute(notebook: NotebookNode, folder: Path) -> None:
     """Runs every cell in a fresh kernel, in the notebook's folder, and keeps the state of its widgets.
 
@@ -85,13 +115,14 @@ def execute(notebook: NotebookNode, folder: Path) -> None:
         store_widget_state=True,
         coalesce_streams=True,
         record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
     )
     notebook.metadata.pop("widgets", None)
     client.execute()
 
 
 def build(notebook: NotebookNode, target: Path) -> list[str]:
-    """Executes, normalises and writes the notebook, unless it breaks a rule; returns the broken rules."""
+    """Formats, executes, normalises and writes the notebook, unless it breaks a rule; returns the broken rules."""
     url = repository_url()
     place_first_cell(notebook, first_cell(url))
     if url and target.resolve().is_relative_to(ROOT):
@@ -99,11 +130,12 @@ def build(notebook: NotebookNode, target: Path) -> list[str]:
     target.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     try:
+        notebook = formatted(notebook)
         execute(notebook, target.parent.resolve())
-    except CellExecutionError as error:
+    except (CellExecutionError, ValueError) as error:
         return [str(error)]
     normalise(notebook)
-    broken = problems(notebook)
+    broken = [*problems(notebook), *style_problems(notebook)]
     rejected = target.with_suffix(".rejected.ipynb")
     nbformat.write(notebook, rejected if broken else target)
     if not broken:
