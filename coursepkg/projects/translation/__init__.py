@@ -1,0 +1,1 @@
+"""Machine translation between Chinese or English and Vietnamese."""
