@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 from notebook_normal import cell_id
+from notebook_rules import notebook_paths
 from setup_cell import ROOT, first_cell, place_first_cell, repository_url
 
 BRANCH = "main"
@@ -73,9 +74,7 @@ def write_links(root: Path, url: str) -> list[Path]:
     if url and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", url):
         raise ValueError(f"Repository in pyproject.toml: {url!r}; need https://github.com/OWNER/NAME")
     changed = []
-    for path in sorted((root / "notebooks").rglob("*.ipynb")):
-        if ".ipynb_checkpoints" in path.parts:
-            continue
+    for path in notebook_paths(root):
         notebook = nbformat.read(path, as_version=4)
         write_notebook_links(notebook, path.relative_to(root).as_posix(), url)
         changed += _write(path, nbformat.writes(notebook) + "\n")

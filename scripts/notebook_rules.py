@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from nbformat import NotebookNode
-from setup_cell import first_cell
+from setup_cell import ROOT, first_cell
 
 LARGEST = 5_000_000
 """Bytes of the largest notebook that GitHub still shows and a phone still loads."""
@@ -29,6 +29,14 @@ CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[\w-]*\n.*?^(?P=fence)\s*$", re
 # A code span; one that follows `}` is the argument of a role and stays.
 CODE_SPAN = re.compile(r"(?<![`}])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+
+
+def notebook_paths(root: Path = ROOT) -> list[Path]:
+    """Every chapter's notebook, sorted."""
+    paths = sorted((root / "notebooks").rglob("*.ipynb"))
+    return [
+        path for path in paths if ".ipynb_checkpoints" not in path.parts and ".rejected" not in path.suffixes
+    ]
 
 
 def problems(notebook: NotebookNode) -> list[str]:

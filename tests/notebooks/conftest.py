@@ -5,16 +5,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-
-def notebook_paths() -> list[Path]:
-    """Every chapter's notebook."""
-    paths = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-    return [
-        path for path in paths if ".ipynb_checkpoints" not in path.parts and ".rejected" not in path.suffixes
-    ]
+from notebook_rules import notebook_paths
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

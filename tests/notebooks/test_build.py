@@ -15,9 +15,9 @@ SOURCE = '''\
 # Objectives, prerequisites, 5 minutes.
 
 # %%
-from coursepkg.viz import flipbook
-
 import matplotlib.pyplot as plt
+
+from coursepkg.viz import flipbook
 
 # %% [markdown]
 r"""
@@ -83,6 +83,16 @@ def test_a_broken_rule_keeps_the_old_notebook(tmp_path: Path) -> None:
     )
     assert any("writes to stderr" in problem for problem in problems)
     assert target.read_text() == "old"
+
+
+def test_code_that_ruff_rejects_is_named_by_cell(tmp_path: Path) -> None:
+    problems = build(read_percent("# %% [markdown]\n# # T\n\n# %%\nimport math"), tmp_path / "chapter.ipynb")
+    assert any("cell 3:1:8: F401" in problem for problem in problems)
+
+
+def test_code_that_is_not_python_is_not_run(tmp_path: Path) -> None:
+    (problem,) = build(read_percent("# %% [markdown]\n# # T\n\n# %%\nx = ("), tmp_path / "chapter.ipynb")
+    assert "Failed to parse" in problem
 
 
 def test_ids_depend_on_content_alone() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import nbformat
 import pytest
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from notebook_rules import LARGEST, broken_links, problems
-from setup_cell import first_cell
+from notebook_rules import LARGEST, broken_links, notebook_paths, problems
+from setup_cell import ROOT, first_cell
 
 SECTIONS = {
     "formula": ("formula",),
@@ -18,6 +19,13 @@ SECTIONS = {
     "exercises": ("exercise",),
     "further reading": ("further reading",),
 }
+
+
+def test_the_table_of_contents_names_every_notebook() -> None:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    listed = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    found = [path.relative_to(ROOT).with_suffix("").as_posix() for path in notebook_paths()]
+    assert sorted(file for file in listed if file.startswith("notebooks/")) == found
 
 
 def test_rules(notebook_path: Path) -> None:
