@@ -5,7 +5,7 @@ help:
 	@echo "make book       build the book and say where to open it"
 	@echo "make test       run every check: style, types, tests, notebooks, book, browser"
 	@echo "make lab        open the chapters in JupyterLab"
-	@echo "make bench      measure the suites of coursepkg bench again (SUITE=name for one)"
+	@echo "make bench      measure the suites of coursepkg bench again (SUITE=name for one, DEVICE=cuda for a GPU)"
 	@echo "make notebooks  execute every chapter again and store its outputs"
 	@echo "make links      write the repository's address from pyproject.toml into badges and first cells"
 	@echo "make figure     draw the picture of the README again"
@@ -22,7 +22,7 @@ lab:
 
 bench:
 	@bash scripts/setup_env.sh book 3
-	@bash scripts/bench.sh $(SUITE)
+	@SUITE="$(SUITE)" DEVICE="$(DEVICE)" bash scripts/bench.sh
 
 notebooks:
 	@bash scripts/setup_env.sh book,dev,triton 3

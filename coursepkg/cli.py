@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from coursepkg import __version__
 
@@ -30,6 +30,7 @@ COMMANDS = {
 }
 
 
+@runtime_checkable
 class Runnable(Protocol):
     """What parsing yields: options that know how to run themselves."""
 

@@ -36,7 +36,8 @@ def find_font(sample: str) -> str | None:
         return place, entry.style != "normal" or str(entry.weight) not in ("400", "normal"), name
 
     for entry in sorted(font_manager.fontManager.ttflist, key=rank):
-        if _covers(entry.fname, sample):
+        # The Last Resort font of matplotlib claims every character and draws each as a labelled box.
+        if "Last Resort" not in entry.name and _covers(entry.fname, sample):
             return str(entry.name)
     return None
 

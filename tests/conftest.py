@@ -1,0 +1,39 @@
+"""What holds for the whole suite: which warnings count, and whether a missing browser may be skipped."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROWSER_TESTS = Path(__file__).parent / "book"
+BROWSER_REQUIRED = os.environ.get("COURSEPKG_REQUIRE_BROWSER") == "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # A notebook under nbval runs in a kernel of its own; what warns here is the machinery that talks to it.
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+def _refuse_skip(path: Path, report: Any) -> None:
+    is_skip = report.skipped and not hasattr(report, "wasxfail")
+    if BROWSER_REQUIRED and is_skip and path.is_relative_to(BROWSER_TESTS):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although COURSEPKG_REQUIRE_BROWSER=1: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    report = yield
+    _refuse_skip(item.path, report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    report = yield
+    _refuse_skip(collector.path, report)
+    return report
