@@ -10,24 +10,24 @@ python=.venv/bin/python
 failed=()
 
 check() {
-    local label=$1
-    shift
-    echo "[$label"
-    "$@" || failed+=("${label#* }")
+    local number=$1 label=$2
+    shift 2
+    echo "[$number/7] Checking $label"
+    "$@" || failed+=("$label")
 }
 
 # Two workers each keep to one thread: the numbers stored in the notebooks were made so.
-export OMP_NUM_THREADS=1
+export OMP_NUM_THREADS=1 PYDEVD_DISABLE_FILE_VALIDATION=1
 
 style() {
     "$python" -m ruff check . && "$python" -m ruff format --check .
 }
 
-check "4/7] style" style
-check "5/7] types" "$python" -m mypy
-check "6/7] book" "$python" -m jupyter_book build . --all --quiet -n -W --keep-going
-check "7/7] tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile \
-    --nbval --nbval-current-env --nbval-cell-timeout 120 \
+check 4 style style
+check 5 types "$python" -m mypy
+check 6 book "$python" -m jupyter_book build . --all --quiet -n -W --keep-going
+check 7 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
+    --nbval --nbval-current-env --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks
 
 if [ ${#failed[@]} -gt 0 ]; then

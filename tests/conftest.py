@@ -1,4 +1,4 @@
-"""What holds for the whole suite: which warnings count, and whether a missing browser may be skipped."""
+"""What holds for the whole suite: examples, warnings, and whether a missing browser may be skipped."""
 
 import os
 from collections.abc import Generator
@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every machine, however slow: a red run can be repeated, and no test depends on time.
+settings.register_profile("course", deadline=None, derandomize=True)
+settings.load_profile("course")
 
 BROWSER_TESTS = Path(__file__).parent / "book"
 BROWSER_REQUIRED = os.environ.get("COURSEPKG_REQUIRE_BROWSER") == "1"
