@@ -40,12 +40,9 @@ def _peak_on_cpu(work: Callable[[], object]) -> int:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         work()
-    assert record.profiler is not None and record.profiler.kineto_results is not None
-    changes = [
-        (event.start_ns(), event.nbytes())
-        for event in record.profiler.kineto_results.events()
-        if event.name() == "[memory]"
-    ]
+    results = record.profiler and record.profiler.kineto_results
+    assert results
+    changes = [(event.start_ns(), event.nbytes()) for event in results.events() if event.name() == "[memory]"]
     changes.sort(key=lambda change: change[0])
     return max(accumulate((n_bytes for _, n_bytes in changes), initial=0))
 

@@ -1,0 +1,208 @@
+"""Multi-head attention: projections around `attention()`.
+
+    q = x W_q, k = y W_k, v = y W_v      split into H query heads and G key-value heads of dimension D
+    output = concat(head_1, ..., head_H) W_o
+
+One class is three mechanisms, by the number of key-value heads: G = H is multi-head attention (Vaswani et al., arXiv
+1706.03762, section 3.2.2), G = 1 multi-query attention (Shazeer, arXiv 1911.02150), and anything between
+grouped-query attention (Ainslie et al., arXiv 2305.13245): query head h reads key-value head h // (H / G).
+
+    heads of q   0 1 2 3 4 5 6 7
+    MHA, G = 8   0 1 2 3 4 5 6 7
+    GQA, G = 2   0 0 0 0 1 1 1 1
+    MQA, G = 1   0 0 0 0 0 0 0 0
+"""
+
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor, nn
+
+from coursepkg.attention.api import attention
+from coursepkg.attention.pattern import Pattern
+
+
+@runtime_checkable
+class Rotary(Protocol):
+    """What `rope` must offer; `RotaryEmbedding` does."""
+
+    def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
+        """x (B, H, T, D), whose first row stands at position `offset` -> the same shape, rotated."""
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head, grouped-query or multi-query attention, for self- and cross-attention.
+
+    `forward` is the whole computation. Its parts `project_q`, `project_kv` and `attend` are public, so that a cache
+    of keys and values can stand between the last two.
+
+    Args:
+        d_model: width of the input and of the output (E).
+        n_heads: query heads (H).
+        n_kv_heads: key-value heads (G), a divisor of n_heads; None takes n_heads.
+        head_dim: dimension of a head (D); None takes d_model / n_heads.
+        bias: whether the four projections have a bias.
+        rope: rotates queries and keys by their position. It rotates those of cross-attention as well, where the
+            angle is a distance between two different sequences; pass None there unless that is wanted.
+        dropout_p: probability of dropping an attention weight, in training mode only.
+        impl: implementation that `attention()` runs.
+
+    Raises:
+        ValueError: head counts or widths that do not fit.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = False,
+        rope: Rotary | None = None,
+        dropout_p: float = 0.0,
+        impl: str = "auto",
+    ) -> None:
+        super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        _check_sizes(d_model, n_heads, n_kv_heads, head_dim)
+        if not 0.0 <= dropout_p < 1.0:
+            raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
+        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.head_dim = d_model // n_heads if head_dim is None else head_dim
+        self.rope, self.dropout_p, self.impl = rope, dropout_p, impl
+        self.q_proj = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
+        self.k_proj = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
+        self.v_proj = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
+        self.o_proj = nn.Linear(n_heads * self.head_dim, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        pattern: Pattern | None = None,
+        score_bias: Tensor | None = None,
+        offset: int = 0,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Let every row of x attend to x itself, or to `context`.
+
+        Args:
+            x: (B, T, E).
+            context: (B, S, E), the sequence that gives keys and values (cross-attention); None takes x.
+            pattern: which query sees which key; None shows everything.
+            score_bias: broadcastable to (B, H, T, S), added to the scaled scores.
+            offset: position of the first row of x, for `rope`. A context starts at position 0.
+            return_weights: also return the weights (B, H, T, S).
+
+        Returns:
+            (B, T, E), and the weights if asked for.
+
+        Raises:
+            ValueError: shapes that do not fit.
+        """
+        q = self.project_q(x, offset)
+        k, v = self.project_kv(x, offset) if context is None else self.project_kv(context)
+        return self.attend(q, k, v, pattern=pattern, score_bias=score_bias, return_weights=return_weights)
+
+    def project_q(self, x: Tensor, offset: int = 0) -> Tensor:
+        """x (B, T, E) -> queries (B, H, T, D), rotated for positions offset, offset + 1, ..."""
+        self._check_rows("x", x)
+        q = self._split_heads(self.q_proj(x), self.n_heads)
+        return q if self.rope is None else self.rope.rotate(q, offset)
+
+    def project_kv(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+        """x (B, S, E) -> keys and values (B, G, S, D). Keys are rotated, values never are."""
+        self._check_rows("context", x)
+        k, v = (self._split_heads(proj(x), self.n_kv_heads) for proj in (self.k_proj, self.v_proj))
+        return (k if self.rope is None else self.rope.rotate(k, offset)), v
+
+    def attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        *,
+        pattern: Pattern | None = None,
+        score_bias: Tensor | None = None,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """q (B, H, T, D), k and v (B, G, S, D) -> output (B, T, E), and the weights (B, H, T, S) if asked for."""
+        result = attention(
+            q,
+            k,
+            v,
+            pattern=pattern,
+            impl=self.impl,
+            bias=score_bias,
+            dropout_p=self.dropout_p if self.training else 0.0,
+            return_weights=return_weights,
+        )
+        if isinstance(result, tuple):
+            heads, weights = result
+            return self._merge_heads(heads), weights
+        return self._merge_heads(result)
+
+    @classmethod
+    def from_mha(cls, mha: "MultiHeadAttention", n_kv_heads: int) -> "MultiHeadAttention":
+        """A copy of `mha` with fewer key-value heads, each the mean of the heads that it replaces.
+
+        This is the first half of uptraining; the second is to train on for a few percent of the original steps.
+        Source: Ainslie et al. (arXiv 2305.13245), section 2.1.
+
+        Args:
+            mha: module with a multiple of `n_kv_heads` key-value heads.
+            n_kv_heads: key-value heads of the result (G).
+
+        Raises:
+            ValueError: n_kv_heads does not divide the key-value heads of `mha`.
+        """
+        if n_kv_heads < 1 or mha.n_kv_heads % n_kv_heads:
+            raise ValueError(f"n_kv_heads must divide the {mha.n_kv_heads} of mha, got {n_kv_heads}")
+        pooled = cls(
+            mha.d_model,
+            mha.n_heads,
+            n_kv_heads=n_kv_heads,
+            head_dim=mha.head_dim,
+            bias=mha.q_proj.bias is not None,
+            rope=mha.rope,
+            dropout_p=mha.dropout_p,
+            impl=mha.impl,
+        ).to(mha.q_proj.weight)
+        weights = {
+            name: _mean_heads(weight, mha.head_dim, n_kv_heads) if name[:2] in ("k_", "v_") else weight
+            for name, weight in mha.state_dict().items()
+        }
+        pooled.load_state_dict(weights)
+        return pooled.train(mha.training)
+
+    def _split_heads(self, x: Tensor, n_heads: int) -> Tensor:
+        """(B, T, heads * D) -> (B, heads, T, D)."""
+        return x.unflatten(-1, (n_heads, self.head_dim)).transpose(1, 2)
+
+    def _merge_heads(self, x: Tensor) -> Tensor:
+        """(B, H, T, D) -> (B, T, E)."""
+        return self.o_proj(x.transpose(1, 2).flatten(-2))
+
+    def _check_rows(self, name: str, x: Tensor) -> None:
+        if x.dim() != 3 or x.shape[-1] != self.d_model:
+            raise ValueError(f"{name} must be (B, T, {self.d_model}), got shape {tuple(x.shape)}")
+
+
+def _mean_heads(weight: Tensor, head_dim: int, n_kv_heads: int) -> Tensor:
+    """Mean over each group of heads: weight (old G * D, E) or bias (old G * D,) -> (G * D, ...)."""
+    groups = weight.unflatten(0, (n_kv_heads, -1, head_dim))  # (G, heads a group, D, ...)
+    return groups.mean(dim=1).flatten(0, 1)
+
+
+def _check_sizes(d_model: int, n_heads: int, n_kv_heads: int, head_dim: int | None) -> None:
+    sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
+    for name, size in (sizes if head_dim is None else sizes | {"head_dim": head_dim}).items():
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"{name} must be a positive integer, got {size!r}")
+    if n_heads % n_kv_heads:
+        raise ValueError(f"n_heads must be a multiple of n_kv_heads, got {n_heads} and {n_kv_heads}")
+    if head_dim is None and d_model % n_heads:
+        raise ValueError(
+            f"d_model must be a multiple of n_heads ({n_heads}) unless head_dim is given, got {d_model}"
+        )
