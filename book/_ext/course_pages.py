@@ -180,8 +180,18 @@ class BenchResults(SphinxDirective):
         return section
 
 
+def drop_live_code(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Take out the loader of live code cells, which Jupyter Book adds to every page and which fetches from a CDN."""
+    context["script_files"] = [
+        script
+        for script in context["script_files"]
+        if "thebe" not in str(script).lower() and "THEBE" not in (getattr(script, "attributes", {}).get("body") or "")
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("letters", Letters)
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("bench-results", BenchResults)
+    app.connect("html-page-context", drop_live_code, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
