@@ -7,7 +7,10 @@ For one stripe (a block of query rows, and all the keys it visits):
 Because the stripe holds every key that its rows can see, one ordinary softmax does; no running maximum is needed.
 The backward pass computes p again, stripe by stripe, so nothing of size T * S is ever stored:
 
-    dv += p^T do    dp = do v^T    ds = p * (dp - sum(do * o))    dq = ds k * scale    dk += ds^T q * scale
+    dv += p^T do    dp = do v^T    ds = p * (dp - sum(p * dp))    dq = ds k * scale    dk += ds^T q * scale
+
+The whole row of p is at hand, so the sum runs over keys. FlashAttention, which has one tile at a time, needs the
+equal sum(do * o) over features instead.
 
 Query heads that share a kv head are stacked as rows of one matrix, so keys are never repeated.
 """
@@ -104,14 +107,14 @@ class BlockAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, walk: Walk) -> Tensor:
-        """Save q, k, v and the output; the weights of each stripe are overwritten by the next."""
+        """Save only the inputs; the weights of each stripe are overwritten by the next."""
         output, scratch = torch.zeros_like(q), walk.scratch(q)
         for stripe in walk.part.stripes:
             p = walk.weights(rows_of(q, stripe) * walk.scale, k, bias, stripe, scratch)
             if walk.dropout_p > 0:
                 p.mul_(walk.kept(stripe, p))
             store(output, stripe, sum_keys(p, v, stripe))
-        ctx.save_for_backward(q, k, v, bias, output)
+        ctx.save_for_backward(q, k, v, bias)
         ctx.walk = walk
         return output
 
@@ -119,7 +122,7 @@ class BlockAttention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_output: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of q, k, v and bias, one stripe at a time."""
-        q, k, v, bias, output = ctx.saved_tensors
+        q, k, v, bias = ctx.saved_tensors
         walk: Walk = ctx.walk
         dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
         d_bias = torch.zeros_like(bias) if ctx.needs_input_grad[3] else None
@@ -133,8 +136,8 @@ class BlockAttention(torch.autograd.Function):
                 kept = walk.kept(stripe, p)
                 dropped, dp = p * kept, dp.mul_(kept)
             add_to_keys(dv, stripe, dropped, do)
-            delta = (do * rows_of(output, stripe)).sum(dim=-1, keepdim=True)
-            ds = dp.sub_(delta).mul_(p)
+            ds = dp.mul_(p)
+            ds.addcmul_(p, ds.sum(dim=-1, keepdim=True), value=-1)  # p * dp - p * sum(p * dp)
             store(dq, stripe, sum_keys(ds, k, stripe).mul_(walk.scale))
             add_to_keys(dk, stripe, ds, q_rows)
             if d_bias is not None:
@@ -210,7 +213,7 @@ def block_attention(
     dtype = torch.float32 if q.dtype in (torch.float16, torch.bfloat16) else q.dtype
     wide_q, wide_k, wide_v = q.to(dtype), k.to(dtype), v.to(dtype)
     outputs, places = [], []
-    for part in plan(pattern, sizes, block, block, sort_residues=bias is None, device=q.device):
+    for part in plan(pattern, sizes, block, sort_residues=bias is None, device=q.device):
         queries, keys = part.query_index(n_heads, n_queries), part.key_index(n_kv_heads, n_keys)
         walk = Walk(part, pattern, n_keys - n_queries, n_keys, scale, dropout_p, dropout_seed, select)
         lanes = [

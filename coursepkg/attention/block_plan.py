@@ -9,6 +9,7 @@ residue (i mod dilation, j mod dilation) it becomes an ordinary window inside ea
 between classes. Such classes are batched beside the sequences and the heads.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -97,8 +98,7 @@ class Part:
 def plan(
     pattern: Pattern,
     sizes: tuple[int, int, int, int, int],
-    block_q: int,
-    block_k: int,
+    block: int,
     *,
     sort_residues: bool = True,
     device: torch.device | str = "cpu",
@@ -108,7 +108,7 @@ def plan(
     Args:
         pattern: which query sees which key.
         sizes: (B, H, G, T, S).
-        block_q, block_k: rows and columns of a block.
+        block: rows and columns of a block.
         sort_residues: visit a pattern with a stride by residue classes.
         device: where the index tensors live.
 
@@ -119,22 +119,17 @@ def plan(
     pattern.fits(batch, n_heads, n_queries, n_keys)
     stride = getattr(pattern, "stride", 1) if sort_residues else 1
     stride = stride if stride <= min(n_queries, n_keys) else 1
-    parts = []
+    parts: list[Part] = []
     for rows, columns in _residue_classes(n_queries, n_keys, stride):
-        may, must = _block_map(
-            pattern, batch, n_heads, rows + (n_keys - n_queries), columns, n_keys, block_q, block_k
-        )
-        for batches in _equal_slices(may, 0, batch):
-            for alike in _equal_slices(may, 1, n_heads):
-                chosen = tuple(
-                    x.expand(batch, n_heads, -1, -1)[batches][:, alike].flatten(0, 1) for x in (may, must)
-                )
-                stripes = _stripes(
-                    chosen[0][0], chosen[1].all(dim=0), rows.shape[1], columns.shape[1], block_q, block_k
-                )
-                for heads, kv_heads in _by_kv_head(alike, n_heads // n_kv_heads):
-                    index = (x.to(device) for x in (batches, heads, kv_heads, rows, columns))
-                    parts.extend(Part(*index, stripes).split())
+        positions = rows + (n_keys - n_queries)
+        may, must = _block_map(pattern, (batch, n_heads), positions, columns, n_keys, block)
+        index = rows.to(device), columns.to(device)
+        for batches, alike in itertools.product(_alike(may, 0, batch), _alike(may, 1, n_heads)):
+            shown, full = (_take(_take(x, 0, batches), 1, alike).flatten(0, 1) for x in (may, must))
+            stripes = _stripes(shown[0], full.all(dim=0), rows.shape[1], columns.shape[1], block)
+            for heads, kv_heads in _by_kv_head(alike, n_heads // n_kv_heads):
+                lanes = batches.to(device), heads.to(device), kv_heads.to(device)
+                parts.extend(Part(*lanes, *index, stripes).split())
     return parts
 
 
@@ -155,28 +150,19 @@ def _residue_classes(n_queries: int, n_keys: int, stride: int) -> list[tuple[Ten
 
 
 def _block_map(
-    pattern: Pattern,
-    batch: int,
-    n_heads: int,
-    positions: Tensor,
-    columns: Tensor,
-    n_keys: int,
-    block_q: int,
-    block_k: int,
+    pattern: Pattern, lanes: tuple[int, int], positions: Tensor, columns: Tensor, n_keys: int, block: int
 ) -> tuple[Tensor, Tensor]:
-    """may, must (B|1, H|1, blocks of T', blocks of S'), for all residue classes at once."""
-    b, h = torch.arange(batch)[:, None, None, None], torch.arange(n_heads)[:, None, None]
-    maps = []
+    """may, must (B|1, H|1, blocks of T', blocks of S') for all residue classes at once; `lanes` is (B, H)."""
+    b, h = torch.arange(lanes[0])[:, None, None, None], torch.arange(lanes[1])[:, None, None]
+    some, throughout = [], []
     for i, j in zip(positions, columns, strict=True):
-        rows, keys = _span(i, block_q), _span(j, block_k)
+        rows, keys = _span(i, block), _span(j, block)
         row_span = Span(rows.first[:, None], rows.last[:, None])
-        shape = (1, 1, len(rows.first), len(keys.first))
         may, must = pattern.bounds(b, h, row_span, keys, n_keys)
-        shape = torch.broadcast_shapes(shape, may.shape, must.shape)
-        maps.append((may.expand(shape), must.expand(shape)))
-    return torch.stack([may for may, _ in maps]).any(dim=0), torch.stack([must for _, must in maps]).all(
-        dim=0
-    )
+        shape = torch.broadcast_shapes(may.shape, must.shape, (1, 1, len(rows.first), len(keys.first)))
+        some.append(may.expand(shape))
+        throughout.append(must.expand(shape))
+    return torch.stack(some).any(dim=0), torch.stack(throughout).all(dim=0)
 
 
 def _span(positions: Tensor, block: int) -> Span:
@@ -185,12 +171,17 @@ def _span(positions: Tensor, block: int) -> Span:
     return Span(positions[start], positions[(start + block).clamp(max=len(positions)) - 1])
 
 
-def _equal_slices(may: Tensor, dim: int, size: int) -> list[Tensor]:
-    """Indices along `dim` grouped by equal slices of the block map."""
+def _alike(may: Tensor, dim: int, size: int) -> list[Tensor]:
+    """Indices along `dim` grouped by equal slices of the block map, whose dimension is 1 when all are equal."""
     if may.shape[dim] == 1:
         return [torch.arange(size)]
     _, label = torch.unique(may.transpose(0, dim).flatten(1), dim=0, return_inverse=True)
     return [(label == value).nonzero().flatten() for value in range(int(label.max()) + 1)]
+
+
+def _take(x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Entries along a dimension; one that is broadcast stays as it is."""
+    return x if x.shape[dim] == 1 else x.index_select(dim, index)
 
 
 def _by_kv_head(heads: Tensor, n_shared: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -201,18 +192,16 @@ def _by_kv_head(heads: Tensor, n_shared: int) -> Iterator[tuple[Tensor, Tensor]]
         yield torch.stack([group for group in groups if len(group) == count]), kv_heads[counts == count]
 
 
-def _stripes(
-    may: Tensor, must: Tensor, n_rows: int, n_keys: int, block_q: int, block_k: int
-) -> tuple[Stripe, ...]:
+def _stripes(may: Tensor, must: Tensor, n_rows: int, n_keys: int, block: int) -> tuple[Stripe, ...]:
     """Stripes of one block map (row blocks, column blocks); a row block that visits nothing has none."""
-    starts = (torch.arange(may.shape[1] + 1) * block_k).clamp(max=n_keys)
+    starts = (torch.arange(may.shape[1] + 1) * block).clamp(max=n_keys)
     ahead = torch.nn.functional.pad(
         (may * starts.diff()).cumsum(1), (1, 0)
     )  # visited keys before each column
     visited, masked = _runs(may, starts, ahead), _runs(may & ~must, starts, ahead)
     return tuple(
         Stripe(
-            slice(row * block_q, min((row + 1) * block_q, n_rows)),
+            slice(row * block, min((row + 1) * block, n_rows)),
             visited[row],
             masked[row],
             int(total),

@@ -44,7 +44,7 @@ def visited_blocks(
     >>> visited_blocks(causal(), 256, 256, block=64)  # 4 + 3 + 2 + 1
     10
     """
-    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block, block)
+    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
     return sum(math.prod(part.shape) * stripe.n_blocks for part in parts for stripe in part.stripes)
 
 
@@ -52,7 +52,7 @@ def visited_fraction(
     pattern: Pattern, n_queries: int, n_keys: int, *, block: int = BLOCK, batch: int = 1, heads: int = 1
 ) -> float:
     """Computed pairs over all pairs, between 0 and 1: the bound on the time, relative to full attention."""
-    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block, block)
+    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
     pairs = sum(
         math.prod(part.shape) * stripe.n_rows * stripe.n_keys for part in parts for stripe in part.stripes
     )
