@@ -5,7 +5,10 @@ cd "$(dirname "$0")/.."
 
 bash scripts/setup_env.sh book 4
 echo "[4/4] Building the book"
-.venv/bin/jupyter-book build . --quiet -n -W --keep-going
+.venv/bin/jupyter-book build . --quiet -n -W --keep-going || {
+    echo "error: the book was not built; the warnings above name the pages and lines to mend" >&2
+    exit 1
+}
 
 echo "The book is ready. Open _build/html/index.html in a browser:"
 echo "file://$PWD/_build/html/index.html"
