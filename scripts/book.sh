@@ -10,5 +10,4 @@ echo "[4/4] Building the book"
     exit 1
 }
 
-echo "The book is ready. Open _build/html/index.html in a browser:"
-echo "file://$PWD/_build/html/index.html"
+echo "The book is ready: open _build/html/index.html"
