@@ -172,7 +172,7 @@ def constraint_lines() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def test_installed_versions_are_the_tested_ones() -> None:
+def test_constraints_were_used() -> None:
     """`make test` installs with the constraints; a drift here means that the file was not used."""
     from importlib.metadata import PackageNotFoundError, version
 
