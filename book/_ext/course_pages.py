@@ -104,32 +104,31 @@ def exercise_lines(root: Path, up: str) -> list[str]:
     return table(["chapter", "exercise", "difficulty", "minutes"], rows)
 
 
-def shown(value: Any) -> str:
-    """A value of a result file as a reader wants it: four significant digits, words as they are."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
-    if isinstance(value, list):
-        return ", ".join(shown(item) for item in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {shown(item)}" for key, item in value.items())
-    return str(value)
+def number(value: float | None) -> str:
+    """A figure with three significant digits; nothing where nothing was measured."""
+    return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def bench_row(row: Mapping[str, Any]) -> list[str]:
+    """The cells of one row of a stored result."""
+    spread = "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+    limit = "at most" if row["at_most"] else "at least"
+    verdict = {True: "met", False: "missed", None: "not measured"}[row["met"]]
+    target = "" if row["target"] is None else f"{limit} {row['target']:g}: {verdict}"
+    figures = [number(row["ratio"]), spread, number(row["candidate_ms"]), number(row["percent_of_peak"])]
+    return [row["contest"], row["candidate"], row["opponent"], *figures, target, row["note"]]
 
 
 def bench_lines(result: Mapping[str, Any]) -> list[str]:
-    """One stored result as Markdown: where and when it was measured, then its rows."""
-    lines = []
-    for part in ("machine", "versions"):
-        described = "; ".join(f"{key.replace('_', ' ')}: {shown(item)}" for key, item in result[part].items())
-        lines += [f"**{part.capitalize()}.** {described}.", ""]
-    lines += [f"**Commit.** `{result['commit']}`.", ""]
-    rows = [row for row in result["rows"] if isinstance(row, Mapping)]
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    header = [column.replace("_", " ") for column in columns]
-    return lines + table(header, ([shown(row.get(column)) for column in columns] for row in rows))
+    """One stored result as Markdown: where and with what it was measured, then its rows."""
+    machine, versions = result["machine"], result["versions"]
+    place = f"{machine['name']} ({machine['device']}), {machine['threads']} thread(s)"
+    software = ", ".join(f"{name} {version}" for name, version in versions.items())
+    header = ["contest", "candidate", "against", "ratio", "range", "ms", "% of peak", "target", "note"]
+    rows = [bench_row(row) for row in result["rows"]]
+    used = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    lines = [f"Measured on {place}, with {software}, at commit `{result['commit']}`.", ""]
+    return lines + table([header[i] for i in used], ([row[i] for i in used] for row in rows))
 
 
 def letter_lines(legend: Mapping[str, str]) -> list[str]:
@@ -149,6 +148,7 @@ class Letters(SphinxDirective):
     """The legend of `coursepkg.shapes`."""
 
     def run(self) -> list[nodes.Node]:
+        """The table."""
         return parsed(self, letter_lines(LEGEND))
 
 
@@ -156,6 +156,7 @@ class ExerciseIndex(SphinxDirective):
     """All exercises, chapter by chapter."""
 
     def run(self) -> list[nodes.Node]:
+        """The table; the page is written anew when a chapter changes."""
         root = Path(self.env.srcdir)
         self.env.note_dependency("_toc.yml")
         for chapter in chapter_paths(load_toc(root)):
@@ -167,16 +168,19 @@ class BenchResults(SphinxDirective):
     """One section for every result file, or a sentence saying that there is none."""
 
     def run(self) -> list[nodes.Node]:
+        """A section for each file."""
         files = sorted((Path(self.env.srcdir) / "book/_data/bench").glob("*.json"))
         if not files:
             return parsed(self, ["No result is stored yet. `coursepkg bench` measures on your own machine."])
         return [self.section(path) for path in files]
 
     def section(self, path: Path) -> nodes.section:
+        """One stored result."""
         self.env.note_dependency(str(path))
+        result = json.loads(path.read_text(encoding="utf-8"))
         section = nodes.section(ids=[nodes.make_id(path.stem)], names=[path.stem])
-        section += nodes.title(text=path.stem.replace("_", " "))
-        section += parsed(self, bench_lines(json.loads(path.read_text(encoding="utf-8"))))
+        section += nodes.title(text=f"{result['suite']}: {result['machine']['name']}")
+        section += parsed(self, bench_lines(result))
         return section
 
 
@@ -185,7 +189,8 @@ def drop_live_code(app: Sphinx, page: str, template: str, context: dict[str, Any
     context["script_files"] = [
         script
         for script in context["script_files"]
-        if "thebe" not in str(script).lower() and "THEBE" not in (getattr(script, "attributes", {}).get("body") or "")
+        if "thebe" not in str(script).lower()
+        and "THEBE" not in (getattr(script, "attributes", {}).get("body") or "")
     ]
 
 

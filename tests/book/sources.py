@@ -1,0 +1,50 @@
+"""Where the sources and the pages of the book lie, and the table of contents."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
+
+
+def config() -> dict[str, Any]:
+    """The configuration of Jupyter Book."""
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+
+
+def toc() -> dict[str, Any]:
+    """The table of contents."""
+    return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+
+
+def documents() -> list[str]:
+    """Every page of the book, by path without suffix, in reading order."""
+    contents = toc()
+    return [contents["root"]] + [item["file"] for part in contents["parts"] for item in part["chapters"]]
+
+
+def source(document: str) -> Path:
+    """The file that a page is made of."""
+    found = [ROOT / f"{document}{suffix}" for suffix in (".md", ".ipynb")]
+    return next((path for path in found if path.is_file()), found[0])
+
+
+def prose(name: str) -> str:
+    """The Markdown of a page under book/."""
+    return (ROOT / "book" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def table_rows(markdown: str) -> list[list[str]]:
+    """The cells of every table row below a header."""
+    rows = []
+    body = False
+    for line in markdown.splitlines():
+        if not line.startswith("|"):
+            body = False
+        elif set(line) <= set("|-: "):
+            body = True
+        elif body:
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows

@@ -1,0 +1,116 @@
+"""The built pages in a real browser: desktop in the light, phone in the dark."""
+
+from functools import cache
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.book.browser import Visit, opened, visit_page
+from tests.book.sources import HTML, documents
+
+pytestmark = pytest.mark.browser
+
+DESKTOP, PHONE = (1280, "light"), (390, "dark")
+PAGES = [*documents(), "search", "genindex"]
+WIDGET = "script[type='application/vnd.jupyter.widget-view+json']"
+FLIPBOOKS = [
+    document
+    for document in documents()
+    if (HTML / f"{document}.html").is_file()
+    and "widget-view+json" in (HTML / f"{document}.html").read_text(encoding="utf-8")
+]
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Browser, site: str):
+    """Opens a page once for all tests that ask about it."""
+    return cache(lambda document, width, scheme: visit_page(browser, site, document, width, scheme))
+
+
+@pytest.fixture(params=PAGES)
+def visits(visit, request: pytest.FixtureRequest) -> list[Visit]:
+    """A page as it looks on a desktop in the light and on a phone in the dark."""
+    return [visit(request.param, *screen) for screen in (DESKTOP, PHONE)]
+
+
+def test_nothing_goes_wrong_while_a_page_loads(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert (seen.errors, seen.failed) == ([], []), seen.scheme
+
+
+def test_nothing_is_asked_of_another_host(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert seen.foreign == []
+
+
+def test_the_page_follows_the_color_scheme_of_the_system(visits: list[Visit]) -> None:
+    assert [seen.found["theme"] for seen in visits] == ["light", "dark"]
+
+
+def test_the_page_is_no_wider_than_the_screen(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert seen.found["overflow"] <= 0, f"{seen.width} px wide: {seen.found['wide']}"
+
+
+def test_text_stands_out_from_its_background(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert seen.found["faint"] == [], seen.scheme
+
+
+def test_every_formula_is_typeset(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert (seen.found["raw"], seen.found["mathErrors"]) == ([], [])
+
+
+def test_every_picture_loads_and_has_alt_text(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert (seen.found["broken"], seen.found["unnamed"]) == ([], [])
+
+
+def test_figures_lie_on_a_white_card_in_the_dark(visits: list[Visit]) -> None:
+    assert visits[1].found["uncarded"] == []
+
+
+def test_every_widget_is_played(visits: list[Visit]) -> None:
+    assert [seen.found["unplayed"] for seen in visits] == [0, 0]
+
+
+def pictures(page: Page, output: int) -> list[str]:
+    """What an interactive figure shows now."""
+    return (
+        page.locator(WIDGET)
+        .nth(output)
+        .evaluate(
+            """script => [...script.parentElement.querySelectorAll("img, svg")]
+            .filter(picture => picture.checkVisibility()).map(picture => picture.alt + (picture.src ?? ""))"""
+        )
+    )
+
+
+@pytest.mark.parametrize("document", FLIPBOOKS)
+def test_every_slider_turns_its_figure_without_a_kernel(browser: Browser, site: str, document: str) -> None:
+    with opened(browser, site, document, *DESKTOP) as (page, _):
+        for output in range(page.locator(WIDGET).count()):
+            place = page.locator(WIDGET).nth(output).locator("..")
+            handles = place.locator(".noUi-handle")
+            for index in range(handles.count()):
+                handle = handles.nth(index)
+                handle.scroll_into_view_if_needed()
+                before, value = pictures(page, output), handle.get_attribute("aria-valuetext")
+                at_end = handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax")
+                handle.press("ArrowLeft" if at_end else "ArrowRight")
+                expect(handle).not_to_have_attribute("aria-valuetext", value or "")
+                page.wait_for_timeout(100)
+                assert pictures(page, output) != before, f"figure {output}, slider {index}"
+
+
+def test_a_reader_can_search_offline(browser: Browser, site: str) -> None:
+    with opened(browser, site, "search", *DESKTOP) as (page, visit):
+        page.goto(f"{site}search.html?q=notation")
+        page.locator("#search-results li a").first.wait_for(timeout=10_000)
+        assert (visit.errors, visit.foreign) == ([], [])
+
+
+def test_the_front_door_leads_to_the_preface(browser: Browser, site: str) -> None:
+    with opened(browser, site, "index", *DESKTOP) as (page, _):
+        page.wait_for_url("**/book/intro.html", timeout=10_000)
