@@ -111,4 +111,5 @@ class _FlashAttention(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-        return *triton_launch.backward(*ctx.saved_tensors, grad_out, ctx.band, ctx.scale), None, None
+        q, k, v, out, lse = ctx.saved_tensors
+        return *triton_launch.backward(q, k, v, out, lse, grad_out, ctx.band, ctx.scale), None, None

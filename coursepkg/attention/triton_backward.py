@@ -89,8 +89,8 @@ def query_gradient_kernel(
     grad_tile = load_tile(
         grad_start, first_row, grad_out_strides[2], n_queries, HEAD_DIM, BLOCK_Q, BLOCK_D, True
     )
-    lse_rows = load_rows(lse + tl.cast(head, tl.int64) * n_queries, first_row, n_queries, BLOCK_Q)
-    delta_rows = load_rows(delta + tl.cast(head, tl.int64) * n_queries, first_row, n_queries, BLOCK_Q)
+    lse_rows = load_rows(lse + tl.cast(head, tl.int64) * n_queries, first_row, n_queries, BLOCK_Q, True)
+    delta_rows = load_rows(delta + tl.cast(head, tl.int64) * n_queries, first_row, n_queries, BLOCK_Q, True)
 
     position = first_row + n_keys - n_queries
     last_position = tl.minimum(position + BLOCK_Q, n_keys) - 1
@@ -99,13 +99,12 @@ def query_gradient_kernel(
 
     acc = tl.zeros([BLOCK_Q, BLOCK_D], tl.float32)
     for stage in tl.static_range(FIRST_STAGE, END_STAGE):
-        MASKED: tl.constexpr = stage != 1
         for first in tl.range(bounds[stage], bounds[stage + 1], BLOCK_K):
-            k_tile = load_tile(k_start, first, k_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, MASKED)
-            v_tile = load_tile(v_start, first, v_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, MASKED)
+            k_tile = load_tile(k_start, first, k_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, stage != 1)
+            v_tile = load_tile(v_start, first, v_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, stage != 1)
             scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
             exponents = scores * scale_log2 - lse_rows[:, None]
-            if MASKED:
+            if stage != 1:
                 j = first + tl.arange(0, BLOCK_K)
                 seen = visible(i[:, None], j[None, :], left, right) & (j < n_keys)[None, :]
                 exponents = tl.where(seen, exponents, float("-inf"))
@@ -179,19 +178,18 @@ def key_value_gradient_kernel(
         grad_start = head_start(grad_out, grad_out_strides, b, h)
         row_start = tl.cast(b * n_kv_heads * n_shared + h, tl.int64) * n_queries
         for stage in tl.static_range(FIRST_STAGE, END_STAGE):
-            MASKED: tl.constexpr = stage != 1
             for first in tl.range(bounds[stage], bounds[stage + 1], BLOCK_Q):
                 q_tile = load_tile(
-                    q_start, first, q_strides[2], n_queries, HEAD_DIM, BLOCK_Q, BLOCK_D, MASKED
+                    q_start, first, q_strides[2], n_queries, HEAD_DIM, BLOCK_Q, BLOCK_D, stage != 1
                 )
                 grad_tile = load_tile(
-                    grad_start, first, grad_out_strides[2], n_queries, HEAD_DIM, BLOCK_Q, BLOCK_D, MASKED
+                    grad_start, first, grad_out_strides[2], n_queries, HEAD_DIM, BLOCK_Q, BLOCK_D, stage != 1
                 )
-                lse_rows = load_rows(lse + row_start, first, n_queries, BLOCK_Q)
-                delta_rows = load_rows(delta + row_start, first, n_queries, BLOCK_Q)
+                lse_rows = load_rows(lse + row_start, first, n_queries, BLOCK_Q, stage != 1)
+                delta_rows = load_rows(delta + row_start, first, n_queries, BLOCK_Q, stage != 1)
                 scores = tl.dot(k_tile, tl.trans(q_tile), input_precision="ieee")  # (BLOCK_K, BLOCK_Q)
                 exponents = scores * scale_log2 - lse_rows[None, :]
-                if MASKED:
+                if stage != 1:
                     i = first + tl.arange(0, BLOCK_Q)
                     exponents = tl.where(
                         visible(i[None, :], j[:, None], left, right), exponents, float("-inf")

@@ -67,24 +67,23 @@ def forward_kernel(
     total = tl.zeros([BLOCK_Q], tl.float32)
     peak = tl.full([BLOCK_Q], float("-inf"), tl.float32)
     for stage in tl.static_range(FIRST_STAGE, END_STAGE):
-        MASKED: tl.constexpr = stage != 1
         for first in tl.range(bounds[stage], bounds[stage + 1], BLOCK_K):
-            k_tile = load_tile(k_start, first, k_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, MASKED)
+            k_tile = load_tile(k_start, first, k_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, stage != 1)
             scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")  # (BLOCK_Q, BLOCK_K)
-            if MASKED:
+            if stage != 1:
                 j = first + tl.arange(0, BLOCK_K)
                 seen = visible(i[:, None], j[None, :], left, right) & (j < n_keys)[None, :]
                 scores = tl.where(seen, scores, float("-inf"))
             new_peak = tl.maximum(peak, tl.max(scores, 1) * scale_log2)
             shift = new_peak
-            if MASKED:
+            if stage != 1:
                 # A row that has seen nothing yet has a peak of -inf, and -inf - -inf is NaN.
                 shift = tl.where(new_peak == float("-inf"), 0.0, new_peak)
             weights = tl.exp2(scores * scale_log2 - shift[:, None])
             decay = tl.exp2(peak - shift)
             peak = new_peak
             total = total * decay + tl.sum(weights, 1)
-            v_tile = load_tile(v_start, first, v_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, MASKED)
+            v_tile = load_tile(v_start, first, v_strides[2], n_keys, HEAD_DIM, BLOCK_K, BLOCK_D, stage != 1)
             acc = tl.dot(weights.to(v_tile.dtype), v_tile, acc * decay[:, None], input_precision="ieee")
 
     total = tl.where(total == 0.0, 1.0, total)  # a row that sees nothing: out = 0 / 1, lse = -inf

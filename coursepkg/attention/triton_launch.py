@@ -32,38 +32,40 @@ class Plan(NamedTuple):
     key_value_gradient: Tiles
 
 
-# One fixed choice per head dim instead of autotuning: a learner's first call compiles three kernels, not sixty.
-# Tensor cores of data-centre Hopper and Blackwell want 128 rows and have 227 KB of shared memory to feed them.
-_LARGE_HALF = {
-    32: Plan(Tiles(128, 128, 4, 3), Tiles(128, 64, 4, 3), Tiles(64, 128, 4, 3)),
-    64: Plan(Tiles(128, 128, 4, 3), Tiles(128, 64, 8, 3), Tiles(64, 128, 8, 3)),
+# One fixed choice a head dim instead of autotuning: a learner's first call compiles three kernels, not sixty.
+# Data-centre Hopper and Blackwell: tensor cores want 128 rows, and 227 KB of shared memory feed them. At head dim 64
+# the softmax takes as long as the products, so tiles are kept small enough (128 registers a thread) for two programs
+# to share a multiprocessor, one in its softmax while the other multiplies.
+LARGE_HALF = {
+    32: Plan(Tiles(128, 64, 4, 3), Tiles(128, 64, 4, 3), Tiles(64, 64, 4, 3)),
+    64: Plan(Tiles(128, 64, 8, 3), Tiles(128, 64, 8, 3), Tiles(64, 128, 8, 3)),
     128: Plan(Tiles(128, 64, 8, 3), Tiles(128, 64, 8, 3), Tiles(64, 128, 8, 3)),
 }
-# Fits the 99 KB of an RTX card, and an A100.
-_SMALL_HALF = {
+# Every other GPU from the A100 on: fits the 99 KB of shared memory of an RTX card.
+SMALL_HALF = {
     32: Plan(Tiles(128, 64, 4, 3), Tiles(64, 64, 4, 2), Tiles(64, 64, 4, 2)),
     64: Plan(Tiles(128, 64, 4, 2), Tiles(64, 64, 4, 2), Tiles(64, 64, 4, 2)),
     128: Plan(Tiles(64, 64, 4, 2), Tiles(64, 32, 4, 2), Tiles(32, 64, 4, 2)),
 }
-# Exact float32 products run outside the tensor cores and hold their operands in registers: small tiles.
-_SINGLE = {
+# Exact float32 products run outside the tensor cores, with operands in registers: small tiles.
+SINGLE = {
     32: Plan(Tiles(64, 32), Tiles(32, 32), Tiles(32, 32)),
-    64: Plan(Tiles(64, 32), Tiles(32, 32), Tiles(32, 32)),
-    128: Plan(Tiles(32, 32), Tiles(32, 16), Tiles(16, 32)),
+    64: Plan(Tiles(32, 32), Tiles(32, 32), Tiles(32, 32)),
+    128: Plan(Tiles(32, 16), Tiles(32, 16), Tiles(16, 32)),
 }
 # On the CPU the sizes serve the tests: several tiles in a short sequence, queries and keys cut differently.
-_INTERPRETED = Plan(Tiles(32, 16), Tiles(32, 16), Tiles(16, 32))
+INTERPRETED = Plan(Tiles(32, 16), Tiles(32, 16), Tiles(16, 32))
 
 
 def plan_for(q: Tensor) -> Plan:
     """The tiles for tensors like q, on its device."""
     if not q.is_cuda:
-        return _INTERPRETED
+        return INTERPRETED
     block_d = padded_head_dim(q)
     if q.dtype == torch.float32:
-        return _SINGLE[block_d]
+        return SINGLE[block_d]
     large = torch.cuda.get_device_capability(q.device)[0] in (9, 10)
-    return (_LARGE_HALF if large else _SMALL_HALF)[block_d]
+    return (LARGE_HALF if large else SMALL_HALF)[block_d]
 
 
 def padded_head_dim(q: Tensor) -> int:
@@ -143,7 +145,7 @@ def _launch(
         kernel[(programs,)](**tensors, **strides, **arguments, num_warps=tiles.warps, num_stages=tiles.stages)
 
 
-def _problem(q: Tensor, k: Tensor, band: Band, scale: float) -> dict[str, float]:
+def _problem(q: Tensor, k: Tensor, band: Band, scale: float) -> dict[str, int | float]:
     left, right = _reach(q, k, band)
     return {
         "n_queries": q.shape[2],

@@ -65,10 +65,12 @@ def store_tile(
 
 @triton.jit
 @no_type_check
-def load_rows(start, first, length, BLOCK: tl.constexpr):
-    """One float32 number for each of the rows first .. first + BLOCK, zero beyond `length`."""
-    rows = first + tl.arange(0, BLOCK)
-    return tl.load(start + rows, mask=rows < length, other=0.0)
+def load_rows(start, first, length, BLOCK: tl.constexpr, CHECKED: tl.constexpr):
+    """One number for each of the rows first .. first + BLOCK, zero beyond `length`."""
+    rows = tl.arange(0, BLOCK)
+    if CHECKED:
+        return tl.load(start + first + rows, mask=first + rows < length, other=0.0)
+    return tl.load(start + first + rows)
 
 
 @triton.jit
