@@ -19,10 +19,11 @@ Row = dict[str, str]
 def table(name: str) -> tuple[Row, ...]:
     """The rows of ``lexicon/<name>.tsv``."""
     path = files("coursepkg.projects.translation.phrasebook") / "lexicon" / f"{name}.tsv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+@cache
 def simple(name: str) -> tuple[Phrase, ...]:
     """A table whose entries have one form only (times, cities)."""
     return tuple(_entry(row) for row in table(name))
@@ -42,14 +43,25 @@ def places(*tags: str) -> tuple[Phrase, ...]:
 
 @cache
 def people(*tags: str) -> tuple[Phrase, ...]:
-    """Persons that have one of the tags; forms ``obj`` (me) and ``poss`` (my, 我 的, của tôi)."""
-    return _tagged(tuple(_person(row) for row in table("people")), tags)
+    """Persons that have one of the tags.
+
+    Forms: ``obj`` (me), ``poss`` (my, 我 的, của tôi), ``own`` (my, 自己 的, của mình). One tells about those
+    tagged ``told`` and asks about those tagged ``asked``; the family of the one spoken to is ``yours``.
+    """
+    rows = table("people")
+    yours = tuple(_yours(row) for row in rows if "family" in row["tags"])
+    return _tagged(tuple(_person(row) for row in (*rows, *yours)), tags)
+
+
+def grown_ups() -> tuple[Phrase, ...]:
+    """Those one tells about who are no children."""
+    return tuple(who for who in people("told") if not who.tags & {"child", "young"})
 
 
 @cache
 def activities(*tags: str) -> tuple[Phrase, ...]:
     """Verb phrases that have one of the tags; English forms ``third``, ``past``, ``ing``, ``pp``."""
-    return _tagged(tuple(verb_phrase(**_sides(row), tags=row["tags"]) for row in table("activities")), tags)
+    return _tagged(_verbs("activities"), tags)
 
 
 @cache
@@ -58,6 +70,7 @@ def adjectives() -> tuple[Phrase, ...]:
     return tuple(_adjective(row) for row in table("adjectives"))
 
 
+@cache
 def times(*tags: str) -> tuple[Phrase, ...]:
     """Times that have one of the tags."""
     return _tagged(simple("times"), tags)
@@ -80,7 +93,7 @@ def verb_phrase(zh: str, en: str, vi: str, tags: str = "") -> Phrase:
 
 
 def _entry(row: Row) -> Phrase:
-    return phrase(_name(row["en"]), _sides(row), tags=frozenset(row.get("tags", "").split()))
+    return phrase(_name(row["en"]), _sides(row), tags=frozenset((row.get("tags") or "").split()))
 
 
 def _sides(row: Row) -> dict[str, str]:
@@ -102,7 +115,7 @@ def _all_nouns() -> tuple[Phrase, ...]:
 
 def _noun(row: Row) -> Phrase:
     name, unit = _name(row["en"]), row["unit"]
-    countable, paired = not unit, unit in ("pair", "bunch")
+    countable, paired = not unit, bool(unit) and name.endswith("s")
     many = english.plural(name) if countable else name
     marked = {lang: _mark(row[lang], "n") for lang in ("zh", "vi")}
     en_one, en_many = _mark(name, "n"), _mark(many, "n")
@@ -135,6 +148,7 @@ def _noun(row: Row) -> Phrase:
         "vi.one": f"một/d {vi_cl} {marked['vi']}",
         "vi.this": f"{vi_cl} {marked['vi']} này/d",
         "vi.that": f"{vi_cl} {marked['vi']} kia/d",
+        "vi.which": f"{vi_cl or marked['vi']} nào",
         "vi.thatone": f"{vi_cl or marked['vi']} kia/d",
         "vi.these": f"những {vi_cl} {marked['vi']} này/d",
     }
@@ -155,8 +169,19 @@ def _person(row: Row) -> Phrase:
     }
     if row["obj"]:
         sides["en.obj"] = row["obj"]
+    if row["own"]:
+        sides |= {"zh.own": "自己/1 的", "en.own": f"{row['own']}/1", "vi.own": "của mình/1"}
     kinds = frozenset(row["tags"].split())
     return phrase(_name(row["en"]), sides, {}, person=row["person"], tags=kinds)
+
+
+def _yours(row: Row) -> Row:
+    sides = {
+        "zh": row["zh"].replace("我", "你"),
+        "en": row["en"].replace("my/", "your/"),
+        "vi": row["vi"].replace("tôi/", "bạn/"),
+    }
+    return {**row, **sides, "tags": row["tags"].replace("family", "yours").replace("told", "asked")}
 
 
 def _possessive(side: str) -> str:
@@ -183,3 +208,89 @@ def _prices() -> dict[str, float]:
 def typical_price(noun: Phrase) -> float:
     """What the thing usually costs, in yuan; infinite when it is not for sale."""
     return _prices().get(noun.concept, float("inf"))
+
+
+def daily() -> tuple[Phrase, ...]:
+    """What one does at a fixed hour of the day."""
+    return _verbs("daily")
+
+
+def errands(*tags: str) -> tuple[Phrase, ...]:
+    """What is done once and then is done."""
+    return _tagged(_verbs("errands"), tags)
+
+
+def complaints() -> tuple[Phrase, ...]:
+    """Illnesses."""
+    return _verbs("complaints")
+
+
+def advice(*tags: str) -> tuple[Phrase, ...]:
+    """What is good or bad for one."""
+    return _tagged(_verbs("advice"), tags)
+
+
+def favors(*tags: str) -> tuple[Phrase, ...]:
+    """What one asks others to do or not to do."""
+    return _tagged(_verbs("favors"), tags)
+
+
+@cache
+def _verbs(name: str) -> tuple[Phrase, ...]:
+    return tuple(verb_phrase(**_sides(row), tags=row.get("tags") or "") for row in table(name))
+
+
+@cache
+def qualities() -> tuple[Phrase, ...]:
+    """What persons are like and how they feel; form ``more``."""
+    return tuple(
+        phrase(
+            row["en"],
+            {**{key: _mark(row[key], "0") for key in ("zh", "en", "vi")}, "en.more": _mark(row["more"], "0")},
+            {},
+            tags=frozenset(row["tags"].split()),
+        )
+        for row in table("qualities")
+    )
+
+
+@cache
+def nationalities() -> tuple[Phrase, ...]:
+    """Countries; form ``person`` (中国人, Chinese, người Trung_Quốc)."""
+    return tuple(
+        phrase(
+            row["en"],
+            {
+                **{key: _mark(row[key], "0") for key in ("zh", "en", "vi")},
+                "zh.person": f"{row['zh']}人/0",
+                "en.person": f"{row['people_en']}/0",
+                "vi.person": f"người/0 {row['vi']}/0",
+            },
+            {},
+        )
+        for row in table("countries")
+    )
+
+
+@cache
+def languages() -> tuple[Phrase, ...]:
+    """Languages that people learn."""
+    return tuple(
+        phrase(
+            row["language_en"],
+            {
+                "zh": f"{row['language_zh']}/0",
+                "en": f"{row['language_en']}/0",
+                "vi": f"tiếng/0 {row['language_vi']}/0",
+            },
+            {},
+        )
+        for row in table("countries")
+        if row["language_zh"]
+    )
+
+
+def ages(who: Phrase) -> tuple[int, ...]:
+    """Ages that the lexicon gives a person."""
+    row = next(row for row in table("people") if _name(row["en"]) == who.concept)
+    return tuple(int(age) for age in row["ages"].split())

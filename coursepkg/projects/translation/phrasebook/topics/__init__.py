@@ -5,7 +5,10 @@ from importlib import import_module
 
 from coursepkg.projects.translation.phrasebook.pattern import Sentence
 
-TOPICS = ("shopping", "habits")
+TOPICS = (
+    *("shopping", "restaurant", "hotel", "directions", "transport", "time", "people", "possession"),
+    *("habits", "past", "plans", "comparison", "description", "health", "requests", "languages"),
+)
 
 
 def sentences() -> Iterator[tuple[str, Sentence]]:

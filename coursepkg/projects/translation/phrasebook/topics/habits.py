@@ -2,29 +2,23 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.fitness import suits, timely
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.fitness import both, suits, timely
+from coursepkg.projects.translation.phrasebook.interlinear import phrase
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
 from coursepkg.projects.translation.phrasebook.words import activities, people, times
 
 ADVERBS = (
     ("常常", "often", "thường"),
-    ("总是", "always", "luôn"),
     ("有时候", "sometimes", "thỉnh_thoảng"),
     ("很少", "rarely", "ít_khi"),
     ("从来/0 不/0", "never", "không/0 bao_giờ/0"),
 )
 
 
-def _suits_at(who: Phrase, act: Phrase, when: Phrase) -> bool:
-    return suits(who, act) and timely(act, when)
-
-
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
-    others = people("he", "she", "family", "circle", "name")
-    speakers = [*people("self", "group"), *others]
-    asked = [*people("you"), *others]
+    speakers = people("told")
+    asked = people("asked")
     regular, liked, ongoing = activities("often"), activities("like"), activities("prog")
     often = [phrase(en, {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in ADVERBS]
     habit = times("habit")
@@ -36,7 +30,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} đang/1 {act} .",
         {"who": speakers, "act": ongoing},
         suits,
-        limit=600,
+        limit=330,
     )
     yield Pattern(
         "is-now",
@@ -45,7 +39,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/2 đang/1 {act} không/2 ?",
         {"who": asked, "act": ongoing},
         suits,
-        limit=400,
+        limit=220,
     )
     yield Pattern(
         "every",
@@ -53,8 +47,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} {act@who} {when} .",
         "{when} {who} đều {act} .",
         {"act": [*regular, *activities("any", "duty")], "when": habit, "who": speakers},
-        _suits_at,
-        limit=900,
+        both(suits, timely),
+        limit=500,
     )
     yield Pattern(
         "how-often",
@@ -62,8 +56,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} {often} {act@who} .",
         "{who} {often} {act} .",
         {"act": regular, "often": often, "who": speakers},
-        lambda act, often, who: suits(who, act),
-        limit=900,
+        suits,
+        limit=500,
     )
     yield Pattern(
         "likes",
@@ -72,7 +66,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/1 {act} .",
         {"who": speakers, "act": liked},
         suits,
-        limit=500,
+        limit=280,
     )
     yield Pattern(
         "does-not-like",
@@ -81,7 +75,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} không/1 thích/2 {act} .",
         {"who": speakers, "act": liked},
         suits,
-        limit=500,
+        limit=280,
     )
     yield Pattern(
         "does-like",
@@ -90,7 +84,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/2 thích/1 {act} không/2 ?",
         {"who": asked, "act": liked},
         suits,
-        limit=500,
+        limit=280,
     )
     yield Pattern(
         "likes-most",
@@ -99,7 +93,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/2 {act} nhất/1 .",
         {"who": speakers, "act": liked},
         suits,
-        limit=400,
+        limit=220,
     )
     yield Pattern(
         "cannot",

@@ -1,4 +1,4 @@
-"""Buying things: wanting, asking for a price, colours, sizes, paying."""
+"""Buying things: wanting, asking for a price, colors, sizes, paying."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from coursepkg.projects.translation.phrasebook.fitness import describes, plausib
 from coursepkg.projects.translation.phrasebook.interlinear import phrase
 from coursepkg.projects.translation.phrasebook.numerals import money, number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import adjectives, nouns, people, simple
+from coursepkg.projects.translation.phrasebook.words import adjectives, grown_ups, nouns, people, simple
 
 YUAN = (
     2,
@@ -100,8 +100,8 @@ WAYS_TO_PAY = (
 
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
-    goods, coloured, clothes = nouns("goods"), nouns("coloured"), nouns("clothes")
-    buyers = [*people("self", "group"), *people("family", "circle", "name")]
+    goods, colored, clothes = nouns("goods"), nouns("colored"), nouns("clothes")
+    buyers = grown_ups()
     edible = nouns("fruit", "raw")
     numbers = [number(n) for n in range(2, 11)]
     yuan = [
@@ -112,7 +112,7 @@ def patterns() -> Iterator[Pattern]:
         *(money(1000 * n, "dong") for n in THOUSANDS_OF_DONG + (300, 350, 400, 500, 600, 700, 800)),
         *(money(n, "dollar") for n in DOLLARS),
     ]
-    colours = simple("colours")
+    colors = simple("colors")
     too = [adj for adj in adjectives() if adj.concept in TOO]
     finer = [adj for adj in adjectives() if adj.concept in FINER]
     ways = [phrase(en, {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in WAYS_TO_PAY]
@@ -124,7 +124,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 mua/2 {x.one} .",
         {"who": buyers, "x": goods},
         wears,
-        limit=450,
+        limit=250,
     )
     yield Pattern(
         "how-much-is-this",
@@ -140,7 +140,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.this} giá/1 {price} .",
         {"x": goods, "price": prices},
         plausible,
-        limit=600,
+        limit=330,
     )
     yield Pattern(
         "price-of-that",
@@ -165,23 +165,23 @@ def patterns() -> Iterator[Pattern]:
         {"x": [*goods, *edible]},
     )
     yield Pattern(
-        "in-colour",
-        "{x.this} 有/1 {colour} 的 吗/2 ？",
-        "Do/2 you have/1 {x.this} in {colour} ?",
-        "{x.this} có/1 màu {colour} không/2 ?",
-        {"x": coloured, "colour": simple("colours")},
+        "in-color",
+        "{x.this} 有/1 {color} 的 吗/2 ？",
+        "Do/2 you have/1 {x.this} in {color} ?",
+        "{x.this} có/1 màu {color} không/2 ?",
+        {"x": colored, "color": simple("colors")},
     )
     yield Pattern(
-        "look-for-colour",
-        "{who} 在/1 找/2 一/3 {x.cl} {colour} 的 {x} 。",
-        "{who} {be@who}/1 looking/2 for/2 a/3 {x.cl} {colour} {x.head} .",
-        "{who} đang/1 tìm/2 một/3 {x.cl} {x} màu {colour} .",
-        {"x": coloured, "colour": colours, "who": buyers},
-        lambda who, x, colour: wears(who, x),
-        limit=450,
+        "look-for-color",
+        "{who} 在/1 找/2 一/3 {x.cl} {color} 的 {x} 。",
+        "{who} {be@who}/1 looking/2 for/2 a/3 {x.cl} {color} {x.head} .",
+        "{who} đang/1 tìm/2 một/3 {x.cl} {x} màu {color} .",
+        {"x": colored, "color": colors, "who": buyers},
+        wears,
+        limit=250,
     )
     yield Pattern(
-        "too",
+        "too-much",
         "{x.this} 太/1 {adj} 了/1 。",
         "{x.this} {be@x} too/1 {adj} .",
         "{x.this} {adj} quá/1 .",
@@ -191,7 +191,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "something-more",
         "有/1 {adj} 一点/2 的 {x} 吗/3 ？",
-        "Do/3 you have/1 a {x.cl} {adj.more}/2 {x.head} ?",
+        "Do/3 you have/1 a {adj.more}/2 {x.cl} {x.head} ?",
         "Có/1 {x.cl} {x} nào {adj} hơn/2 không/3 ?",
         {"x": goods, "adj": finer},
         describes,
@@ -238,8 +238,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} bought/1,2 {n} kilos/3 of {x} .",
         "{who} đã/2 mua/1 {n} cân/3 {x} .",
         {"x": edible, "n": numbers[:4], "who": buyers},
-        lambda x, n, who: not who.tags & {"child"},
-        limit=250,
+        limit=140,
     )
     yield Pattern(
         "buy-for",
@@ -248,10 +247,10 @@ def patterns() -> Iterator[Pattern]:
         "Tôi/1 muốn/2 mua/4 {x.one} cho/3 {whom} .",
         {
             "x": nouns("clothes", "bag", "gadget", "read"),
-            "whom": people("family", "circle", "name", "he", "she"),
+            "whom": [who for who in people("told") if not who.tags & {"self", "group"}],
         },
         lambda x, whom: wears(whom, x),
-        limit=400,
+        limit=220,
     )
     yield Pattern(
         "how-to-pay",
