@@ -44,6 +44,10 @@ def timely(act: Phrase, when: Phrase, **_: Phrase) -> bool:
     """Whether one does that at such a time: breakfast in the morning, no shower "last year"."""
     if "long" in when.tags and "long" not in act.tags:
         return False
+    if "trivial" in act.tags and not when.tags & {"near", "habit"}:
+        return False
+    if "late" in act.tags and "morning" in when.tags:
+        return False
     if "duty" in act.tags and "weekend" in when.tags:
         return False
     if "daytime" in act.tags and "evening" in when.tags:

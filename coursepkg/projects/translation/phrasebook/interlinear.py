@@ -14,7 +14,7 @@ languages, are aligned; ``word/1,2`` carries two marks; a word without a mark is
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from coursepkg.projects.translation.phrasebook.english import agree, article
@@ -35,7 +35,7 @@ class Word(NamedTuple):
 Words = tuple[Word, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phrase:
     """A meaning with its wording in each language and in each grammatical form."""
 
@@ -55,45 +55,45 @@ class Phrase:
 
 
 class _Piece(NamedTuple):
-    text: str
-    marks: tuple[str, ...]
+    word: Word
     slot: str = ""
     view: str | None = None
     subject: str = ""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parse(side: str) -> tuple[_Piece, ...]:
     pieces = []
     for item in side.split():
         text, _, marks = item.partition("/")
         found = _SLOT.fullmatch(text)
-        marked = tuple(marks.split(",")) if marks else ()
-        if found is None:
-            pieces.append(_Piece(text, marked))
-        else:
-            pieces.append(_Piece("", marked, found["name"], found["view"], found["subject"] or ""))
+        word = Word(text, tuple(marks.split(",")) if marks else ())
+        slot = (found["name"], found["view"], found["subject"] or "") if found else ()
+        pieces.append(_Piece(word, *slot))
     return tuple(pieces)
 
 
 def wording(side: str, language: str, slots: Mapping[str, Phrase]) -> Words:
     """The words of one side of a template with its slots filled in; marks of a slot stay its own."""
     words: list[Word] = []
-    for piece in _parse(side):
-        if not piece.slot:
-            words.append(Word(piece.text, piece.marks))
-        elif piece.slot not in slots:
-            agreeing = agree(piece.slot, slots[piece.subject].person)
-            words.extend(Word(text, piece.marks) for text in agreeing.split())
+    for word, slot, view, subject in _parse(side):
+        if not slot:
+            words.append(word)
+        elif slot not in slots:
+            agreeing = agree(slot, slots[subject].person)
+            words.extend(Word(text, word.marks) for text in agreeing.split())
+        elif subject and slots[subject].person == "3s":
+            words.extend(_placed(slots[slot], language, "third", slot))
         else:
-            view = piece.view
-            if piece.subject and slots[piece.subject].person == "3s":
-                view = "third"
-            filler = slots[piece.slot].form(language, view)
-            words.extend(
-                Word(w.text, (*piece.marks, *(f"{piece.slot}.{m}" for m in w.marks))) for w in filler
-            )
+            words.extend(_placed(slots[slot], language, view, slot))
     return tuple(words)
+
+
+@cache
+def _placed(filler: Phrase, language: str, view: str | None, slot: str) -> Words:
+    """A form with the slot's name before its marks, so that they stay apart from those of other slots."""
+    words = filler.form(language, view)
+    return tuple(Word(text, tuple(f"{slot}.{mark}" for mark in marks)) for text, marks in words)
 
 
 def phrase(
@@ -121,7 +121,7 @@ def finish(words: Words, language: str) -> Words:
     if language == "en":
         for i, word in enumerate(finished[:-1]):
             if word.text == "a":
-                finished[i] = word._replace(text=article(finished[i + 1].text))
-    first = finished[0]
-    finished[0] = first._replace(text=first.text[0].upper() + first.text[1:])
+                finished[i] = Word(article(finished[i + 1].text), word.marks)
+    text, marks = finished[0]
+    finished[0] = Word(text[0].upper() + text[1:], marks)
     return tuple(finished)

@@ -29,7 +29,7 @@ class Pattern:
     """Fillers by slot; the first two slots are the key concepts."""
     fits: Callable[..., bool] | None = None
     """Selection restriction: called with the slots by name, says whether they go together."""
-    limit: int = 160
+    limit: int = 120
     """Sentences at most; beyond it, as many drawn evenly."""
 
     def __iter__(self) -> Iterator[Sentence]:

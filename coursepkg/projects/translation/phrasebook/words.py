@@ -97,7 +97,7 @@ def _entry(row: Row) -> Phrase:
 
 
 def _sides(row: Row) -> dict[str, str]:
-    return {language: row[language] for language in ("zh", "en", "vi")}
+    return {key: side for key, side in row.items() if key.partition(".")[0] in ("zh", "en", "vi")}
 
 
 def _name(side: str) -> str:

@@ -1,6 +1,7 @@
 """The sentence patterns of the Phrasebook, one module a topic."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 
 from coursepkg.projects.translation.phrasebook.pattern import Sentence
@@ -16,5 +17,5 @@ def sentences() -> Iterator[tuple[str, Sentence]]:
     for topic in TOPICS:
         module = import_module(f"{__name__}.{topic}")
         for pattern in module.patterns():
-            for sentence in pattern:
+            for sentence in replace(pattern, name=f"{topic}.{pattern.name}"):
                 yield topic, sentence

@@ -37,10 +37,10 @@ def patterns() -> Iterator[Pattern]:
     lively = [phrase(en, {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in CITY_QUALITIES]
 
     for name, limit, zh, en, vi in (
-        ("more", 300, "比/1 {x.thatone} {adj}", "{be@x} {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone}"),
-        ("much-more", 250, "比/1 {x.thatone} {adj} 得 多/2", "{be@x} much/2 {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone} nhiều/2"),
-        ("as-much", 200, "和/1 {x.thatone} 一样/1 {adj}", "{be@x} as/1 {adj} as/1 {x.thatone}", "{adj} bằng/1 {x.thatone}"),
-        ("less", 250, "没有/1 {x.thatone} {adj}", "{isn't@x}/1 as {adj} as {x.thatone}", "không/1 {adj} bằng {x.thatone}"),
+        ("more", 200, "比/1 {x.thatone} {adj}", "{be@x} {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone}"),
+        ("much-more", 160, "比/1 {x.thatone} {adj} 得 多/2", "{be@x} much/2 {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone} nhiều/2"),
+        ("as-much", 130, "和/1 {x.thatone} 一样/1 {adj}", "{be@x} as/1 {adj} as/1 {x.thatone}", "{adj} bằng/1 {x.thatone}"),
+        ("less", 160, "没有/1 {x.thatone} {adj}", "{isn't@x}/1 as {adj} as {x.thatone}", "không/1 {adj} bằng {x.thatone}"),
     ):
         yield Pattern(
             name,
@@ -58,7 +58,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.this} và/1 {x.thatone} , {x.which} {adj} hơn/3 ?",
         {"x": things, "adj": ways},
         describes,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "most-here",
@@ -67,7 +67,7 @@ def patterns() -> Iterator[Pattern]:
         "Đây/1 là/2 {x.cl} {x} {adj} nhất/4 ở đây/3 .",
         {"x": [x for x in things if "countable" in x.tags], "adj": ways},
         describes,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "person-more",
@@ -76,7 +76,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {quality} hơn/1 {whom} .",
         {"who": told, "whom": told, "quality": steady},
         _comparable,
-        limit=500,
+        limit=320,
     )
     yield Pattern(
         "person-as",
@@ -85,7 +85,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {quality} bằng/1 {whom} .",
         {"who": told, "whom": told, "quality": [quality for quality in steady if "state" not in quality.tags]},
         _comparable,
-        limit=300,
+        limit=200,
     )
     yield Pattern(
         "person-less",
@@ -94,7 +94,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} không/1 {quality} bằng {whom} .",
         {"who": told, "whom": told, "quality": steady},
         _comparable,
-        limit=300,
+        limit=200,
     )
     yield Pattern(
         "years-older",
@@ -103,7 +103,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} hơn/1,2 {whom} {n} tuổi/3 .",
         {"who": peers, "whom": peers, "n": [number(n) for n in range(2, 10)]},
         _older,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "city-more",
@@ -112,7 +112,7 @@ def patterns() -> Iterator[Pattern]:
         "{city} {quality} hơn/1 {other} .",
         {"city": cities, "other": cities, "quality": lively},
         lambda city, other, quality: city.concept != other.concept,
-        limit=300,
+        limit=200,
     )
     yield Pattern(
         "prefers",
@@ -121,7 +121,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/2 {act} hơn/1 .",
         {"act": activities("like"), "who": told},
         suits,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "likes-more",
@@ -130,5 +130,5 @@ def patterns() -> Iterator[Pattern]:
         "So/1 với/1 {x} , {who} thích/3 {y} hơn/2 .",
         {"x": nouns("fruit", "drink"), "y": nouns("fruit", "drink"), "who": told},
         lambda x, y, who: x.concept != y.concept and bool(x.tags & y.tags) and not (x.tags | y.tags) & {"alcohol"},
-        limit=300,
+        limit=200,
     )

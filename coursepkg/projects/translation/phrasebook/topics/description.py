@@ -14,6 +14,10 @@ def _owner_fits(who: Phrase, x: Phrase, **_: Phrase) -> bool:
     return wears(who, x) and not ("vehicle" in x.tags and who.tags & {"child", "young"})
 
 
+def _in_season(city: Phrase, weather: Phrase, **_: Phrase) -> bool:
+    return "tropical" not in city.tags or "cold" not in weather.concept
+
+
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     things = nouns("goods", "fruit", "room", "home", "pet")
@@ -23,7 +27,7 @@ def patterns() -> Iterator[Pattern]:
     asked = [who for who in people("asked") if "group" not in who.tags]
     cities, weather = simple("cities"), simple("weather")
 
-    for view, limit in (("this", 300), ("that", 250)):
+    for view, limit in (("this", 200), ("that", 160)):
         yield Pattern(
             f"{view}-is-very",
             f"{{x.{view}}} 很/1 {{adj}} 。",
@@ -40,7 +44,7 @@ def patterns() -> Iterator[Pattern]:
             f"{{x.{view}}} không/1 {{adj}} .",
             {"x": things, "adj": described},
             describes,
-            limit=limit - 50,
+            limit=limit - 30,
         )
         yield Pattern(
             f"is-{view}",
@@ -49,7 +53,7 @@ def patterns() -> Iterator[Pattern]:
             f"{{x.{view}}} có/1 {{adj}} không/1 ?",
             {"x": things, "adj": described},
             describes,
-            limit=limit - 50,
+            limit=limit - 30,
         )
     yield Pattern(
         "a-little",
@@ -58,7 +62,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.this} hơi/1 {adj} .",
         {"x": things, "adj": [adj for adj in described if adj.concept in COMPLAINTS]},
         describes,
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "these-are",
@@ -67,7 +71,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.these} đều/1 rất/2 {adj} .",
         {"x": [x for x in things if "countable" in x.tags], "adj": described},
         describes,
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "this-is-a",
@@ -76,7 +80,7 @@ def patterns() -> Iterator[Pattern]:
         "Đây/1 là/2 một/3 {x.cl} {x} {adj} .",
         {"x": [x for x in things if "countable" in x.tags], "adj": described},
         describes,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "whose-is",
@@ -85,7 +89,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} rất/1 {adj} .",
         {"x": owned, "adj": [adj for adj in described if adj.concept not in {"cheap", "clean"}], "who": owners},
         lambda x, adj, who: describes(adj, x) and _owner_fits(who, x),
-        limit=350,
+        limit=230,
     )
     yield Pattern(
         "bought-a",
@@ -98,7 +102,7 @@ def patterns() -> Iterator[Pattern]:
             "who": grown_ups(),
         },
         describes,
-        limit=350,
+        limit=230,
     )
     yield Pattern(
         "is-colored",
@@ -114,7 +118,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} màu {color} .",
         {"x": colored, "color": simple("colors"), "who": owners},
         lambda x, color, who: _owner_fits(who, x) and "linen" not in x.tags,
-        limit=350,
+        limit=230,
     )
     yield Pattern(
         "what-color",
@@ -123,7 +127,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} màu/2 gì/1 ?",
         {"x": [x for x in colored if "linen" not in x.tags], "who": asked},
         lambda x, who: _owner_fits(who, x),
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "weather-now",
@@ -131,6 +135,7 @@ def patterns() -> Iterator[Pattern]:
         "It is {weather} in {city} today/1 .",
         "Hôm_nay/1 {city} {weather} .",
         {"city": cities, "weather": weather},
+        _in_season,
     )
     yield Pattern(
         "weather-was",
@@ -138,7 +143,8 @@ def patterns() -> Iterator[Pattern]:
         "It was {weather} in {city} {when} .",
         "{when} {city} {weather} .",
         {"city": cities, "weather": weather, "when": [t for t in times("past") if t.concept != "last year"]},
-        limit=200,
+        _in_season,
+        limit=130,
     )
     yield Pattern(
         "will-rain",

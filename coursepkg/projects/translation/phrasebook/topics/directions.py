@@ -73,7 +73,7 @@ def patterns() -> Iterator[Pattern]:
         "Đi/4 từ/1 {p} đến/2 {q} thế_nào/3 ?",
         {"p": town, "q": visited},
         _apart,
-        limit=190,
+        limit=130,
     )
     yield Pattern(
         "is-beside",
@@ -82,7 +82,7 @@ def patterns() -> Iterator[Pattern]:
         "{p} ở/1 {relation} {q} .",
         {"p": town, "relation": relations, "q": town},
         _apart,
-        limit=500,
+        limit=350,
     )
     yield Pattern(
         "is-it-beside",
@@ -91,7 +91,7 @@ def patterns() -> Iterator[Pattern]:
         "{p} có/2 ở/1 {relation} {q} không/2 ?",
         {"p": town, "relation": relations, "q": town},
         _apart,
-        limit=280,
+        limit=200,
     )
     yield Pattern(
         "far-from-here",
@@ -107,7 +107,7 @@ def patterns() -> Iterator[Pattern]:
         "{p} cách/1 {q} rất/2 xa/3 .",
         {"p": town, "q": visited},
         _apart,
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "not-far",
@@ -116,7 +116,7 @@ def patterns() -> Iterator[Pattern]:
         "{p} cách/1 {q} không/2 xa/3 .",
         {"p": town, "q": visited},
         _apart,
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "distance",
@@ -125,7 +125,7 @@ def patterns() -> Iterator[Pattern]:
         "{p} cách/1 {q} {distance} .",
         {"p": town, "distance": distances, "q": visited},
         _apart,
-        limit=280,
+        limit=200,
     )
     yield Pattern(
         "takes-minutes",
@@ -139,7 +139,7 @@ def patterns() -> Iterator[Pattern]:
             "minutes": durations("minute", 5, 10, 15, 20, 25, 30, 35, 40),
         },
         _apart,
-        limit=390,
+        limit=270,
     )
     yield Pattern(
         "turn-at",
@@ -161,7 +161,7 @@ def patterns() -> Iterator[Pattern]:
         "Turn/2 {turn} at/1 {crossing} , and/3 {p.the} is on the {side} .",
         "Rẽ/2 {turn} ở/1 {crossing} , {p} ở bên/4 {side} .",
         {"crossing": [_crossing(n) for n in range(1, 5)], "p": town, "turn": turns, "side": turns},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "take-me",
@@ -177,7 +177,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {be@who} at/1 {p.the} .",
         "{who} đang ở/1 {p} .",
         {"who": told, "p": visited},
-        limit=190,
+        limit=130,
     )
     yield Pattern(
         "is-not-at",
@@ -200,5 +200,5 @@ def patterns() -> Iterator[Pattern]:
         "{who} đang đợi/2 {whom} ở/1 {p} .",
         {"who": told, "p": visited, "whom": [*met, *people("self", "group", "yours")]},
         distinct,
-        limit=330,
+        limit=230,
     )

@@ -30,7 +30,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} đang/1 {act} .",
         {"who": speakers, "act": ongoing},
         suits,
-        limit=330,
+        limit=250,
     )
     yield Pattern(
         "is-now",
@@ -39,7 +39,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/2 đang/1 {act} không/2 ?",
         {"who": asked, "act": ongoing},
         suits,
-        limit=220,
+        limit=160,
     )
     yield Pattern(
         "every",
@@ -48,7 +48,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đều {act} .",
         {"act": [*regular, *activities("any", "duty")], "when": habit, "who": speakers},
         both(suits, timely),
-        limit=500,
+        limit=380,
     )
     yield Pattern(
         "how-often",
@@ -57,7 +57,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {often} {act} .",
         {"act": regular, "often": often, "who": speakers},
         suits,
-        limit=500,
+        limit=380,
     )
     yield Pattern(
         "likes",
@@ -66,7 +66,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/1 {act} .",
         {"who": speakers, "act": liked},
         suits,
-        limit=280,
+        limit=210,
     )
     yield Pattern(
         "does-not-like",
@@ -75,7 +75,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} không/1 thích/2 {act} .",
         {"who": speakers, "act": liked},
         suits,
-        limit=280,
+        limit=210,
     )
     yield Pattern(
         "does-like",
@@ -84,7 +84,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/2 thích/1 {act} không/2 ?",
         {"who": asked, "act": liked},
         suits,
-        limit=280,
+        limit=210,
     )
     yield Pattern(
         "likes-most",
@@ -93,7 +93,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/2 {act} nhất/1 .",
         {"who": speakers, "act": liked},
         suits,
-        limit=220,
+        limit=160,
     )
     yield Pattern(
         "cannot",

@@ -32,7 +32,7 @@ def patterns() -> Iterator[Pattern]:
         "{who.poss} {part} hurts/1 .",
         "{who} bị đau/1 {part} .",
         {"part": parts, "who": persons},
-        limit=200,
+        limit=160,
     )
     yield Pattern(
         "still-hurts",
@@ -40,7 +40,7 @@ def patterns() -> Iterator[Pattern]:
         "{who.poss} {part} still/1 hurts/2 .",
         "{who} vẫn/1 còn/1 đau/2 {part} .",
         {"part": parts, "who": persons},
-        limit=200,
+        limit=160,
     )
     yield Pattern(
         "does-it-hurt",
@@ -48,7 +48,7 @@ def patterns() -> Iterator[Pattern]:
         "Does/2 {who.poss} {part} hurt/1 ?",
         "{who} có/2 bị đau/1 {part} không/2 ?",
         {"part": parts, "who": asked},
-        limit=160,
+        limit=130,
     )
     yield Pattern(
         "is-ill",
@@ -70,7 +70,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/1 {ill.pp} for {days} .",
         "{who} {ill} {days} rồi/1 .",
         {"ill": [ill for ill in ills if "dizzy" not in ill.concept], "days": days, "who": persons},
-        limit=250,
+        limit=200,
     )
     yield Pattern(
         "was-ill",
@@ -78,7 +78,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} was/2 sick/1 {when} .",
         "{when} {who} bị/2 ốm/1 .",
         {"who": persons, "when": [t for t in times("past") if t.concept != "last year"]},
-        limit=200,
+        limit=160,
     )
     yield Pattern(
         "should",
@@ -87,7 +87,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} nên/1 {act} .",
         {"act": good, "who": [*people("you", "yours"), *persons]},
         suits,
-        limit=300,
+        limit=240,
     )
     yield Pattern(
         "should-not",
@@ -96,7 +96,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} không/1 nên/2 {act} .",
         {"act": bad, "who": [*people("you", "yours"), *persons]},
         suits,
-        limit=150,
+        limit=120,
     )
     yield Pattern(
         "need-help",

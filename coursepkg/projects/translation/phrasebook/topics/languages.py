@@ -24,7 +24,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} can/1 speak/2 {language} .",
         "{who} biết/1 nói/2 {language} .",
         {"who": told, "language": tongues},
-        limit=200,
+        limit=150,
     )
     yield Pattern(
         "does-not-speak",
@@ -32,7 +32,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} can't/1,2 speak/3 {language} .",
         "{who} không/1 biết/2 nói/3 {language} .",
         {"who": told, "language": tongues},
-        limit=200,
+        limit=150,
     )
     yield Pattern(
         "do-you-speak",
@@ -40,7 +40,7 @@ def patterns() -> Iterator[Pattern]:
         "Can/1,3 {who} speak/2 {language} ?",
         "{who} có/3 biết/1 nói/2 {language} không/3 ?",
         {"who": asked, "language": tongues},
-        limit=180,
+        limit=140,
     )
     yield Pattern(
         "speaks-well",
@@ -48,7 +48,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {speak@who}/1 {language} very/2 well/3 .",
         "{who} nói/1 {language} rất/2 giỏi/3 .",
         {"who": told, "language": tongues},
-        limit=180,
+        limit=140,
     )
     yield Pattern(
         "has-studied",
@@ -60,7 +60,7 @@ def patterns() -> Iterator[Pattern]:
             "language": tongues,
             "time": [*durations("month", 2, 3, 4, 5, 6, 8, 10), *durations("year", 1, 2, 3, 4, 5)],
         },
-        limit=300,
+        limit=220,
     )
     yield Pattern(
         "starts",
@@ -68,7 +68,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} started/1 to study/2 {language} {when} .",
         "{when} {who} bắt_đầu/1 học/2 {language} .",
         {"who": told, "language": tongues, "when": [t for t in times("past") if "long" in t.tags]},
-        limit=250,
+        limit=190,
     )
     yield Pattern(
         "teaches",
@@ -77,7 +77,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} dạy/1 {whom} {language} .",
         {"who": teachers, "whom": _learners(people("self", "group", "circle", "name", "sibling")), "language": tongues},
         distinct,
-        limit=300,
+        limit=220,
     )
     yield Pattern(
         "harder",
@@ -105,7 +105,7 @@ def patterns() -> Iterator[Pattern]:
         "in-language",
         "{x.this} 是 {language} 的 。",
         "{x.this} is in {language} .",
-        "{x.this} bằng {language} .",
+        "{x.this} viết bằng {language} .",
         {"x": [*nouns("read"), *nouns("reference")], "language": tongues},
     )
     yield Pattern(
@@ -114,5 +114,5 @@ def patterns() -> Iterator[Pattern]:
         "{who} {don't@who}/2 understand/1 {language} .",
         "{who} không/2 hiểu/1 {language} .",
         {"who": told, "language": tongues},
-        limit=150,
+        limit=110,
     )

@@ -41,7 +41,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đã/1 {act} .",
         {"act": acts, "when": past, "who": told},
         both(suits, timely),
-        limit=800,
+        limit=480,
     )
     yield Pattern(
         "did-not",
@@ -50,7 +50,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} không/1 {act} .",
         {"act": acts, "when": past, "who": told},
         both(suits, timely),
-        limit=600,
+        limit=360,
     )
     yield Pattern(
         "did-you",
@@ -59,7 +59,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} có/1 {act} không/1 ?",
         {"act": acts, "when": past, "who": asked},
         both(suits, timely),
-        limit=500,
+        limit=300,
     )
     yield Pattern(
         "bought",
@@ -67,7 +67,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} bought/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 mua/1 {n} {x.m} .",
         {"x": [x for x in nouns("goods") if not x.tags & {"furniture", "gadget"}], "n": several, "who": adults, "when": past},
-        limit=500,
+        limit=300,
     )
     yield Pattern(
         "drank",
@@ -75,7 +75,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} drank/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 uống/1 {n} {x.m} .",
         {"x": [x for x in nouns("drink") if x.concept != "red wine"], "n": several[:2], "who": adults, "when": recent},
-        limit=250,
+        lambda x, when, **_: "alcohol" not in x.tags or "morning" not in when.tags,
+        limit=150,
     )
     yield Pattern(
         "ate",
@@ -83,7 +84,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} ate/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 ăn/1 {n} {x.m} .",
         {"x": nouns("dish", "baked"), "n": several[:2], "who": told, "when": recent},
-        limit=300,
+        limit=180,
     )
     yield Pattern(
         "has-been",
@@ -91,7 +92,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/2 been/1 to {place} .",
         "{who} đã/2 từng/2 đến/1 {place} .",
         {"who": told, "place": abroad},
-        limit=250,
+        limit=150,
     )
     yield Pattern(
         "has-never-been",
@@ -99,7 +100,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who} never/1 been/2 to {place} .",
         "{who} chưa/1 bao_giờ/1 đến/2 {place} .",
         {"who": told, "place": abroad},
-        limit=250,
+        limit=150,
     )
     yield Pattern(
         "has-ever-been",
@@ -107,7 +108,7 @@ def patterns() -> Iterator[Pattern]:
         "{have@who}/3 {who} ever/2 been/1 to {place} ?",
         "{who} đã/2 bao_giờ/2 đến/1 {place} chưa/3 ?",
         {"who": asked, "place": abroad},
-        limit=250,
+        limit=150,
     )
     yield Pattern(
         "already",
@@ -116,7 +117,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} đã/1 {act} rồi/1 .",
         {"who": told, "act": done},
         suits,
-        limit=300,
+        limit=180,
     )
     yield Pattern(
         "not-yet",
@@ -125,7 +126,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} vẫn/1 chưa/2 {act} .",
         {"who": told, "act": done},
         suits,
-        limit=300,
+        limit=180,
     )
     yield Pattern(
         "done-yet",
@@ -134,7 +135,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} đã/1 {act} chưa/2 ?",
         {"who": asked, "act": done},
         suits,
-        limit=250,
+        limit=150,
     )
     yield Pattern(
         "stayed",
@@ -142,7 +143,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} stayed/2,3 in/1 {city} for {days} .",
         "{who} đã/3 ở/1,2 {city} {days} .",
         {"city": simple("cities"), "days": [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)], "who": adults},
-        limit=350,
+        limit=210,
     )
     yield Pattern(
         "went-to",
@@ -150,7 +151,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} went/1,2 to {p.the} {when} .",
         "{when} {who} đã/2 đến/1 {p} .",
         {"p": places("visit"), "when": recent, "who": told},
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "went-with",
@@ -159,7 +160,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đã/4 cùng/1,2 {whom} đến/3 {p} .",
         {"p": places("sight", "shop", "meal"), "whom": people("family", "circle", "name"), "who": told, "when": recent},
         distinct,
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "met-at",
@@ -168,7 +169,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đã/3 gặp/2 {whom} ở/1 {p} .",
         {"p": places("visit"), "whom": met, "who": adults, "when": recent},
         distinct,
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "called",
@@ -177,5 +178,5 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đã/3 gọi/2 điện/2 cho/1 {whom} .",
         {"whom": people("self", "told"), "when": recent, "who": adults},
         distinct,
-        limit=350,
+        limit=210,
     )

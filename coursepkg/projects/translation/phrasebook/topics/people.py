@@ -25,7 +25,7 @@ NAMES = (
     ("阿梅", "Mai", "she"),
     ("阿龙", "Long", "he"),
 )
-MILD = {"shy", "nervous", "busy", "tired", "hungry", "thirsty", "sleepy", "sad", "fat", "thin", "short"}
+MILD = {"shy", "nervous", "busy", "tired", "hungry", "thirsty", "sleepy", "sad", "thin", "short"}
 
 
 def _employed(who: Phrase, **_: Phrase) -> bool:
@@ -67,7 +67,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {be@who}/1 a {job} .",
         "{who} là/1 {job} .",
         {"who": workers, "job": jobs},
-        limit=180,
+        limit=140,
     )
     yield Pattern(
         "not-job",
@@ -75,7 +75,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {isn't@who}/1,2 a {job} .",
         "{who} không/1 phải là/2 {job} .",
         {"who": workers, "job": jobs},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "is-job",
@@ -83,7 +83,7 @@ def patterns() -> Iterator[Pattern]:
         "{be@who}/1,2 {who} a {job} ?",
         "{who} có/2 phải là/1 {job} không/2 ?",
         {"who": candidates, "job": jobs},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "wants-to-be",
@@ -98,7 +98,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} used/1 to be/2 a {job} .",
         "Trước_đây/1 {who} là/2 {job} .",
         {"who": [w for w in told if w.tags & {"old", "adult", "self"}], "job": jobs},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "works-at",
@@ -106,7 +106,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {work@who}/2 at/1 {p.one} .",
         "{who} làm_việc/2 ở/1 {p.one} .",
         {"who": workers, "p": [p for p in places("stay", "shop", "meal", "work") if p.concept != "market"]},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "nationality",
@@ -127,7 +127,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} 是/1 {country.person} 吗/2 ？",
         "{be@who}/1,2 {who} {country.person} ?",
         "{who} có/2 phải là/1 {country.person} không/2 ?",
-        {"who": [w for w in asked if "yours" not in w.tags], "country": countries},
+        {"who": [w for w in asked if not w.tags & {"yours", "name"}], "country": countries},
     )
     yield Pattern(
         "comes-from",
@@ -143,7 +143,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/1 {n} {x.m} .",
         {"who": parents, "x": kin, "n": [number(n) for n in (2, 3, 4)]},
         lambda who, x, n: _kin_of(who, x),
-        limit=110,
+        limit=80,
     )
     yield Pattern(
         "has-one-kin",
@@ -177,9 +177,9 @@ def patterns() -> Iterator[Pattern]:
         lambda who, name: bool(who.tags & name.tags),
     )
     for level, limit, zh, en, vi in (
-        ("very", 200, "很/1 {quality}", "{be@who} very/1 {quality}", "rất/1 {quality}"),
-        ("not", 180, "不/1 {quality}", "{isn't@who}/1 {quality}", "không/1 {quality}"),
-        ("a-little", 120, "有点/1 {quality}", "{be@who} a/1 little/1 {quality}", "hơi/1 {quality}"),
+        ("very", 150, "很/1 {quality}", "{be@who} very/1 {quality}", "rất/1 {quality}"),
+        ("not", 140, "不/1 {quality}", "{isn't@who}/1 {quality}", "không/1 {quality}"),
+        ("a-little", 90, "有点/1 {quality}", "{be@who} a/1 little/1 {quality}", "hơi/1 {quality}"),
     ):
         yield Pattern(
             f"is-{level}",
@@ -197,7 +197,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} có/1 {quality} không/1 ?",
         {"who": asked, "quality": moods},
         _like_kind,
-        limit=160,
+        limit=120,
     )
     yield Pattern(
         "was-then",
@@ -206,7 +206,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} rất/1 {quality} .",
         {"who": told, "quality": [m for m in moods if "state" in m.tags], "when": [*times("past")[:4]]},
         _like_kind,
-        limit=220,
+        limit=160,
     )
     yield Pattern(
         "lives-with",
@@ -215,7 +215,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} sống/2 cùng/1,3 {whom} .",
         {"who": people("self", "family"), "whom": people("family", "friendly")},
         distinct,
-        limit=70,
+        limit=60,
     )
 
 

@@ -34,7 +34,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} sẽ/1 {act} .",
         {"act": acts, "when": future, "who": told},
         both(suits, timely),
-        limit=700,
+        limit=420,
     )
     yield Pattern(
         "will-not",
@@ -43,7 +43,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} sẽ không/1 {act} .",
         {"act": acts, "when": future, "who": told},
         both(suits, timely),
-        limit=500,
+        limit=300,
     )
     yield Pattern(
         "will-you",
@@ -52,7 +52,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} có/1 {act} không/1 ?",
         {"act": acts, "when": future, "who": asked},
         both(suits, timely),
-        limit=450,
+        limit=270,
     )
     yield Pattern(
         "plans",
@@ -61,7 +61,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} định/1 {act} .",
         {"act": wishes, "when": future, "who": told},
         both(suits, timely),
-        limit=450,
+        limit=270,
     )
     yield Pattern(
         "wants",
@@ -70,7 +70,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 {act} .",
         {"act": wishes, "who": told},
         suits,
-        limit=300,
+        limit=180,
     )
     yield Pattern(
         "does-not-want",
@@ -79,7 +79,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} không/1 muốn/2 {act} .",
         {"act": acts, "who": told, "when": soon},
         both(suits, timely),
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "do-you-want",
@@ -88,7 +88,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} có/2 muốn/1 {act} không/2 ?",
         {"act": wishes, "who": asked, "when": soon},
         both(suits, timely),
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "must",
@@ -97,7 +97,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} phải/1 {act} .",
         {"act": duties, "who": grown, "when": soon},
         timely,
-        limit=400,
+        limit=240,
     )
     yield Pattern(
         "need-not",
@@ -106,16 +106,16 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} không/1 cần/1 {act} .",
         {"act": [act for act in duties if act.concept != "go to school"], "who": grown, "when": soon},
         timely,
-        limit=350,
+        limit=210,
     )
     yield Pattern(
         "cannot",
         "{when} {who} 不/1 能/1 {act} 。",
         "{who} can't/1 {act} {when} .",
         "{when} {who} không_thể/1 {act} .",
-        {"act": acts, "who": told, "when": soon},
+        {"act": activities("together", "must", "duty", "outdoor"), "who": told, "when": soon},
         both(suits, timely),
-        limit=350,
+        limit=210,
     )
     yield Pattern(
         "lets",
@@ -124,7 +124,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} chúng_ta/1 cùng/2 {act} nhé/3 .",
         {"act": activities("together"), "when": soon},
         timely,
-        limit=250,
+        limit=150,
     )
     yield Pattern(
         "if-weather",
@@ -138,7 +138,7 @@ def patterns() -> Iterator[Pattern]:
             "when": [when for when in soon if "evening" not in when.tags],
         },
         both(suits, timely, _suits_weather),
-        limit=600,
+        limit=360,
     )
     yield Pattern(
         "wants-to-go",
@@ -146,7 +146,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {want@who}/1 to go/2 to {p.the} {when} .",
         "{when} {who} muốn/1 đến/2 {p} .",
         {"p": places("sight", "shop", "meal"), "when": soon, "who": told},
-        limit=350,
+        limit=210,
     )
     yield Pattern(
         "will-go-with",
@@ -155,7 +155,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} sẽ/1 cùng/2,3 {whom} đến/4 {p} .",
         {"p": places("sight", "shop", "meal"), "whom": people("family", "circle", "name"), "who": told, "when": soon},
         distinct,
-        limit=350,
+        limit=210,
     )
     yield Pattern(
         "together-with",
@@ -164,5 +164,5 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 cùng/2,3 {whom} {act} .",
         {"act": activities("together"), "whom": people("circle", "name", "self", "group"), "who": grown},
         both(suits, distinct),
-        limit=350,
+        limit=210,
     )

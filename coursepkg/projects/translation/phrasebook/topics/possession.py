@@ -40,7 +40,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} {spot} .",
         {"x": movable, "spot": locations, "who": [who for who in told if "group" not in who.tags]},
         lambda x, spot, who: _fits_there(x, spot) and _is_for(x, who),
-        limit=500,
+        limit=320,
     )
     yield Pattern(
         "where-is-mine",
@@ -49,7 +49,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} ở đâu/1 ?",
         {"x": movable, "who": [w for w in people("self", "asked") if "group" not in w.tags]},
         _is_for,
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "is-it-there",
@@ -58,7 +58,7 @@ def patterns() -> Iterator[Pattern]:
         "{x} {who.poss} có/1 {spot} không/1 ?",
         {"x": movable, "spot": locations, "who": [w for w in people("self", "asked") if "group" not in w.tags]},
         lambda x, spot, who: _fits_there(x, spot) and _is_for(x, who),
-        limit=300,
+        limit=200,
     )
     yield Pattern(
         "this-is",
@@ -66,7 +66,7 @@ def patterns() -> Iterator[Pattern]:
         "This/1 is/2 {who.poss} {x.head} .",
         "Đây/1 là/2 {x} {who.poss} .",
         {"x": one_owned, "who": told},
-        limit=250,
+        limit=160,
     )
     yield Pattern(
         "this-is-not",
@@ -74,7 +74,7 @@ def patterns() -> Iterator[Pattern]:
         "This/1 isn't/2,3 {who.poss} {x.head} .",
         "Đây/1 không/2 phải là/3 {x} {who.poss} .",
         {"x": one_owned, "who": told},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "is-this-yours",
@@ -82,7 +82,7 @@ def patterns() -> Iterator[Pattern]:
         "Is/2,3 this/1 {who.poss} {x.head} ?",
         "Đây/1 có/3 phải là/2 {x} {who.poss} không/3 ?",
         {"x": one_owned, "who": people("asked")},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "has",
@@ -90,7 +90,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/1 {x.one} .",
         "{who} có/1 {x.one} .",
         {"x": [x for x in nouns("own", "pet") if x.concept not in PERSONAL], "who": adults},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "has-several",
@@ -98,7 +98,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/1 {n} {x.m} .",
         "{who} có/1 {n} {x.m} .",
         {"x": nouns("pet", "home", "vehicle", "bag", "read"), "n": [number(n) for n in (2, 3, 4)], "who": adults},
-        limit=250,
+        lambda x, n, who: n.concept == "two" or not x.tags & {"home", "vehicle"},
+        limit=160,
     )
     yield Pattern(
         "has-not",
@@ -106,7 +107,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {don't@who}/1 have/1 a {x.cl} {x.head} .",
         "{who} không/1 có/1 {x} .",
         {"x": nouns("gadget", "vehicle", "home", "pet", "bag", "document"), "who": adults},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "has-it",
@@ -117,7 +118,7 @@ def patterns() -> Iterator[Pattern]:
             "x": nouns("gadget", "vehicle", "home", "pet", "bag", "document"),
             "who": [w for w in people("asked") if not w.tags & {"child", "young"}],
         },
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "is-lost",
@@ -125,7 +126,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/2 lost/1 {who.own} {x.head} .",
         "{who} bị mất/1 {x} rồi/2 .",
         {"x": nouns("lost"), "who": single},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "found",
@@ -133,7 +134,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} found/1,2 {who.own} {x.head} .",
         "{who} đã/2 tìm/1 thấy/1 {x} {who.own} .",
         {"x": nouns("lost"), "who": [who for who in single if "circle" not in who.tags]},
-        limit=200,
+        limit=130,
     )
     yield Pattern(
         "forgot",
@@ -141,6 +142,6 @@ def patterns() -> Iterator[Pattern]:
         "{who} forgot/1 to bring/2 {who.own} {x.head} .",
         "{who} quên/1 mang/2 {x} .",
         {"x": [x for x in nouns("lost") if x.concept != "photo"], "who": [w for w in single if "circle" not in w.tags]},
-        limit=200,
+        limit=130,
     )
 

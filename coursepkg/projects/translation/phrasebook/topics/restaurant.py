@@ -105,7 +105,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {don't@who}/1 eat/2 {food} .",
         "{who} không/1 ăn/2 {food} .",
         {"food": foods, "who": told},
-        limit=110,
+        limit=100,
     )
     yield Pattern(
         "does-eat",
@@ -113,7 +113,7 @@ def patterns() -> Iterator[Pattern]:
         "{do@who}/2 {who} eat/1 {food} ?",
         "{who} có/2 ăn/1 {food} không/2 ?",
         {"food": foods, "who": people("asked")},
-        limit=80,
+        limit=70,
     )
     yield Pattern(
         "allergic",
@@ -129,7 +129,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 uống/2 {x.one} .",
         {"x": drinks, "who": told},
         _sober,
-        limit=120,
+        limit=110,
     )
     yield Pattern(
         "wants-to-eat",
@@ -137,7 +137,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {want@who}/1 to eat/2 {x.one} .",
         "{who} muốn/1 ăn/2 {x.one} .",
         {"x": [*dishes, *nouns("fruit")], "who": told},
-        limit=140,
+        limit=130,
     )
     yield Pattern(
         "tea-not-coffee",
@@ -146,7 +146,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} thích/1 uống/2 {x} nhưng/3 không/4 thích uống {y} .",
         {"x": drinks, "y": drinks, "who": adults},
         _different,
-        limit=160,
+        limit=140,
     )
     yield Pattern(
         "famous-for",

@@ -124,7 +124,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 mua/2 {x.one} .",
         {"who": buyers, "x": goods},
         wears,
-        limit=250,
+        limit=200,
     )
     yield Pattern(
         "how-much-is-this",
@@ -140,7 +140,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.this} giá/1 {price} .",
         {"x": goods, "price": prices},
         plausible,
-        limit=330,
+        limit=260,
     )
     yield Pattern(
         "price-of-that",
@@ -178,7 +178,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} đang/1 tìm/2 một/3 {x.cl} {x} màu {color} .",
         {"x": colored, "color": colors, "who": buyers},
         wears,
-        limit=250,
+        limit=200,
     )
     yield Pattern(
         "too-much",
@@ -238,7 +238,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} bought/1,2 {n} kilos/3 of {x} .",
         "{who} đã/2 mua/1 {n} cân/3 {x} .",
         {"x": edible, "n": numbers[:4], "who": buyers},
-        limit=140,
+        limit=110,
     )
     yield Pattern(
         "buy-for",
@@ -250,7 +250,7 @@ def patterns() -> Iterator[Pattern]:
             "whom": [who for who in people("told") if not who.tags & {"self", "group"}],
         },
         lambda x, whom: wears(whom, x),
-        limit=220,
+        limit=180,
     )
     yield Pattern(
         "how-to-pay",

@@ -58,7 +58,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {act} lúc {clock} .",
         {"act": daily(), "clock": day_clocks, "who": told},
         _at_its_hour,
-        limit=330,
+        limit=230,
     )
     yield Pattern(
         "when-does",
@@ -75,7 +75,7 @@ def patterns() -> Iterator[Pattern]:
         "{day} {who} {act} lúc {clock} .",
         {"act": daily(), "clock": day_clocks, "day": days, "who": told},
         _at_its_hour,
-        limit=330,
+        limit=230,
     )
     yield Pattern(
         "opens",
@@ -90,7 +90,7 @@ def patterns() -> Iterator[Pattern]:
         "{p.the} closes/1 at {clock} .",
         "{p} đóng_cửa/1 lúc {clock} .",
         {"p": shops, "clock": closing},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "when-opens",
@@ -119,7 +119,7 @@ def patterns() -> Iterator[Pattern]:
         "Let's/1,4 meet/3 at/2 {p.the} at {clock} on {day} .",
         "Chúng_ta/1 gặp/3 nhau ở/2 {p} lúc {clock} {day} nhé/4 .",
         {"p": places("visit"), "day": days, "clock": day_clocks},
-        limit=390,
+        limit=270,
     )
     yield Pattern(
         "appointment",
@@ -133,7 +133,7 @@ def patterns() -> Iterator[Pattern]:
             "clock": day_clocks,
         },
         distinct,
-        limit=280,
+        limit=200,
     )
     yield Pattern(
         "date-today",
@@ -141,7 +141,7 @@ def patterns() -> Iterator[Pattern]:
         "Today/1 is/2 {date} .",
         "Hôm_nay/1 là/2 {date} .",
         {"date": every_date},
-        limit=200,
+        limit=140,
     )
     yield Pattern(
         "birthday",
@@ -149,7 +149,7 @@ def patterns() -> Iterator[Pattern]:
         "{who.poss} birthday/1 is/2 on {date} .",
         "Sinh_nhật/1 {who.poss} là/2 {date} .",
         {"who": [w for w in told if "group" not in w.tags], "date": every_date},
-        limit=330,
+        limit=230,
     )
     yield Pattern(
         "leave-on-date",
@@ -157,7 +157,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {be@who} going/1 to {city} on {date} .",
         "{who} đi/1 {city} vào {date} .",
         {"city": cities, "date": every_date, "who": grown_ups()},
-        limit=280,
+        limit=200,
     )
     yield Pattern(
         "age",
@@ -178,6 +178,6 @@ def patterns() -> Iterator[Pattern]:
             "whom": people("self", "group", "circle", "name"),
         },
         distinct,
-        limit=280,
+        limit=200,
     )
 

@@ -65,7 +65,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} sẽ/1 đi/2 {city} {trip} .",
         {"city": cities, "trip": trips, "who": travellers, "when": future},
         _reachable,
-        limit=390,
+        limit=290,
     )
     yield Pattern(
         "went-by",
@@ -74,7 +74,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} đã/2 đi/1 {city} {trip} .",
         {"city": cities, "trip": trips, "who": travellers, "when": past},
         _reachable,
-        limit=280,
+        limit=210,
     )
     yield Pattern(
         "will-you-go-by",
@@ -83,7 +83,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} sẽ/1 đi/2 {city} {trip} à/3 ?",
         {"city": cities, "trip": trips, "who": asked},
         lambda who, **slots: not who.tags & {"child", "young", "old"} and _reachable(**slots),
-        limit=190,
+        limit=140,
     )
     yield Pattern(
         "buy-a-ticket",
@@ -100,7 +100,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} muốn/1 mua/2 {n} {line.ticket} đi/3 {city} .",
         {"city": cities, "line": lines, "n": [number(n) for n in range(2, 7)], "who": travellers},
         _on_line,
-        limit=220,
+        limit=160,
     )
     yield Pattern(
         "how-much-ticket",
@@ -116,7 +116,7 @@ def patterns() -> Iterator[Pattern]:
         "A {line.ticket} to/1 {city} costs {price} .",
         "{line.ticket} đi/1 {city} giá {price} .",
         {"city": [c for c in cities if "abroad" not in c.tags], "line": lines, "price": fares},
-        limit=190,
+        limit=140,
     )
     yield Pattern(
         "departs-at",
@@ -125,7 +125,7 @@ def patterns() -> Iterator[Pattern]:
         "{line} đi/1 {city} {line.departs} lúc {clock} .",
         {"city": cities, "line": lines, "clock": departures},
         _on_line,
-        limit=390,
+        limit=290,
     )
     yield Pattern(
         "when-departs",
@@ -142,7 +142,7 @@ def patterns() -> Iterator[Pattern]:
         "{line} từ/1 {city} đến/3 lúc {clock} .",
         {"city": cities, "line": lines, "clock": departures},
         _on_line,
-        limit=220,
+        limit=160,
     )
     yield Pattern(
         "delayed",
@@ -165,7 +165,7 @@ def patterns() -> Iterator[Pattern]:
         "Bus/2 number/1 {n} goes/3 to {p.the} .",
         "Xe_buýt/2 số/1 {n} đi/3 {p} .",
         {"n": [plain_number(n) for n in range(2, 41)], "p": visited},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "does-bus-go",
@@ -180,7 +180,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {get@who}/2 off/2 at/1 {p.the} .",
         "{who} xuống/2 xe/2 ở/1 {p} .",
         {"p": visited, "who": travellers},
-        limit=140,
+        limit=100,
     )
     yield Pattern(
         "stop-at",
@@ -203,7 +203,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {want@who}/1 to rent/2 {x.one} for {days} .",
         "{who} muốn/1 thuê/2 {x.one} trong {days} .",
         {"x": nouns("vehicle"), "days": [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)], "who": travellers},
-        limit=160,
+        limit=120,
     )
 
 
