@@ -34,8 +34,8 @@ class Plan(NamedTuple):
 
 # One fixed choice a head dim instead of autotuning: a learner's first call compiles three kernels, not sixty.
 # Data-centre Hopper and Blackwell: tensor cores want 128 rows, and 227 KB of shared memory feed them. At head dim 64
-# the softmax takes as long as the products, so forward tiles are kept small enough (128 registers a thread) for two programs
-# to share a multiprocessor, one in its softmax while the other multiplies.
+# the softmax takes as long as the products: the forward tiles need so few registers (128 a thread) that two programs
+# share a multiprocessor, one in its softmax while the other multiplies.
 LARGE_HALF = {
     32: Plan(Tiles(128, 64, 4, 3), Tiles(128, 64, 4, 3), Tiles(64, 64, 4, 3)),
     64: Plan(Tiles(128, 64, 8, 3), Tiles(128, 64, 8, 3), Tiles(64, 128, 8, 3)),
