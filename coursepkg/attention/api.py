@@ -92,8 +92,9 @@ def _fastest(able: list[str], q: Tensor, k: Tensor, pattern: Pattern | None) -> 
     if pattern is not None and k.shape[2] >= SPARSE_FROM_LENGTH and pattern.band != (None, 0):
         if q.is_cuda and "triton" in able and not _load("flash_triton", "unavailable")(q.device):
             return "triton"
-        may, _ = pattern.block_map(q.shape[2], k.shape[2], 128, 128, batch=q.shape[0], heads=q.shape[1])
-        if "sparse" in able and may.float().mean() < SPARSE_BELOW:
+        visited_fraction = _load("sparse", "visited_fraction")
+        sizes = {"batch": q.shape[0], "heads": q.shape[1]}
+        if "sparse" in able and visited_fraction(pattern, q.shape[2], k.shape[2], **sizes) < SPARSE_BELOW:
             return "sparse"
     return next(name for name in ("sdpa", "tiled", "reference") if name in able)
 

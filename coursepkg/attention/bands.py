@@ -30,6 +30,7 @@ def band_pattern(name: str, band: Band) -> Pattern:
 
 
 def check_positive(name: str, value: int, least: int = 1) -> None:
+    """Raise a ValueError that names the argument unless it is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 

@@ -117,12 +117,12 @@ def plan(
     """
     batch, n_heads, n_kv_heads, n_queries, n_keys = sizes
     pattern.fits(batch, n_heads, n_queries, n_keys)
-    stride = getattr(pattern, "stride", 1) if sort_residues else 1
+    stride = pattern.stride if sort_residues else 1
     stride = stride if stride <= min(n_queries, n_keys) else 1
     parts: list[Part] = []
     for rows, columns in _residue_classes(n_queries, n_keys, stride):
         positions = rows + (n_keys - n_queries)
-        may, must = _block_map(pattern, (batch, n_heads), positions, columns, n_keys, block)
+        may, must = _block_map(pattern, (batch, n_heads), positions, columns, n_keys, stride, block)
         index = rows.to(device), columns.to(device)
         for batches, alike in itertools.product(_alike(may, 0, batch), _alike(may, 1, n_heads)):
             shown, full = (_take(_take(x, 0, batches), 1, alike).flatten(0, 1) for x in (may, must))
@@ -150,14 +150,20 @@ def _residue_classes(n_queries: int, n_keys: int, stride: int) -> list[tuple[Ten
 
 
 def _block_map(
-    pattern: Pattern, lanes: tuple[int, int], positions: Tensor, columns: Tensor, n_keys: int, block: int
+    pattern: Pattern,
+    lanes: tuple[int, int],
+    positions: Tensor,
+    columns: Tensor,
+    n_keys: int,
+    stride: int,
+    block: int,
 ) -> tuple[Tensor, Tensor]:
     """may, must (B|1, H|1, blocks of T', blocks of S') for all residue classes at once; `lanes` is (B, H)."""
     b, h = torch.arange(lanes[0])[:, None, None, None], torch.arange(lanes[1])[:, None, None]
     some, throughout = [], []
     for i, j in zip(positions, columns, strict=True):
-        rows, keys = _span(i, block), _span(j, block)
-        row_span = Span(rows.first[:, None], rows.last[:, None])
+        rows, keys = _span(i, block, stride), _span(j, block, stride)
+        row_span = Span(rows.first[:, None], rows.last[:, None], stride)
         may, must = pattern.bounds(b, h, row_span, keys, n_keys)
         shape = torch.broadcast_shapes(may.shape, must.shape, (1, 1, len(rows.first), len(keys.first)))
         some.append(may.expand(shape))
@@ -165,10 +171,10 @@ def _block_map(
     return torch.stack(some).any(dim=0), torch.stack(throughout).all(dim=0)
 
 
-def _span(positions: Tensor, block: int) -> Span:
-    """First and last position of each block of consecutive entries."""
+def _span(positions: Tensor, block: int, stride: int) -> Span:
+    """First and last position of each block of consecutive entries, which lie `stride` apart."""
     start = torch.arange(0, len(positions), block)
-    return Span(positions[start], positions[(start + block).clamp(max=len(positions)) - 1])
+    return Span(positions[start], positions[(start + block).clamp(max=len(positions)) - 1], stride)
 
 
 def _alike(may: Tensor, dim: int, size: int) -> list[Tensor]:

@@ -7,6 +7,7 @@ Positions are bottom-right aligned: with T queries and S keys, query row r stand
 last query therefore stands beside the last key, as in decoding with a cache.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +30,8 @@ class Span:
 
     first: Tensor
     last: Tensor
+    step: int = 1
+    """A tile holds every `step`-th index from `first` to `last`."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,19 @@ class Pattern:
     """The band this pattern equals, or None when it is not a band."""
     fits: Callable[[int, int, int, int], None] = lambda batch, heads, n_queries, n_keys: None
     """Raises ValueError when the pattern cannot apply to (B, H, T, S)."""
+    stride: int = 1
+    """Every visible pair has (i - j) % stride == 0, so positions can be visited by residue class."""
 
     def __and__(self, other: "Pattern") -> "Pattern":
         if not isinstance(other, Pattern):
             return NotImplemented
         band = _intersect(self.band, other.band) if self.band and other.band else None
-        return _combine(self, other, "&", torch.logical_and, band)
+        return _combine(self, other, "&", torch.logical_and, band, math.lcm(self.stride, other.stride))
 
     def __or__(self, other: "Pattern") -> "Pattern":
         if not isinstance(other, Pattern):
             return NotImplemented
-        return _combine(self, other, "|", torch.logical_or, None)
+        return _combine(self, other, "|", torch.logical_or, None, math.gcd(self.stride, other.stride))
 
     def __repr__(self) -> str:
         return self.name
@@ -93,7 +98,8 @@ class Pattern:
     ) -> tuple[Tensor, Tensor]:
         """Which tiles may hold a visible pair, and which are visible throughout.
 
-        The cost is one answer a tile, never one a pair: at T = S = 8192 with tiles of 128, 4,096 answers instead of 67 million.
+        The cost is one answer a tile, never one a pair: at T = S = 8192 with tiles of 128, 4,096 answers instead of
+        67 million.
 
         Returns:
             may, must: bool (B or 1, H or 1, ceil(T / block_q), ceil(S / block_k)).
@@ -111,7 +117,9 @@ class Pattern:
         return int(self.mask(n_queries, n_keys)[0, 0].sum())
 
 
-def _combine(a: Pattern, b: Pattern, sign: str, operation: Callable, band: Band | None) -> Pattern:
+def _combine(
+    a: Pattern, b: Pattern, sign: str, operation: Callable, band: Band | None, stride: int
+) -> Pattern:
     def bounds(bi: Tensor, hi: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         (may_a, must_a), (may_b, must_b) = (a.bounds(bi, hi, i, j, n_keys), b.bounds(bi, hi, i, j, n_keys))
         return operation(may_a, may_b), operation(must_a, must_b)
@@ -126,6 +134,7 @@ def _combine(a: Pattern, b: Pattern, sign: str, operation: Callable, band: Band 
         bounds=bounds,
         band=band,
         fits=fits,
+        stride=stride,
     )
 
 

@@ -5,6 +5,7 @@
 Positions are aligned as `Pattern` says: query row r stands at i = r + S - T.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -43,10 +44,12 @@ def dilated_window(window: int, dilation: int) -> Pattern:
 
     def bounds(b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int) -> tuple[Tensor, Tensor]:
         may, must = reach.bounds(b, h, i, j, n_keys)
-        return may, must if dilation == 1 else torch.zeros_like(must)
+        # Tiles of one residue class have no gaps to look through; elsewhere no tile is full.
+        one_class = i.step % dilation == 0 and j.step % dilation == 0
+        return may, must & one_class & ((i.first - j.first) % dilation == 0)
 
     band = reach.band if dilation == 1 else None
-    return Pattern(f"dilated_window({window}, {dilation})", tile, bounds, band)
+    return Pattern(f"dilated_window({window}, {dilation})", tile, bounds, band, stride=dilation)
 
 
 def global_tokens(n_tokens: int) -> Pattern:
@@ -170,7 +173,8 @@ def per_head(patterns: Sequence[Pattern]) -> Pattern:
             pattern.fits(batch, heads, n_queries, n_keys)
 
     name = f"per_head([{', '.join(pattern.name for pattern in heads_patterns)}])"
-    return Pattern(name, tile, bounds, None, fits)
+    stride = math.gcd(*(pattern.stride for pattern in heads_patterns))
+    return Pattern(name, tile, bounds, None, fits, max(stride, 1))
 
 
 def _join_heads(parts: list[Tensor]) -> Tensor:

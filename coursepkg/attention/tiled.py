@@ -54,6 +54,7 @@ class TiledAttention(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, scale: float, grid: TileGrid
     ) -> Tensor:
+        """Run `forward_pass` and save what `backward_pass` needs."""
         output, log_sum_exp = forward_pass(q, k, v, bias, scale, grid)
         ctx.save_for_backward(q, k, v, bias, output, log_sum_exp)
         ctx.scale, ctx.grid = scale, grid
@@ -61,6 +62,7 @@ class TiledAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Run `backward_pass`."""
         q, k, v, bias, output, log_sum_exp = ctx.saved_tensors
         found = backward_pass(grads[0], q, k, v, bias, output, log_sum_exp, ctx.scale, ctx.grid)
         return (*found, None, None)
@@ -113,7 +115,7 @@ def update(m: Tensor, l: Tensor, s: Tensor) -> tuple[Tensor, Tensor, Tensor, Ten
 
 
 def masked_scores(q_tile: Tensor, k: Tensor, bias: Tensor | None, tile: Tile, grid: TileGrid) -> Tensor:
-    """s = q k^T + bias on one tile, the lowest finite number where hidden; q_tile is scaled already. Lives in the grid's scratch."""
+    """s = q k^T + bias on one tile, in the grid's scratch; the lowest number where hidden. q_tile is scaled already."""
     s = torch.bmm(q_tile, grid.keys(k, tile.columns).transpose(1, 2), out=grid.scratch(tile))
     grid.add_bias(s, bias, tile)
     grid.hide(s, tile)

@@ -1,10 +1,13 @@
 """Patterns: the predicate written as a formula, composition, and block maps that never lie."""
 
+import re
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coursepkg.attention.pattern import Span
 from coursepkg.attention.patterns import (
     Pattern,
     causal,
@@ -117,7 +120,8 @@ def test_band_equals_mask(window, n_queries, n_keys):
         )
         assert torch.equal(pattern.mask(n_queries, n_keys)[0, 0], inside)
     assert (causal() | sliding_window(2)).band is None
-    assert dilated_window(2, 3).band is None and dilated_window(4, 1).band == (3, 3)
+    assert dilated_window(2, 3).band is None
+    assert dilated_window(4, 1).band == (3, 3)
 
 
 def test_window_as_long_as_the_sequence_is_causal():
@@ -175,12 +179,40 @@ def test_visible_pairs_counts():
     ],
 )
 def test_bad_patterns_say_what_is_wrong(make, message):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
         make()
-    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_composing_with_something_else_is_a_type_error():
     with pytest.raises(TypeError):
         causal() & 3
+
+
+def test_the_stride_divides_every_visible_distance():
+    patterns = {
+        6: dilated_window(3, 2) & dilated_window(4, 3),
+        2: dilated_window(3, 4) | dilated_window(4, 6),
+        3: per_head([dilated_window(2, 3), dilated_window(2, 9)]),
+        4: dilated_window(3, 4) & causal(),
+        1: dilated_window(3, 4) | causal(),
+    }
+    distance = torch.arange(30)[:, None] - torch.arange(30)
+    for stride, pattern in patterns.items():
+        visible = pattern.mask(30, 30, heads=2).any(dim=1)[0]
+        assert pattern.stride == stride
+        assert not (distance[visible] % stride).any()
+
+
+def test_tiles_of_one_residue_class_can_be_full():
+    pattern, zero = dilated_window(5, 3), torch.zeros(1, 1, 1, 1, dtype=torch.long)
+    apart, one_class, next_class = (
+        (
+            Span(torch.tensor(9), torch.tensor(15), step),
+            Span(torch.tensor(first), torch.tensor(first + 6), step),
+        )
+        for step, first in ((1, 6), (3, 6), (3, 7))
+    )
+    tiles = (apart, one_class, next_class)
+    must = [bool(pattern.bounds(zero, zero, i, j, 30)[1]) for i, j in tiles]
+    assert must == [False, True, False]

@@ -193,6 +193,39 @@ def test_the_backward_pass_never_reads_it_either(pattern):
     assert not got[2][hidden].any()
 
 
+@pytest.mark.parametrize("sizes", [(48, 48), (47, 50), (50, 37)], ids=str)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        dilated_window(3, 4),
+        dilated_window(9, 4) & causal(),
+        dilated_window(2, 4) | dilated_window(3, 6),
+        dilated_window(4, 2) & padding([9, 30]),
+        per_head([dilated_window(2, 3), dilated_window(3, 3), dilated_window(2, 6), dilated_window(9, 9)]),
+    ],
+    ids=repr,
+)
+def test_a_pattern_with_a_stride_reads_one_residue_class(pattern, sizes):
+    """NaN in every key of another class than the last query's leaves the rows of its class untouched."""
+    n_queries, n_keys = sizes
+    q, k, v = make_qkv(n_queries=n_queries, n_keys=n_keys)
+    others = (torch.arange(n_keys) - n_keys + 1) % pattern.stride != 0
+    hidden = others.expand(2, 2, -1)
+    rows = slice((n_queries - 1) % pattern.stride, None, pattern.stride)
+    output = run(q, *(inputs := (planted(k, hidden), planted(v, hidden))), pattern)[:, :, rows]
+    exact = oracle(q, k, v, pattern)[:, :, rows]
+    torch.testing.assert_close(output, exact, rtol=0, atol=1e-12)
+    assert run(q, *inputs, pattern).isnan().any()
+
+
+def test_a_dilated_window_visits_as_much_as_a_window():
+    fraction = [
+        sparse.visited_fraction(dilated_window(16, d) & causal(), 960, 960, block=16) for d in (1, 4, 5)
+    ]
+    assert fraction[0] >= fraction[1] >= fraction[2] > 0
+    assert sparse.visited_fraction(dilated_window(16, 4) | causal(), 960, 960, block=16) > 0.5
+
+
 def test_rows_that_see_nothing_are_zero_with_zero_gradients():
     q, k, v = make_qkv()
     output = run(q, k, v, padding([0, 11]) & causal())

@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from functools import partial
 
-import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.attention.pattern import Pattern
 from coursepkg.attention.patterns import causal, dilated_window, global_tokens, random_blocks, sliding_window
+from coursepkg.attention.sparse import visited_fraction
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest
 from coursepkg.bench.suites.inputs import gate_against_reference, plain_call, random_qkv, with_gradients
 
 BLOCK = 128
-"""Block size in which the bound is counted."""
+"""Block size of the random blocks."""
 
 
 def contests(device: Device) -> list[Contest]:
@@ -56,22 +56,13 @@ def _contest(
         "SDPA with the mask": partial(scaled_dot_product_attention, attn_mask=mask),
     }
     task = "forward and backward" if backward else "forward"
+    visited = visited_fraction(pattern, length, length)
     return Contest(
         name=f"{task}, {name}, T {length}, D 64",
         variants={label: partial(with_gradients, function, inputs) for label, function in work.items()},
         comparisons=[
-            Comparison(impl, "SDPA causal", causal_target, bound=_block_ratio(causal(), pattern, length)),
-            Comparison(impl, "SDPA with the mask", mask_target, bound=_block_ratio(None, pattern, length)),
+            Comparison(impl, "SDPA causal", causal_target, bound=0.5 / visited),
+            Comparison(impl, "SDPA with the mask", mask_target, bound=1 / visited),
         ],
         gates=[gate_against_reference(device, impl, pattern, grad=backward)],
     )
-
-
-def _block_ratio(dense: Pattern | None, pattern: Pattern, length: int) -> float:
-    """Blocks that `dense` visits over blocks that `pattern` visits."""
-
-    def blocks(p: Pattern | None) -> Tensor:
-        n_blocks = -(-length // BLOCK)
-        return torch.ones(n_blocks, n_blocks) if p is None else p.block_map(length, length, BLOCK, BLOCK)[0]
-
-    return float(blocks(dense).sum() / blocks(pattern).sum())
