@@ -1,0 +1,67 @@
+"""Checks of the exercises in the chapter on rotary position embedding."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from coursepkg.attention.alibi import alibi_bias
+from coursepkg.attention.rope import RotaryEmbedding
+from coursepkg.checks import expect
+
+
+def rotate(student: Callable[[Tensor, int], Tensor]) -> None:
+    """One vector in the interleaved layout, at several positions and sizes."""
+    generator = torch.Generator().manual_seed(0)
+    for size, position in [(2, 3), (4, 0), (8, 5), (16, 100)]:
+        x = torch.randn(size, generator=generator)
+        rotated = student(x.clone(), position)
+        expect.is_tensor(rotated, (size,), what="the rotated vector")
+        exact = RotaryEmbedding(size).rotate(x[None, None, None], offset=position).flatten()
+        half = RotaryEmbedding(size, layout="half").rotate(x[None, None, None], offset=position).flatten()
+        in_other_layout = size > 2 and position > 0 and bool(torch.allclose(rotated, half, atol=1e-4))
+        hint = (
+            "these are the pairs of the half layout" if in_other_layout else "theta_i is base ** (-2 i / D)"
+        )
+        expect.close(rotated, exact, what=f"the vector at position {position}", tolerance=1e-4, hint=hint)
+
+
+def slow_pairs(student: Callable[[int, float, int], int]) -> None:
+    """Pairs that made less than one turn."""
+    for head_dim, base, trained, count in [
+        (64, 10000.0, 512, 16),
+        (128, 10000.0, 4096, 18),
+        (8, 100.0, 1000, 0),
+        (4, 10000.0, 3, 2),
+    ]:
+        what = f"slow pairs for head_dim = {head_dim}, base = {base:.0f}, trained = {trained}"
+        expect.equal(
+            student(head_dim, base, trained), count, what=what, hint="a turn is 2 pi, not 1 and not pi"
+        )
+
+
+def chunk_positions(student: Callable[[Sequence[int]], Sequence[Tensor]]) -> None:
+    """Positions go on from chunk to chunk."""
+    for lengths in ([3, 2], [1, 1, 4], [5]):
+        positions = student(list(lengths))
+        expect.attempted(positions)
+        expect.equal(len(positions), len(lengths), what="the number of chunks")
+        for chunk, length in zip(positions, lengths, strict=True):
+            expect.is_tensor(chunk, (length,), what="the positions of a chunk")
+        joined = torch.cat([torch.as_tensor(chunk) for chunk in positions]).tolist()
+        expect.equal(
+            joined,
+            list(range(sum(lengths))),
+            what=f"all positions for chunks of {lengths}",
+            hint="a chunk starts where the one before it ended",
+        )
+
+
+def alibi(student: Callable[[int, int], Tensor]) -> None:
+    """The bias for heads that are a power of two."""
+    for n_heads, length in [(8, 5), (4, 3)]:
+        bias = student(n_heads, length)
+        expect.is_tensor(bias, (n_heads, length, length), what="the bias")
+        exact = alibi_bias(n_heads, length, length)[0]
+        assert not torch.allclose(bias, -exact), "the bias has the wrong sign: far keys must lose, not gain"
+        expect.close(bias, exact, what="the bias", hint="the first slope is 2 ** (-8 / H), the last 2 ** -8")
