@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from coursepkg.shapes import LEGEND
 
 EXERCISE = re.compile(r"^###\s+(Exercise\s+(\d+):\s*(.+?))\s*$", re.MULTILINE)
+FORMULA = re.compile(r"\$[^$]+\$")
 DIFFICULTY = re.compile(r"difficulty\W+(\w+)", re.IGNORECASE)
 MINUTES = re.compile(r"(\d+)\s*min", re.IGNORECASE)
 
@@ -67,6 +68,11 @@ def title_of(cells: Iterable[str]) -> str:
     raise ValueError("the notebook has no title: no Markdown cell starts with '# '")
 
 
+def anchor_of(heading: str) -> str:
+    """The anchor that MyST gives a heading: formulas are no part of it."""
+    return default_slugify(FORMULA.sub("", heading))
+
+
 def exercises_of(chapter: str, cells: Iterable[str]) -> Iterator[Exercise]:
     """The exercises of one chapter, with what their text says of difficulty and time."""
     for cell in cells:
@@ -78,7 +84,7 @@ def exercises_of(chapter: str, cells: Iterable[str]) -> Iterator[Exercise]:
                 chapter=chapter,
                 number=int(heading.group(2)),
                 name=heading.group(3),
-                anchor=default_slugify(heading.group(1)),
+                anchor=anchor_of(heading.group(1)),
                 difficulty=difficulty.group(1).lower() if difficulty else "",
                 minutes=minutes.group(1) if minutes else "",
             )

@@ -72,6 +72,10 @@ def test_exercises_are_read_with_difficulty_and_minutes() -> None:
     assert (second.difficulty, second.minutes) == ("", "")
 
 
+def test_an_anchor_leaves_formulas_out_as_myst_does() -> None:
+    assert pages.anchor_of("Exercise 2: In $O(n)$ with `torch`") == "exercise-2-in--with-torch"
+
+
 def test_an_exercise_does_not_borrow_the_time_of_the_next() -> None:
     cell = "### Exercise 1: A\n\ntext\n\n### Exercise 2: B\n\nDifficulty: hard, 20 minutes"
     first, second = pages.exercises_of("c", [cell])
