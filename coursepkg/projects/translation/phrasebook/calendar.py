@@ -1,8 +1,11 @@
 """Clock times, weekdays, dates and durations in words."""
 
+from functools import cache
+
 from coursepkg.projects.translation.phrasebook.english import plural
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
 from coursepkg.projects.translation.phrasebook.numerals import chinese, english, number, vietnamese
+from coursepkg.projects.translation.phrasebook.tables import having, simple
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -50,6 +53,12 @@ IRREGULAR_ORDINALS = {
 }
 
 
+@cache
+def times(*tags: str) -> tuple[Phrase, ...]:
+    """Days and parts of days that have one of the tags: yesterday, tomorrow morning, every Sunday."""
+    return having(simple("times"), tags)
+
+
 def clock(hour: int, minute: int = 0, part: str | None = None) -> Phrase:
     """A time of day, with its part of the day if one is named; hours 1 to 12."""
     zh_part, en_part, vi_part = PARTS_OF_DAY[part] if part else ("", "", "")
@@ -61,7 +70,9 @@ def clock(hour: int, minute: int = 0, part: str | None = None) -> Phrase:
 
 def clocks(part: str, first: int, last: int, *minutes: int) -> tuple[Phrase, ...]:
     """Every named minute of the hours from first to last."""
-    return tuple(clock(hour, minute, part) for hour in range(first, last + 1) for minute in minutes or (0, 30))
+    return tuple(
+        clock(hour, minute, part) for hour in range(first, last + 1) for minute in minutes or (0, 30)
+    )
 
 
 def weekdays() -> tuple[Phrase, ...]:

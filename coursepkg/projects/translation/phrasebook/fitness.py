@@ -6,7 +6,7 @@ Each takes the slots it judges by their usual name and ignores the others.
 from collections.abc import Callable
 
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
-from coursepkg.projects.translation.phrasebook.words import typical_price
+from coursepkg.projects.translation.phrasebook.nouns import typical_price
 
 Fits = Callable[..., bool]
 
@@ -43,6 +43,8 @@ def suits(who: Phrase, act: Phrase, **_: Phrase) -> bool:
 def timely(act: Phrase, when: Phrase, **_: Phrase) -> bool:
     """Whether one does that at such a time: breakfast in the morning, no shower "last year"."""
     if "long" in when.tags and "long" not in act.tags:
+        return False
+    if "trip" in act.tags and not when.tags & {"long", "weekend"}:
         return False
     if "trivial" in act.tags and not when.tags & {"near", "habit"}:
         return False

@@ -1,14 +1,28 @@
-"""Numbers in words in Chinese, English and Vietnamese, and what is counted with them: ages, money."""
+"""Numbers in words in Chinese, English and Vietnamese."""
 
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
 
 ZH_DIGITS = "零一二三四五六七八九"
 EN_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-EN_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()
-VI_DIGITS = "không một hai ba bốn năm sáu bảy tám chín".split()
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+    ),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+EN_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+VI_DIGITS = ("không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín")
 
 
 def chinese(n: int) -> str:
@@ -72,21 +86,3 @@ def number(n: int) -> Phrase:
 def plain_number(n: int) -> Phrase:
     """A number that names something (a room, a page, a bus): two is 二."""
     return phrase(english(n), {"zh": chinese(n), "en": english(n), "vi": vietnamese(n)})
-
-
-# currency: (zh, en singular, en plural, vi)
-CURRENCIES = {
-    "yuan": ("块", "yuan", "yuan", "tệ"),
-    "dong": ("越南盾", "dong", "dong", "đồng"),
-    "dollar": ("美元", "dollar", "dollars", "đô_la"),
-}
-
-
-def money(n: int, currency: str) -> Phrase:
-    """An amount of money in words."""
-    zh, one, many, vi = CURRENCIES[currency]
-    count = number(n)
-    unit = phrase(currency, {"zh": zh, "en": one if n == 1 else many, "vi": vi})
-    slots = {"n": count, "unit": unit}
-    sides = dict.fromkeys(("zh", "en", "vi"), "{n} {unit}")
-    return phrase(f"{n} {currency}", sides, slots)

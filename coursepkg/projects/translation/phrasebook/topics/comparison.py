@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 from coursepkg.projects.translation.phrasebook.fitness import describes, distinct, suits
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import activities, adjectives, nouns, people, qualities, simple
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.predicates import activities, adjectives, qualities
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 ONE_SIDED = {"old", "tasty"}
 PEERS = {"I", "he", "she", "my friend", "my colleague", "Lan", "Minh", "Xiao Wang"}
@@ -16,6 +19,38 @@ CITY_QUALITIES = (
     ("美", "more beautiful", "đẹp"),
     ("干净", "cleaner", "sạch"),
 )
+# name, limit, and what follows "this one" in Chinese, English and Vietnamese
+DEGREES = (
+    (
+        "more",
+        200,
+        "比/1 {x.thatone} {adj}",
+        "{be@x} {adj.more} than/1 {x.thatone}",
+        "{adj} hơn/1 {x.thatone}",
+    ),
+    (
+        *("much-more", 160, "比/1 {x.thatone} {adj} 得 多/2"),
+        *("{be@x} much/2 {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone} nhiều/2"),
+    ),
+    (
+        *("as-much", 130, "和/1 {x.thatone} 一样/1 {adj}"),
+        *("{be@x} as/1 {adj} as/1 {x.thatone}", "{adj} bằng/1 {x.thatone}"),
+    ),
+    (
+        *("less", 160, "没有/1 {x.thatone} {adj}"),
+        *("{isn't@x}/1 as {adj} as {x.thatone}", "không/1 {adj} bằng {x.thatone}"),
+    ),
+)
+
+
+def _same_kind(x: Phrase, y: Phrase, **_: Phrase) -> bool:
+    """Two fruits or two drinks, but not two juices, nor beer or water."""
+    kinds = x.tags | y.tags
+    return (
+        x.concept != y.concept
+        and bool(x.tags & y.tags & {"fruit", "drink"})
+        and not (kinds & {"alcohol", "plain"} or "juice" in x.tags & y.tags)
+    )
 
 
 def _comparable(who: Phrase, whom: Phrase, quality: Phrase, **_: Phrase) -> bool:
@@ -31,17 +66,16 @@ def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     things, ways = nouns("goods", "fruit", "dish", "room", "home", "pet"), adjectives()
     told = [who for who in people("told") if "group" not in who.tags]
-    steady = [quality for quality in qualities() if "state" not in quality.tags or quality.concept in {"busy", "tired"}]
+    steady = [
+        quality
+        for quality in qualities()
+        if "state" not in quality.tags or quality.concept in {"busy", "tired"}
+    ]
     peers = [who for who in people("told") if who.concept in PEERS]
     cities = simple("cities")
     lively = [phrase(en, {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in CITY_QUALITIES]
 
-    for name, limit, zh, en, vi in (
-        ("more", 200, "比/1 {x.thatone} {adj}", "{be@x} {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone}"),
-        ("much-more", 160, "比/1 {x.thatone} {adj} 得 多/2", "{be@x} much/2 {adj.more} than/1 {x.thatone}", "{adj} hơn/1 {x.thatone} nhiều/2"),
-        ("as-much", 130, "和/1 {x.thatone} 一样/1 {adj}", "{be@x} as/1 {adj} as/1 {x.thatone}", "{adj} bằng/1 {x.thatone}"),
-        ("less", 160, "没有/1 {x.thatone} {adj}", "{isn't@x}/1 as {adj} as {x.thatone}", "không/1 {adj} bằng {x.thatone}"),
-    ):
+    for name, limit, zh, en, vi in DEGREES:
         yield Pattern(
             name,
             f"{{x.this}} {zh} 。",
@@ -83,7 +117,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 和/1 {whom} 一样/1 {quality} 。",
         "{who} {be@who} as/1 {quality} as/1 {whom.obj} .",
         "{who} {quality} bằng/1 {whom} .",
-        {"who": told, "whom": told, "quality": [quality for quality in steady if "state" not in quality.tags]},
+        {
+            "who": told,
+            "whom": told,
+            "quality": [quality for quality in steady if "state" not in quality.tags],
+        },
         _comparable,
         limit=200,
     )
@@ -129,6 +167,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} {like@who}/3 {y} more/2 than/1 {x} .",
         "So/1 với/1 {x} , {who} thích/3 {y} hơn/2 .",
         {"x": nouns("fruit", "drink"), "y": nouns("fruit", "drink"), "who": told},
-        lambda x, y, who: x.concept != y.concept and bool(x.tags & y.tags) and not (x.tags | y.tags) & {"alcohol"},
+        lambda x, y, who: (
+            x.concept != y.concept
+            and bool(x.tags & y.tags)
+            and not (x.tags | y.tags) & {"alcohol", "plain"}
+            and "juice" not in x.tags & y.tags
+        ),
         limit=200,
     )

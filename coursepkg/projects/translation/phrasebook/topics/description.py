@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 
+from coursepkg.projects.translation.phrasebook.calendar import times
 from coursepkg.projects.translation.phrasebook.fitness import describes, wears
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import adjectives, grown_ups, nouns, people, simple, times
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.predicates import adjectives
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 COMPLAINTS = {"big", "small", "old", "expensive", "heavy", "long", "short"}
 
@@ -87,7 +91,11 @@ def patterns() -> Iterator[Pattern]:
         "{who.poss} {x} 很/1 {adj} 。",
         "{who.poss} {x.head} {be@x} very/1 {adj} .",
         "{x} {who.poss} rất/1 {adj} .",
-        {"x": owned, "adj": [adj for adj in described if adj.concept not in {"cheap", "clean"}], "who": owners},
+        {
+            "x": owned,
+            "adj": [adj for adj in described if adj.concept not in {"cheap", "clean"}],
+            "who": owners,
+        },
         lambda x, adj, who: describes(adj, x) and _owner_fits(who, x),
         limit=230,
     )
@@ -98,7 +106,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} đã/2 mua/1 một/3 {x.cl} {x} {adj} .",
         {
             "x": nouns("goods"),
-            "adj": [adj for adj in described if adj.concept in {"new", "big", "pretty", "cheap", "warm", "light", "useful"}],
+            "adj": [
+                adj
+                for adj in described
+                if adj.concept in {"new", "big", "pretty", "cheap", "warm", "light", "useful"}
+            ],
             "who": grown_ups(),
         },
         describes,

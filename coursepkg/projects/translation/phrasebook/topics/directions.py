@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from coursepkg.projects.translation.phrasebook.calendar import durations, ordinal
 from coursepkg.projects.translation.phrasebook.fitness import distinct
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.nouns import places
 from coursepkg.projects.translation.phrasebook.numerals import chinese, english, number, vietnamese
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import people, places, simple
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 TURNS = (("左", "left", "trái"), ("右", "right", "phải"))
 VIETNAMESE_ORDINALS = {1: "nhất", 4: "tư"}
@@ -28,7 +30,9 @@ def _crossing(n: int) -> Phrase:
 
 
 def _meters(n: int) -> Phrase:
-    return phrase(f"{n} meters", {"zh": "{n} 米/u", "en": "{n} meters/u", "vi": "{n} mét/u"}, {"n": number(n)})
+    return phrase(
+        f"{n} meters", {"zh": "{n} 米/u", "en": "{n} meters/u", "vi": "{n} mét/u"}, {"n": number(n)}
+    )
 
 
 def _kilometers(n: int) -> Phrase:
@@ -124,7 +128,7 @@ def patterns() -> Iterator[Pattern]:
         "{p.the} is {distance} from/1 {q.the} .",
         "{p} cách/1 {q} {distance} .",
         {"p": town, "distance": distances, "q": visited},
-        _apart,
+        lambda p, distance, q: _apart(p, q) and ("outskirts" not in q.tags or "kilo" in distance.concept),
         limit=200,
     )
     yield Pattern(

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from coursepkg.projects.translation.phrasebook.calendar import times
 from coursepkg.projects.translation.phrasebook.fitness import both, suits, timely
 from coursepkg.projects.translation.phrasebook.interlinear import phrase
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import activities, people, times
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.predicates import activities
 
 ADVERBS = (
     ("常常", "often", "thường"),
@@ -89,7 +91,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "likes-most",
         "{who} 最/1 喜欢/2 {act} 。",
-        "{who} {like@who}/2 to {act} most/1 .",
+        "{who} {like@who}/2 {act.gerund} most/1 .",
         "{who} thích/2 {act} nhất/1 .",
         {"who": speakers, "act": liked},
         suits,

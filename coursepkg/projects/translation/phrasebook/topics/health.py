@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.calendar import durations
+from coursepkg.projects.translation.phrasebook.calendar import durations, times
 from coursepkg.projects.translation.phrasebook.fitness import suits
 from coursepkg.projects.translation.phrasebook.interlinear import phrase
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import advice, complaints, people, simple, times
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.predicates import advice, complaints
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 HELP = (
     ("一/1 个 医生/2", "a/1 doctor/2", "một/1 bác_sĩ/2"),
@@ -23,7 +25,9 @@ def patterns() -> Iterator[Pattern]:
     asked = [who for who in people("asked") if "group" not in who.tags]
     parts, ills = simple("body"), complaints()
     days = [*durations("day", 2, 3, 4, 5, 6), *durations("week", 1, 2)]
-    help_ = [phrase(en.replace("/1", "").replace("/2", ""), {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in HELP]
+    help_ = [
+        phrase(en.replace("/1", "").replace("/2", ""), {"zh": zh, "en": en, "vi": vi}) for zh, en, vi in HELP
+    ]
     good, bad = advice("good"), advice("bad")
 
     yield Pattern(

@@ -5,14 +5,20 @@ from collections.abc import Iterator
 from coursepkg.projects.translation.phrasebook.calendar import clocks, durations, ordinal
 from coursepkg.projects.translation.phrasebook.fitness import describes
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
-from coursepkg.projects.translation.phrasebook.numerals import chinese, money, number, vietnamese
+from coursepkg.projects.translation.phrasebook.money import amounts
+from coursepkg.projects.translation.phrasebook.nouns import nouns
+from coursepkg.projects.translation.phrasebook.numerals import chinese, number, vietnamese
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import adjectives, nouns, people, simple
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.predicates import adjectives
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 PRICES = (180, 200, 220, 250, 280, 300, 320, 350, 380, 400, 450, 500, 600, 700, 800)
 THOUSANDS_OF_DONG = (350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900, 950)
 DOLLARS = (25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 100, 120)
-ROOM_NUMBERS = tuple(100 * floor + door for floor in range(1, 10) for door in (1, 2, 3, 5, 6, 8, 10, 11, 12, 15))
+ROOM_NUMBERS = tuple(
+    100 * floor + door for floor in range(1, 10) for door in (1, 2, 3, 5, 6, 8, 10, 11, 12, 15)
+)
 SURFACES = {"quiet", "comfortable", "clean", "big", "cheap"}
 
 
@@ -24,15 +30,14 @@ def patterns() -> Iterator[Pattern]:
     we = people("self", "group")[:2]
     few = [number(n) for n in range(2, 7)]
     floors = [
-        phrase(f"floor {n}", {"zh": f"{chinese(n)}/n 楼/f", "en": f"the {ordinal(n)}/n floor/f", "vi": floor_vi(n)})
+        phrase(
+            f"floor {n}",
+            {"zh": f"{chinese(n)}/n 楼/f", "en": f"the {ordinal(n)}/n floor/f", "vi": floor_vi(n)},
+        )
         for n in range(2, 16)
     ]
     doors = [phrase(str(n), {"zh": str(n), "en": str(n), "vi": str(n)}) for n in ROOM_NUMBERS]
-    rates = [
-        *(money(n, "yuan") for n in PRICES),
-        *(money(1000 * n, "dong") for n in THOUSANDS_OF_DONG),
-        *(money(n, "dollar") for n in DOLLARS),
-    ]
+    rates = amounts(yuan=PRICES, thousands_of_dong=THOUSANDS_OF_DONG, dollars=DOLLARS)
     better = [adj for adj in adjectives() if adj.concept in SURFACES]
 
     yield Pattern(

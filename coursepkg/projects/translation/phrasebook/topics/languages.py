@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.calendar import durations
+from coursepkg.projects.translation.phrasebook.calendar import durations, times
 from coursepkg.projects.translation.phrasebook.fitness import distinct
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import grown_ups, languages, nouns, people, times
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, languages, people
 
 
 def _learners(persons: tuple[Phrase, ...]) -> list[Phrase]:
@@ -75,7 +76,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 教/1 {whom} {language} 。",
         "{who} {teach@who}/1 {whom.obj} {language} .",
         "{who} dạy/1 {whom} {language} .",
-        {"who": teachers, "whom": _learners(people("self", "group", "circle", "name", "sibling")), "language": tongues},
+        {
+            "who": teachers,
+            "whom": _learners(people("self", "group", "circle", "name", "sibling")),
+            "language": tongues,
+        },
         distinct,
         limit=220,
     )

@@ -2,22 +2,15 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.calendar import durations
+from coursepkg.projects.translation.phrasebook.calendar import durations, times
 from coursepkg.projects.translation.phrasebook.fitness import both, distinct, suits, timely
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns, places
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import (
-    activities,
-    errands,
-    grown_ups,
-    nationalities,
-    nouns,
-    people,
-    places,
-    simple,
-    times,
-)
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, nationalities, people
+from coursepkg.projects.translation.phrasebook.predicates import activities, errands
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 
 def _other_country(place: Phrase, **_: Phrase) -> bool:
@@ -46,7 +39,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "did-not",
         "{when} {who} 没/1 {act} 。",
-        "{who} didn't/1 {act} {when} .",
+        "{who} didn't/1 {act.once} {when} .",
         "{when} {who} không/1 {act} .",
         {"act": acts, "when": past, "who": told},
         both(suits, timely),
@@ -55,7 +48,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "did-you",
         "{when} {who} {act} 了 吗/1 ？",
-        "Did/1 {who} {act} {when} ?",
+        "Did/1 {who} {act.once} {when} ?",
         "{when} {who} có/1 {act} không/1 ?",
         {"act": acts, "when": past, "who": asked},
         both(suits, timely),
@@ -66,7 +59,12 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 买/1 了/2 {n} {x.m} 。",
         "{who} bought/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 mua/1 {n} {x.m} .",
-        {"x": [x for x in nouns("goods") if not x.tags & {"furniture", "gadget"}], "n": several, "who": adults, "when": past},
+        {
+            "x": [x for x in nouns("goods") if not x.tags & {"furniture", "gadget"}],
+            "n": several,
+            "who": adults,
+            "when": past,
+        },
         limit=300,
     )
     yield Pattern(
@@ -74,7 +72,12 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 喝/1 了/2 {n} {x.m} 。",
         "{who} drank/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 uống/1 {n} {x.m} .",
-        {"x": [x for x in nouns("drink") if x.concept != "red wine"], "n": several[:2], "who": adults, "when": recent},
+        {
+            "x": [x for x in nouns("drink") if x.concept != "red wine"],
+            "n": several[:2],
+            "who": adults,
+            "when": recent,
+        },
         lambda x, when, **_: "alcohol" not in x.tags or "morning" not in when.tags,
         limit=150,
     )
@@ -142,7 +145,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 在/1 {city} 住/2 了/3 {days} 。",
         "{who} stayed/2,3 in/1 {city} for {days} .",
         "{who} đã/3 ở/1,2 {city} {days} .",
-        {"city": simple("cities"), "days": [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)], "who": adults},
+        {
+            "city": simple("cities"),
+            "days": [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)],
+            "who": adults,
+        },
         limit=210,
     )
     yield Pattern(
@@ -158,7 +165,12 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 和/1 {whom} 一起/2 去/3 了/4 {p} 。",
         "{who} went/3,4 to {p.the} with/1,2 {whom.obj} {when} .",
         "{when} {who} đã/4 cùng/1,2 {whom} đến/3 {p} .",
-        {"p": places("sight", "shop", "meal"), "whom": people("family", "circle", "name"), "who": told, "when": recent},
+        {
+            "p": places("sight", "shop", "meal"),
+            "whom": people("family", "circle", "name"),
+            "who": told,
+            "when": recent,
+        },
         distinct,
         limit=240,
     )

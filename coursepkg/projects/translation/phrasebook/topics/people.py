@@ -2,20 +2,15 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.fitness import distinct, suits
+from coursepkg.projects.translation.phrasebook.calendar import times
+from coursepkg.projects.translation.phrasebook.fitness import distinct
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns, places
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import (
-    grown_ups,
-    nationalities,
-    nouns,
-    people,
-    places,
-    qualities,
-    simple,
-    times,
-)
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, nationalities, people
+from coursepkg.projects.translation.phrasebook.predicates import qualities
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 NAMES = (
     ("阿明", "Minh", "he"),
@@ -44,7 +39,9 @@ def patterns() -> Iterator[Pattern]:
     candidates = [who for who in asked if _employed(who)]
     strangers = [who for who in people("told") if not who.tags & {"family", "self", "name"}]
     kin, countries, moods = nouns("kin"), nationalities(), qualities()
-    names = [phrase(en, {"zh": zh, "en": en, "vi": _vi_name(en)}, tags=frozenset({sex})) for zh, en, sex in NAMES]
+    names = [
+        phrase(en, {"zh": zh, "en": en, "vi": _vi_name(en)}, tags=frozenset({sex})) for zh, en, sex in NAMES
+    ]
     parents = [who for who in grown_ups() if "old" not in who.tags and "group" not in who.tags]
 
     yield Pattern(
@@ -217,7 +214,6 @@ def patterns() -> Iterator[Pattern]:
         distinct,
         limit=60,
     )
-
 
 
 def _kin_of(who: Phrase, x: Phrase, **_: Phrase) -> bool:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 
+from coursepkg.projects.translation.phrasebook.calendar import times
 from coursepkg.projects.translation.phrasebook.fitness import both, distinct, suits, timely
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.nouns import places
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import activities, errands, grown_ups, people, places, times
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.predicates import activities, errands
 
 
 def _suits_weather(act: Phrase, weather: Phrase, **_: Phrase) -> bool:
@@ -21,16 +24,30 @@ def patterns() -> Iterator[Pattern]:
     wishes, duties = activities("like"), [*activities("must"), *errands("must")]
     grown = [who for who in adults if "old" not in who.tags]
     weathers = [
-        phrase("rain", {"zh": "下雨", "en": "it/0 rains/0", "vi": "trời/0 mưa/0"}, tags=frozenset({"indoor"})),
-        phrase("no rain", {"zh": "不/1 下雨/0", "en": "it/0 doesn't/1 rain/0", "vi": "trời/0 không/1 mưa/0"}, tags=frozenset({"outdoor"})),
-        phrase("fine", {"zh": "天气/0 好/1", "en": "the weather/0 is good/1", "vi": "trời/0 đẹp/1"}, tags=frozenset({"outdoor"})),
-        phrase("cold", {"zh": "天气/0 冷/1", "en": "the weather/0 is cold/1", "vi": "trời/0 lạnh/1"}, tags=frozenset({"indoor"})),
+        phrase(
+            "rain", {"zh": "下雨", "en": "it/0 rains/0", "vi": "trời/0 mưa/0"}, tags=frozenset({"indoor"})
+        ),
+        phrase(
+            "no rain",
+            {"zh": "不/1 下雨/0", "en": "it/0 doesn't/1 rain/0", "vi": "trời/0 không/1 mưa/0"},
+            tags=frozenset({"outdoor"}),
+        ),
+        phrase(
+            "fine",
+            {"zh": "天气/0 好/1", "en": "the weather/0 is good/1", "vi": "trời/0 đẹp/1"},
+            tags=frozenset({"outdoor"}),
+        ),
+        phrase(
+            "cold",
+            {"zh": "天气/0 冷/1", "en": "the weather/0 is cold/1", "vi": "trời/0 lạnh/1"},
+            tags=frozenset({"indoor"}),
+        ),
     ]
 
     yield Pattern(
         "will",
         "{when} {who} 要/1 {act} 。",
-        "{who} {be@who}/1 going/1 to {act} {when} .",
+        "{who} {be@who}/1 going/1 to {act.once} {when} .",
         "{when} {who} sẽ/1 {act} .",
         {"act": acts, "when": future, "who": told},
         both(suits, timely),
@@ -39,7 +56,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "will-not",
         "{when} {who} 不/1 {act} 。",
-        "{who} {isn't@who}/1 going to {act} {when} .",
+        "{who} {isn't@who}/1 going to {act.once} {when} .",
         "{when} {who} sẽ không/1 {act} .",
         {"act": acts, "when": future, "who": told},
         both(suits, timely),
@@ -48,7 +65,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "will-you",
         "{when} {who} {act} 吗/1 ？",
-        "{be@who}/1 {who} going to {act} {when} ?",
+        "{be@who}/1 {who} going to {act.once} {when} ?",
         "{when} {who} có/1 {act} không/1 ?",
         {"act": acts, "when": future, "who": asked},
         both(suits, timely),
@@ -57,7 +74,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "plans",
         "{when} {who} 打算/1 {act} 。",
-        "{who} {plan@who}/1 to {act} {when} .",
+        "{who} {plan@who}/1 to {act.once} {when} .",
         "{when} {who} định/1 {act} .",
         {"act": wishes, "when": future, "who": told},
         both(suits, timely),
@@ -66,7 +83,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "wants",
         "{who} 想/1 {act} 。",
-        "{who} {want@who}/1 to {act} .",
+        "{who} {want@who}/1 to {act.once} .",
         "{who} muốn/1 {act} .",
         {"act": wishes, "who": told},
         suits,
@@ -75,7 +92,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "does-not-want",
         "{when} {who} 不/1 想/2 {act} 。",
-        "{who} {don't@who}/1 want/2 to {act} {when} .",
+        "{who} {don't@who}/1 want/2 to {act.once} {when} .",
         "{when} {who} không/1 muốn/2 {act} .",
         {"act": acts, "who": told, "when": soon},
         both(suits, timely),
@@ -84,7 +101,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "do-you-want",
         "{when} {who} 想/1 {act} 吗/2 ？",
-        "{do@who}/2 {who} want/1 to {act} {when} ?",
+        "{do@who}/2 {who} want/1 to {act.once} {when} ?",
         "{when} {who} có/2 muốn/1 {act} không/2 ?",
         {"act": wishes, "who": asked, "when": soon},
         both(suits, timely),
@@ -93,7 +110,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "must",
         "{when} {who} 得/1 {act} 。",
-        "{who} {have@who}/1 to {act} {when} .",
+        "{who} {have@who}/1 to {act.once} {when} .",
         "{when} {who} phải/1 {act} .",
         {"act": duties, "who": grown, "when": soon},
         timely,
@@ -102,7 +119,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "need-not",
         "{when} {who} 不用/1 {act} 。",
-        "{who} {don't@who}/1 have/1 to {act} {when} .",
+        "{who} {don't@who}/1 have/1 to {act.once} {when} .",
         "{when} {who} không/1 cần/1 {act} .",
         {"act": [act for act in duties if act.concept != "go to school"], "who": grown, "when": soon},
         timely,
@@ -111,7 +128,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "cannot",
         "{when} {who} 不/1 能/1 {act} 。",
-        "{who} can't/1 {act} {when} .",
+        "{who} can't/1 {act.once} {when} .",
         "{when} {who} không_thể/1 {act} .",
         {"act": activities("together", "must", "duty", "outdoor"), "who": told, "when": soon},
         both(suits, timely),
@@ -120,7 +137,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "lets",
         "我们/1 {when} 一起/2 {act} 吧/3 。",
-        "Let's/1,3 {act} together/2 {when} .",
+        "Let's/1,3 {act.once} together/2 {when} .",
         "{when} chúng_ta/1 cùng/2 {act} nhé/3 .",
         {"act": activities("together"), "when": soon},
         timely,
@@ -129,7 +146,7 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "if-weather",
         "如果/1 {when} {weather} ， {who} 就 {act} 。",
-        "If/1 {weather} {when} , {who} will {act} .",
+        "If/1 {weather} {when} , {who} will {act.once} .",
         "Nếu/1 {when} {weather} thì {who} sẽ {act} .",
         {
             "act": activities("outdoor", "indoor"),
@@ -153,14 +170,19 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 要/1 和/2 {whom} 一起/3 去/4 {p} 。",
         "{who} {be@who}/1 going/4 to {p.the} with/2,3 {whom.obj} {when} .",
         "{when} {who} sẽ/1 cùng/2,3 {whom} đến/4 {p} .",
-        {"p": places("sight", "shop", "meal"), "whom": people("family", "circle", "name"), "who": told, "when": soon},
+        {
+            "p": places("sight", "shop", "meal"),
+            "whom": people("family", "circle", "name"),
+            "who": told,
+            "when": soon,
+        },
         distinct,
         limit=210,
     )
     yield Pattern(
         "together-with",
         "{who} 想/1 和/2 {whom} 一起/3 {act} 。",
-        "{who} {want@who}/1 to {act} with/2,3 {whom.obj} .",
+        "{who} {want@who}/1 to {act.once} with/2,3 {whom.obj} .",
         "{who} muốn/1 cùng/2,3 {whom} {act} .",
         {"act": activities("together"), "whom": people("circle", "name", "self", "group"), "who": grown},
         both(suits, distinct),

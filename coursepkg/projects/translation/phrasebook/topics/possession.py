@@ -3,11 +3,26 @@
 from collections.abc import Iterator
 
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import grown_ups, nouns, people, simple
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.tables import simple
 
-SMALL = {"phone", "wallet", "passport", "key", "book", "pen", "watch", "camera", "ticket", "notebook", "glasses", "photo"}
+SMALL = {
+    "phone",
+    "wallet",
+    "passport",
+    "key",
+    "book",
+    "pen",
+    "watch",
+    "camera",
+    "ticket",
+    "notebook",
+    "glasses",
+    "photo",
+}
 WORN = {"shirt", "sweater", "coat", "hat", "scarf", "skirt", "gloves", "trousers"}
 LARGE = {"suitcase", "backpack", "umbrella"}
 PERSONAL = {"passport", "wallet", "key", "ticket", "glasses", "photo", "present"}
@@ -56,7 +71,11 @@ def patterns() -> Iterator[Pattern]:
         "{who.poss} {x} 在 {spot} 吗/1 ？",
         "{be@x}/1 {who.poss} {x.head} {spot} ?",
         "{x} {who.poss} có/1 {spot} không/1 ?",
-        {"x": movable, "spot": locations, "who": [w for w in people("self", "asked") if "group" not in w.tags]},
+        {
+            "x": movable,
+            "spot": locations,
+            "who": [w for w in people("self", "asked") if "group" not in w.tags],
+        },
         lambda x, spot, who: _fits_there(x, spot) and _is_for(x, who),
         limit=200,
     )
@@ -97,7 +116,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 有/1 {n} {x.m} 。",
         "{who} {have@who}/1 {n} {x.m} .",
         "{who} có/1 {n} {x.m} .",
-        {"x": nouns("pet", "home", "vehicle", "bag", "read"), "n": [number(n) for n in (2, 3, 4)], "who": adults},
+        {
+            "x": nouns("pet", "home", "vehicle", "bag", "read"),
+            "n": [number(n) for n in (2, 3, 4)],
+            "who": adults,
+        },
         lambda x, n, who: n.concept == "two" or not x.tags & {"home", "vehicle"},
         limit=160,
     )
@@ -141,7 +164,9 @@ def patterns() -> Iterator[Pattern]:
         "{who} 忘/1 了 带/2 {x} 。",
         "{who} forgot/1 to bring/2 {who.own} {x.head} .",
         "{who} quên/1 mang/2 {x} .",
-        {"x": [x for x in nouns("lost") if x.concept != "photo"], "who": [w for w in single if "circle" not in w.tags]},
+        {
+            "x": [x for x in nouns("lost") if x.concept != "photo"],
+            "who": [w for w in single if "circle" not in w.tags],
+        },
         limit=130,
     )
-

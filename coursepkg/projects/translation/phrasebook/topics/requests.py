@@ -2,13 +2,40 @@
 
 from collections.abc import Iterator
 
+from coursepkg.projects.translation.phrasebook.calendar import times
 from coursepkg.projects.translation.phrasebook.fitness import distinct
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns, places
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import favors, nouns, people, places, simple, times
+from coursepkg.projects.translation.phrasebook.persons import people
+from coursepkg.projects.translation.phrasebook.predicates import favors
+from coursepkg.projects.translation.phrasebook.tables import simple
 
-PLACEABLE = {"book", "cup", "plate", "bowl", "phone", "magazine", "newspaper", "lamp", "camera", "dictionary", "hat"}
-LENT = {"pen", "pencil", "umbrella", "dictionary", "map", "book", "camera", "bicycle", "motorbike", "phone", "knife"}
+PLACEABLE = {
+    "book",
+    "cup",
+    "plate",
+    "bowl",
+    "phone",
+    "magazine",
+    "newspaper",
+    "lamp",
+    "camera",
+    "dictionary",
+    "hat",
+}
+LENT = {
+    "pen",
+    "pencil",
+    "umbrella",
+    "dictionary",
+    "map",
+    "book",
+    "camera",
+    "bicycle",
+    "motorbike",
+    "phone",
+    "knife",
+}
 
 
 def patterns() -> Iterator[Pattern]:
@@ -34,11 +61,27 @@ def patterns() -> Iterator[Pattern]:
         "{who} 可以/1 帮/2 {whom} {act} 吗/3 ？",
         "Can/1,3 {who} help/2 {whom.obj} {act} ?",
         "{who} có_thể/1 giúp/2 {whom} {act} không/3 ?",
-        {"act": favors("help"), "who": [w for w in people("asked") if not w.tags & {"child", "young", "old"}], "whom": people("self", "group")[:2]},
+        {
+            "act": favors("help"),
+            "who": [w for w in people("asked") if not w.tags & {"child", "young", "old"}],
+            "whom": people("self", "group")[:2],
+        },
         limit=210,
     )
-    yield Pattern("please-do-not", "请/1 不要/2 {act} 。", "Please/1 don't/2 {act} .", "Làm_ơn/1 đừng/2 {act} .", {"act": favors("no", "ban")})
-    yield Pattern("may-i", "我/1 可以/2 {act} 吗/3 ？", "May/2,3 I/1 {act} ?", "Tôi/1 có_thể/2 {act} không/3 ?", {"act": favors("may")})
+    yield Pattern(
+        "please-do-not",
+        "请/1 不要/2 {act} 。",
+        "Please/1 don't/2 {act} .",
+        "Làm_ơn/1 đừng/2 {act} .",
+        {"act": favors("no", "ban")},
+    )
+    yield Pattern(
+        "may-i",
+        "我/1 可以/2 {act} 吗/3 ？",
+        "May/2,3 I/1 {act} ?",
+        "Tôi/1 có_thể/2 {act} không/3 ?",
+        {"act": favors("may")},
+    )
     for view in ("this", "that"):
         yield Pattern(
             f"show-me-{view}",
@@ -53,7 +96,10 @@ def patterns() -> Iterator[Pattern]:
             f"请/1 把/2 {{x.{view}}} 给/3 {{who}} 。",
             f"Please/1 give/3 {{who.obj}} {{x.{view}}} .",
             f"Làm_ơn/1 đưa/3 {{x.{view}}} cho/3 {{who}} .",
-            {"x": [x for x in goods if not x.tags & {"furniture", "vehicle"}], "who": [*people("self", "group")[:2], *people("he", "she")[:2]]},
+            {
+                "x": [x for x in goods if not x.tags & {"furniture", "vehicle"}],
+                "who": [*people("self", "group")[:2], *people("he", "she")[:2]],
+            },
             limit=130,
         )
     yield Pattern(
@@ -69,7 +115,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 可以/1 借/2 {whom} {x.one} 吗/3 ？",
         "Can/1,3 {who} lend/2 {whom.obj} {x.one} ?",
         "{who} có_thể/1 cho/2 {whom} mượn/2 {x.one} không/3 ?",
-        {"x": lent, "who": [w for w in people("asked") if not w.tags & {"child", "young"}], "whom": people("self", "group")[:2]},
+        {
+            "x": lent,
+            "who": [w for w in people("asked") if not w.tags & {"child", "young"}],
+            "whom": people("self", "group")[:2],
+        },
         limit=170,
     )
     yield Pattern(
@@ -93,7 +143,11 @@ def patterns() -> Iterator[Pattern]:
         "请/1 告诉/2 {who} ， {whom} 在/3 {p} 。",
         "Please/1 tell/2 {who.obj} that {whom} {be@whom} at/3 {p.the} .",
         "Làm_ơn/1 nói/2 với {who} là {whom} đang ở/3 {p} .",
-        {"p": places("visit"), "who": people("he", "she", "family", "circle", "name"), "whom": people("self", "group")[:2]},
+        {
+            "p": places("visit"),
+            "who": people("he", "she", "family", "circle", "name"),
+            "whom": people("self", "group")[:2],
+        },
         distinct,
         limit=260,
     )

@@ -2,24 +2,29 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.fitness import describes, suits
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.calendar import times
+from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import nouns
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import grown_ups, nouns, people, simple, times
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 
 def _sober(who: Phrase, x: Phrase, **_: Phrase) -> bool:
     return "alcohol" not in x.tags or not who.tags & {"child", "young"}
 
 
-def _different(x: Phrase, y: Phrase, **_: Phrase) -> bool:
-    return x.concept != y.concept
+def _choice(x: Phrase, y: Phrase, **_: Phrase) -> bool:
+    """Whether two drinks are an alternative: not two juices, nor milk or beer."""
+    same = x.concept == y.concept or "juice" in x.tags & y.tags
+    return not same and ("alcohol" in x.tags) == ("alcohol" in y.tags)
 
 
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     drinks, dishes = nouns("drink"), nouns("dish")
+    chosen = [x for x in drinks if "plain" not in x.tags]
     uncountable = [x for x in dishes + drinks if "countable" not in x.tags and "plain" not in x.tags]
     several = [number(n) for n in range(2, 7)]
     told, adults = people("told"), grown_ups()
@@ -44,7 +49,7 @@ def patterns() -> Iterator[Pattern]:
         "order-three",
         "请/1 来/2 {n} {x.m} 和/3 {y.one} 。",
         "{n} {x.m} and/3 {y.one} , please/1 .",
-        "Làm_ơn/1 cho/2 {n} {x.m} và/3 {y.one} .",
+        "Làm_ơn/1 cho/2 tôi {n} {x.m} và/3 {y.one} .",
         {"x": dishes, "y": drinks, "n": several[:3]},
     )
     yield Pattern(
@@ -52,8 +57,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} 想/1 喝/2 {x} 还是/3 {y} ？",
         "{do@who} {who} want/1 to drink/2 {x} or/3 {y} ?",
         "{who} muốn/1 uống/2 {x} hay/3 {y} ?",
-        {"x": drinks, "y": drinks, "who": people("asked")[:4]},
-        _different,
+        {"x": chosen, "y": chosen, "who": people("asked")[:4]},
+        _choice,
     )
     yield Pattern(
         "do-you-have",
@@ -73,7 +78,10 @@ def patterns() -> Iterator[Pattern]:
             f"{{x.this}} {zh} 。",
             f"{{x.this}} {{be@x}} {en} .",
             f"{{x.this}} {vi} .",
-            {"x": dishes + drinks, "taste": [t for t in tastes if "bad" in t.tags or level in ("very", "not")]},
+            {
+                "x": dishes + drinks,
+                "taste": [t for t in tastes if "bad" in t.tags or level in ("very", "not")],
+            },
             lambda x, taste: bool(x.tags & taste.tags),
         )
     yield Pattern(
@@ -89,7 +97,11 @@ def patterns() -> Iterator[Pattern]:
         "请/1 不要/2 在 {who.poss} {x} 里/3 放/4 {z} 。",
         "Please/1 don't/2 put/4 {z} in/3 {who.poss} {x} .",
         "Làm_ơn/1 đừng/2 cho/4 {z} vào/3 {x} {who.poss} .",
-        {"x": uncountable, "z": seasonings, "who": [who for who in told if who.tags & {"self", "offspring", "friendly"}]},
+        {
+            "x": uncountable,
+            "z": seasonings,
+            "who": [who for who in told if who.tags & {"self", "offspring", "friendly"}],
+        },
         lambda x, z, who: bool(x.tags & z.tags),
     )
     yield Pattern(
@@ -120,7 +132,10 @@ def patterns() -> Iterator[Pattern]:
         "{who} 对/1 {food} 过敏/2 。",
         "{who} {be@who} allergic/2 to/1 {food} .",
         "{who} bị dị_ứng/2 với/1 {food} .",
-        {"food": [f for f in foods if "allergen" in f.tags], "who": [w for w in told if "group" not in w.tags]},
+        {
+            "food": [f for f in foods if "allergen" in f.tags],
+            "who": [w for w in told if "group" not in w.tags],
+        },
     )
     yield Pattern(
         "wants-to-drink",
@@ -144,8 +159,8 @@ def patterns() -> Iterator[Pattern]:
         "{who} 喜欢/1 喝/2 {x} ， 但是/3 不/4 喜欢 喝 {y} 。",
         "{who} {like@who}/1 to drink/2 {x} , but/3 not/4 {y} .",
         "{who} thích/1 uống/2 {x} nhưng/3 không/4 thích uống {y} .",
-        {"x": drinks, "y": drinks, "who": adults},
-        _different,
+        {"x": chosen, "y": chosen, "who": adults},
+        _choice,
         limit=140,
     )
     yield Pattern(

@@ -4,87 +4,18 @@ from collections.abc import Iterator
 
 from coursepkg.projects.translation.phrasebook.fitness import describes, plausible, wears
 from coursepkg.projects.translation.phrasebook.interlinear import phrase
-from coursepkg.projects.translation.phrasebook.numerals import money, number
+from coursepkg.projects.translation.phrasebook.money import (
+    SHOP_DOLLARS,
+    SHOP_THOUSANDS_OF_DONG,
+    SHOP_YUAN,
+    amounts,
+)
+from coursepkg.projects.translation.phrasebook.nouns import nouns
+from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import adjectives, grown_ups, nouns, people, simple
-
-YUAN = (
-    2,
-    3,
-    4,
-    5,
-    6,
-    8,
-    10,
-    12,
-    15,
-    18,
-    20,
-    22,
-    25,
-    28,
-    30,
-    35,
-    40,
-    45,
-    50,
-    55,
-    60,
-    65,
-    70,
-    75,
-    80,
-    90,
-    95,
-    100,
-)
-MORE_YUAN = (
-    110,
-    120,
-    130,
-    140,
-    150,
-    160,
-    180,
-    200,
-    220,
-    250,
-    280,
-    300,
-    350,
-    400,
-    450,
-    500,
-    600,
-    700,
-    800,
-    900,
-)
-THOUSANDS_OF_DONG = (
-    5,
-    8,
-    10,
-    12,
-    15,
-    20,
-    25,
-    30,
-    35,
-    40,
-    45,
-    50,
-    60,
-    70,
-    80,
-    90,
-    100,
-    120,
-    150,
-    180,
-    200,
-    250,
-)
-DOLLARS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 60, 80, 100, 200, 300, 400, 500)
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.predicates import adjectives
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 TOO = {"big", "small", "expensive", "heavy", "long", "short"}
 FINER = {"big", "small", "cheap", "long", "short", "light", "warm", "beautiful"}
@@ -104,14 +35,8 @@ def patterns() -> Iterator[Pattern]:
     buyers = grown_ups()
     edible = nouns("fruit", "raw")
     numbers = [number(n) for n in range(2, 11)]
-    yuan = [
-        money(n, "yuan") for n in YUAN + MORE_YUAN + (1000, 1200, 1500, 2000, 2500, 3000, 4000, 5000, 6000)
-    ]
-    prices = [
-        *yuan,
-        *(money(1000 * n, "dong") for n in THOUSANDS_OF_DONG + (300, 350, 400, 500, 600, 700, 800)),
-        *(money(n, "dollar") for n in DOLLARS),
-    ]
+    yuan = amounts(yuan=SHOP_YUAN)
+    prices = amounts(yuan=SHOP_YUAN, thousands_of_dong=SHOP_THOUSANDS_OF_DONG, dollars=SHOP_DOLLARS)
     colors = simple("colors")
     too = [adj for adj in adjectives() if adj.concept in TOO]
     finer = [adj for adj in adjectives() if adj.concept in FINER]

@@ -4,17 +4,13 @@ from collections.abc import Iterator
 
 from coursepkg.projects.translation.phrasebook.calendar import clock, clocks, dates, durations, weekdays
 from coursepkg.projects.translation.phrasebook.fitness import distinct, suits
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
+from coursepkg.projects.translation.phrasebook.interlinear import Phrase
+from coursepkg.projects.translation.phrasebook.nouns import places
 from coursepkg.projects.translation.phrasebook.numerals import english, number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import (
-    ages,
-    daily,
-    grown_ups,
-    people,
-    places,
-    simple,
-)
+from coursepkg.projects.translation.phrasebook.persons import ages, grown_ups, people
+from coursepkg.projects.translation.phrasebook.predicates import daily
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 CLOSED_NEVER = {"park", "beach", "hotel", "hospital", "police station", "temple", "church"}
 PARTS_FOR = {"early": {"early"}, "late": {"afternoon"}, "evening": {"evening"}, "night": {"evening"}}
@@ -90,6 +86,7 @@ def patterns() -> Iterator[Pattern]:
         "{p.the} closes/1 at {clock} .",
         "{p} đóng_cửa/1 lúc {clock} .",
         {"p": shops, "clock": closing},
+        lambda p, clock: ("office" in p.tags) == ("afternoon" in clock.tags),
         limit=100,
     )
     yield Pattern(
@@ -119,6 +116,7 @@ def patterns() -> Iterator[Pattern]:
         "Let's/1,4 meet/3 at/2 {p.the} at {clock} on {day} .",
         "Chúng_ta/1 gặp/3 nhau ở/2 {p} lúc {clock} {day} nhé/4 .",
         {"p": places("visit"), "day": days, "clock": day_clocks},
+        lambda p, day, clock: "late" in p.tags or "evening" not in clock.tags,
         limit=270,
     )
     yield Pattern(
@@ -180,4 +178,3 @@ def patterns() -> Iterator[Pattern]:
         distinct,
         limit=200,
     )
-

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
-from coursepkg.projects.translation.phrasebook.calendar import clocks, durations
+from coursepkg.projects.translation.phrasebook.calendar import clocks, durations, times
 from coursepkg.projects.translation.phrasebook.fitness import suits
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase
-from coursepkg.projects.translation.phrasebook.numerals import money, number, plain_number
+from coursepkg.projects.translation.phrasebook.money import amounts
+from coursepkg.projects.translation.phrasebook.nouns import nouns, places
+from coursepkg.projects.translation.phrasebook.numerals import number, plain_number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
-from coursepkg.projects.translation.phrasebook.words import activities, grown_ups, nouns, people, places, simple, times
+from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
+from coursepkg.projects.translation.phrasebook.predicates import activities
+from coursepkg.projects.translation.phrasebook.tables import simple
 
 # zh vehicle, zh ticket, zh departs, en vehicle, en departs, vi vehicle, tags
 LINES = (
@@ -54,8 +58,9 @@ def patterns() -> Iterator[Pattern]:
         *clocks("afternoon", 1, 5, 0, 10, 15, 20, 30, 40, 50),
         *clocks("evening", 7, 9, 0, 10, 15, 20, 30, 40, 50),
     ]
-    fares = [money(n, "yuan") for n in (120, 150, 180, 200, 220, 250, 280, 300, 350, 400, 450, 500, 550, 600)]
+    fares = amounts(yuan=(120, 150, 180, 200, 220, 250, 280, 300, 350, 400, 450, 500, 550, 600))
     future = [when for when in times("future") if "evening" not in when.tags]
+    stays = [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)]
     past = [when for when in times("past") if "evening" not in when.tags]
 
     yield Pattern(
@@ -202,7 +207,11 @@ def patterns() -> Iterator[Pattern]:
         "{who} 想/1 租/2 {x.one} ， 租 {days} 。",
         "{who} {want@who}/1 to rent/2 {x.one} for {days} .",
         "{who} muốn/1 thuê/2 {x.one} trong {days} .",
-        {"x": nouns("vehicle"), "days": [*durations("day", *range(2, 8)), *durations("week", 1, 2, 3)], "who": travellers},
+        {
+            "x": nouns("vehicle"),
+            "days": stays,
+            "who": travellers,
+        },
         limit=120,
     )
 
