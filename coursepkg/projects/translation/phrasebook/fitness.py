@@ -44,6 +44,8 @@ def timely(act: Phrase, when: Phrase, **_: Phrase) -> bool:
     """Whether one does that at such a time: breakfast in the morning, no shower "last year"."""
     if "long" in when.tags and "long" not in act.tags:
         return False
+    if "moment" in act.tags and "habit" not in when.tags:
+        return False
     if "trip" in act.tags and not when.tags & {"long", "weekend"}:
         return False
     if "trivial" in act.tags and not when.tags & {"near", "habit"}:
@@ -57,6 +59,8 @@ def timely(act: Phrase, when: Phrase, **_: Phrase) -> bool:
     part_of_day = when.tags & {"morning", "afternoon", "evening"}
     if act.tags & {"noon", "night"}:
         return not part_of_day
+    if act.tags & {"am", "noon", "pm"} and "weekend" in when.tags:
+        return False
     only = {part for tag, part in ONLY_AT.items() if tag in act.tags}
     return not only or not part_of_day or part_of_day == only
 

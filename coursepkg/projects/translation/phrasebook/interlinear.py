@@ -83,17 +83,17 @@ def wording(side: str, language: str, slots: Mapping[str, Phrase]) -> Words:
             agreeing = agree(slot, slots[subject].person)
             words.extend(Word(text, word.marks) for text in agreeing.split())
         elif subject and slots[subject].person == "3s":
-            words.extend(_placed(slots[slot], language, "third", slot))
+            words.extend(_placed(slots[slot], language, "third", slot, word.marks))
         else:
-            words.extend(_placed(slots[slot], language, view, slot))
+            words.extend(_placed(slots[slot], language, view, slot, word.marks))
     return tuple(words)
 
 
 @cache
-def _placed(filler: Phrase, language: str, view: str | None, slot: str) -> Words:
+def _placed(filler: Phrase, language: str, view: str | None, slot: str, more: tuple[str, ...]) -> Words:
     """A form with the slot's name before its marks, so that they stay apart from those of other slots."""
     words = filler.form(language, view)
-    return tuple(Word(text, tuple(f"{slot}.{mark}" for mark in marks)) for text, marks in words)
+    return tuple(Word(text, (*more, *(f"{slot}.{mark}" for mark in marks))) for text, marks in words)
 
 
 def phrase(
@@ -104,11 +104,15 @@ def phrase(
     person: str = "3s",
     tags: frozenset[str] = frozenset(),
 ) -> Phrase:
-    """Builds a phrase from its sides; one with no mark at all is aligned as a whole."""
-    if slots is None and not any("/" in side for side in sides.values()):
-        sides = {key: " ".join(f"{word}/0" for word in side.split()) for key, side in sides.items()}
+    """Builds a phrase from its sides; a side with no mark at all is aligned as a whole, by mark 0."""
+    if slots is None:
+        sides = {key: side if "/" in side else _whole(side) for key, side in sides.items()}
     forms = {key: wording(side, key.partition(".")[0], slots or {}) for key, side in sides.items()}
     return Phrase(concept, forms, person, tags)
+
+
+def _whole(side: str) -> str:
+    return " ".join(f"{word}/0" for word in side.split())
 
 
 def finish(words: Words, language: str) -> Words:

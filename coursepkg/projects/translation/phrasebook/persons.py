@@ -73,14 +73,14 @@ def _everybody() -> tuple[Phrase, ...]:
 def _person(row: Row) -> Phrase:
     sides = {
         **sides_of(row),
-        "zh.poss": f"{row['zh']} 的",
-        "vi.poss": f"của {row['vi']}",
-        "en.poss": row["poss"] or f"{_possessive(row['en'])}",
+        "zh.poss": f"{row['zh']} 的/p",
+        "vi.poss": f"của/p {row['vi']}",
+        "en.poss": (row["poss"] or _possessive(row["en"])) + ",p",
     }
     if row["obj"]:
         sides["en.obj"] = row["obj"]
     if row["own"]:
-        sides |= {"zh.own": "自己/1 的", "en.own": f"{row['own']}/1", "vi.own": "của mình/1"}
+        sides |= {"zh.own": "自己/1 的/p", "en.own": f"{row['own']}/1,p", "vi.own": "của/p mình/1"}
     kinds = frozenset(row["tags"].split())
     return phrase(plain(row["en"]), sides, {}, person=row["person"], tags=kinds)
 

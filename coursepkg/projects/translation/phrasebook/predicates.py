@@ -79,7 +79,10 @@ def verb_phrase(zh: str, en: str, vi: str, tags: str = "", once: str = "") -> Ph
     for view, (side, inflect) in inflections.items():
         verb, _, rest = side.partition(" ")
         verb, slash, mark = verb.partition("/")
-        sides[f"en.{view}"] = f"{inflect(verb)}{slash}{mark} {rest}".strip()
+        inflected = f"{inflect(verb)}{slash}{mark} {rest}".strip()
+        # "likes to go hiking" but "likes hiking"
+        going_to_do = view == "gerund" and verb == "go" and plain(rest).endswith("ing")
+        sides[f"en.{view}"] = rest if going_to_do else inflected
     return phrase(plain(en), sides, tags=frozenset(tags.split()))
 
 

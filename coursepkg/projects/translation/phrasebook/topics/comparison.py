@@ -89,7 +89,7 @@ def patterns() -> Iterator[Pattern]:
         "which-is-more",
         "{x.this} 和/1 {x.thatone} ， 哪/2 {x.cl} 更/3 {adj} ？",
         "Which/2 {be@x} {adj.more}/3 , {x.this} or/1 {x.thatone} ?",
-        "{x.this} và/1 {x.thatone} , {x.which} {adj} hơn/3 ?",
+        "{x.this} và/1 {x.thatone} , {x.which}/2 {adj} hơn/3 ?",
         {"x": things, "adj": ways},
         describes,
         limit=160,

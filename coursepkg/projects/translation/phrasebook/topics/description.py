@@ -120,14 +120,14 @@ def patterns() -> Iterator[Pattern]:
         "is-colored",
         "{x.this} 是 {color} 的 。",
         "{x.this} {be@x} {color} .",
-        "{x.this} màu {color} .",
+        "{x.this} {color} .",
         {"x": colored, "color": simple("colors")},
     )
     yield Pattern(
         "whose-color",
         "{who.poss} {x} 是 {color} 的 。",
         "{who.poss} {x.head} {be@x} {color} .",
-        "{x} {who.poss} màu {color} .",
+        "{x} {who.poss} {color} .",
         {"x": colored, "color": simple("colors"), "who": owners},
         lambda x, color, who: _owner_fits(who, x) and "linen" not in x.tags,
         limit=230,

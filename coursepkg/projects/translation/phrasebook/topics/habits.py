@@ -45,9 +45,9 @@ def patterns() -> Iterator[Pattern]:
     )
     yield Pattern(
         "every",
-        "{who} {when} 都 {act} 。",
+        "{who} {when} 都/1 {act} 。",
         "{who} {act@who} {when} .",
-        "{when} {who} đều {act} .",
+        "{when} {who} đều/1 {act} .",
         {"act": [*regular, *activities("any", "duty")], "when": habit, "who": speakers},
         both(suits, timely),
         limit=380,

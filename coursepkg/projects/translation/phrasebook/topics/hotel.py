@@ -72,8 +72,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "rate",
         "{x} 一/1 个 晚上/2 {price} 。",
-        "A {x.head} costs {price} a/1 night/2 .",
-        "{x} giá {price} một/1 đêm/2 .",
+        "A {x.head} costs/3 {price} a/1 night/2 .",
+        "{x} giá/3 {price} một/1 đêm/2 .",
         {"x": bookable, "price": rates},
     )
     yield Pattern(
@@ -151,8 +151,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "opens-at",
         "{place} {clock} 开门/1 。",
-        "{place} opens/1 at {clock} .",
-        "{place} mở_cửa/1 lúc {clock} .",
+        "{place} opens/1 at/t {clock} .",
+        "{place} mở_cửa/1 lúc/t {clock} .",
         {"place": [p for p in simple("inside") if "opens" in p.tags], "clock": clocks("early", 6, 8)},
     )
     yield Pattern(

@@ -101,9 +101,9 @@ def patterns() -> Iterator[Pattern]:
     )
     yield Pattern(
         "say-this-word",
-        "这/1 个 词/2 用 {language} 怎么/3 说/4 ？",
-        "How/3 do you say/4 this/1 word/2 in {language} ?",
-        "Từ/2 này/1 nói/4 bằng {language} thế_nào/3 ?",
+        "这/1 个 词/2 用/5 {language} 怎么/3 说/4 ？",
+        "How/3 do you say/4 this/1 word/2 in/5 {language} ?",
+        "Từ/2 này/1 nói/4 bằng/5 {language} thế_nào/3 ?",
         {"language": tongues},
     )
     yield Pattern(

@@ -22,6 +22,7 @@ def patterns() -> Iterator[Pattern]:
     told, asked, adults = people("told"), people("asked"), grown_ups()
     past, acts = times("past"), [act for act in activities() if "night" not in act.tags]
     recent = [when for when in past if "long" not in when.tags]
+    lately = [when for when in past if "near" in when.tags]
     done = [*activities("done"), *errands("done")]
     abroad = [*simple("cities"), *(c for c in nationalities() if _other_country(c))]
     several = [number(n) for n in range(2, 6)]
@@ -73,10 +74,10 @@ def patterns() -> Iterator[Pattern]:
         "{who} drank/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 uống/1 {n} {x.m} .",
         {
-            "x": [x for x in nouns("drink") if x.concept != "red wine"],
+            "x": [x for x in nouns("drink") if not x.tags & {"plain"} and x.concept != "red wine"],
             "n": several[:2],
             "who": adults,
-            "when": recent,
+            "when": lately,
         },
         lambda x, when, **_: "alcohol" not in x.tags or "morning" not in when.tags,
         limit=150,
@@ -86,7 +87,7 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 吃/1 了/2 {n} {x.m} 。",
         "{who} ate/1,2 {n} {x.m} {when} .",
         "{when} {who} đã/2 ăn/1 {n} {x.m} .",
-        {"x": nouns("dish", "baked"), "n": several[:2], "who": told, "when": recent},
+        {"x": nouns("dish", "baked"), "n": several[:2], "who": told, "when": lately},
         limit=180,
     )
     yield Pattern(

@@ -56,8 +56,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "will-not",
         "{when} {who} 不/1 {act} 。",
-        "{who} {isn't@who}/1 going to {act.once} {when} .",
-        "{when} {who} sẽ không/1 {act} .",
+        "{who} {isn't@who}/1 going/2 to {act.once} {when} .",
+        "{when} {who} sẽ/2 không/1 {act} .",
         {"act": acts, "when": future, "who": told},
         both(suits, timely),
         limit=300,
@@ -113,7 +113,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {have@who}/1 to {act.once} {when} .",
         "{when} {who} phải/1 {act} .",
         {"act": duties, "who": grown, "when": soon},
-        timely,
+        both(suits, timely),
         limit=240,
     )
     yield Pattern(
@@ -121,8 +121,8 @@ def patterns() -> Iterator[Pattern]:
         "{when} {who} 不用/1 {act} 。",
         "{who} {don't@who}/1 have/1 to {act.once} {when} .",
         "{when} {who} không/1 cần/1 {act} .",
-        {"act": [act for act in duties if act.concept != "go to school"], "who": grown, "when": soon},
-        timely,
+        {"act": duties, "who": grown, "when": soon},
+        both(suits, timely),
         limit=210,
     )
     yield Pattern(
@@ -145,9 +145,9 @@ def patterns() -> Iterator[Pattern]:
     )
     yield Pattern(
         "if-weather",
-        "如果/1 {when} {weather} ， {who} 就 {act} 。",
-        "If/1 {weather} {when} , {who} will {act.once} .",
-        "Nếu/1 {when} {weather} thì {who} sẽ {act} .",
+        "如果/1 {when} {weather} ， {who} 就/2 {act} 。",
+        "If/1 {weather} {when} , {who} will/3 {act.once} .",
+        "Nếu/1 {when} {weather} thì/2 {who} sẽ/3 {act} .",
         {
             "act": activities("outdoor", "indoor"),
             "weather": weathers,

@@ -42,7 +42,7 @@ def _is_for(x: Phrase, who: Phrase, **_: Phrase) -> bool:
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     told, adults = people("told"), grown_ups()
-    single = [who for who in adults if "group" not in who.tags]
+    single = [who for who in adults if not who.tags & {"group", "circle"}]
     movable = [x for x in nouns("own", "clothes") if x.concept in SMALL | WORN | LARGE]
     owned = nouns("own")
     one_owned = [x for x in owned if "countable" in x.tags]
@@ -156,7 +156,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} 找到/1 了/2 {who.own} {x} 。",
         "{who} found/1,2 {who.own} {x.head} .",
         "{who} đã/2 tìm/1 thấy/1 {x} {who.own} .",
-        {"x": nouns("lost"), "who": [who for who in single if "circle" not in who.tags]},
+        {"x": nouns("lost"), "who": single},
         limit=130,
     )
     yield Pattern(
@@ -166,7 +166,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} quên/1 mang/2 {x} .",
         {
             "x": [x for x in nouns("lost") if x.concept != "photo"],
-            "who": [w for w in single if "circle" not in w.tags],
+            "who": single,
         },
         limit=130,
     )

@@ -102,7 +102,7 @@ def patterns() -> Iterator[Pattern]:
             "z": seasonings,
             "who": [who for who in told if who.tags & {"self", "offspring", "friendly"}],
         },
-        lambda x, z, who: bool(x.tags & z.tags),
+        lambda x, z, who: bool(x.tags & z.tags) and not ("child" in who.tags and "strong" in x.tags),
     )
     yield Pattern(
         "a-little-more",
@@ -156,9 +156,9 @@ def patterns() -> Iterator[Pattern]:
     )
     yield Pattern(
         "tea-not-coffee",
-        "{who} 喜欢/1 喝/2 {x} ， 但是/3 不/4 喜欢 喝 {y} 。",
+        "{who} 喜欢/1 喝/2 {x} ， 但是/3 不/4 喜欢/5 喝/6 {y} 。",
         "{who} {like@who}/1 to drink/2 {x} , but/3 not/4 {y} .",
-        "{who} thích/1 uống/2 {x} nhưng/3 không/4 thích uống {y} .",
+        "{who} thích/1 uống/2 {x} nhưng/3 không/4 thích/5 uống/6 {y} .",
         {"x": chosen, "y": chosen, "who": adults},
         _choice,
         limit=140,
@@ -179,8 +179,8 @@ def patterns() -> Iterator[Pattern]:
     )
     yield Pattern(
         "seat",
-        "{who} 想/1 要/2 一/3 张 {spot} 的 桌子/4 。",
+        "{who} 想/1 要/2 一/3 张/5 {spot} 的 桌子/4 。",
         "{who} would like/1,2 a/3 table/4 {spot} .",
-        "{who} muốn/1 một/3 cái bàn/4 {spot} .",
+        "{who} muốn/1,2 một/3 cái/5 bàn/4 {spot} .",
         {"spot": simple("spots"), "who": people("self", "group")[:2]},
     )

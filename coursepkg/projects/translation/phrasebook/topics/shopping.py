@@ -10,7 +10,7 @@ from coursepkg.projects.translation.phrasebook.money import (
     SHOP_YUAN,
     amounts,
 )
-from coursepkg.projects.translation.phrasebook.nouns import nouns
+from coursepkg.projects.translation.phrasebook.nouns import nouns, typical_price
 from coursepkg.projects.translation.phrasebook.numerals import number
 from coursepkg.projects.translation.phrasebook.pattern import Pattern
 from coursepkg.projects.translation.phrasebook.persons import grown_ups, people
@@ -93,14 +93,14 @@ def patterns() -> Iterator[Pattern]:
         "in-color",
         "{x.this} 有/1 {color} 的 吗/2 ？",
         "Do/2 you have/1 {x.this} in {color} ?",
-        "{x.this} có/1 màu {color} không/2 ?",
+        "{x.this} có/1 {color} không/2 ?",
         {"x": colored, "color": simple("colors")},
     )
     yield Pattern(
         "look-for-color",
         "{who} 在/1 找/2 一/3 {x.cl} {color} 的 {x} 。",
         "{who} {be@who}/1 looking/2 for/2 a/3 {x.cl} {color} {x.head} .",
-        "{who} đang/1 tìm/2 một/3 {x.cl} {x} màu {color} .",
+        "{who} đang/1 tìm/2 một/3 {x.cl} {x} {color} .",
         {"x": colored, "color": colors, "who": buyers},
         wears,
         limit=200,
@@ -134,7 +134,7 @@ def patterns() -> Iterator[Pattern]:
         "{x.this} 打折/1 吗/2 ？",
         "Is/2 there a discount/1 on {x.this} ?",
         "{x.this} có/2 giảm_giá/1 không/2 ?",
-        {"x": goods},
+        {"x": [x for x in goods if typical_price(x) >= 20]},
     )
     yield Pattern(
         "take-this",

@@ -24,6 +24,13 @@ def _at_its_hour(who: Phrase, act: Phrase, clock: Phrase, **_: Phrase) -> bool:
     return suits(who, act) and bool(clock.tags & PARTS_FOR[kind]) and first <= hour <= last
 
 
+def _open_then(p: Phrase, clock: Phrase, **_: Phrase) -> bool:
+    """Whether one can meet there at that hour: at a museum neither at six in the morning nor at night."""
+    if "evening" in clock.tags:
+        return "late" in p.tags
+    return "early" not in clock.tags or bool(p.tags & {"ride", "stay", "sight"} and "office" not in p.tags)
+
+
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     told, asked = people("told"), people("asked")
@@ -50,8 +57,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "daily-at",
         "{who} {clock} {act} 。",
-        "{who} {act@who} at {clock} .",
-        "{who} {act} lúc {clock} .",
+        "{who} {act@who} at/t {clock} .",
+        "{who} {act} lúc/t {clock} .",
         {"act": daily(), "clock": day_clocks, "who": told},
         _at_its_hour,
         limit=230,
@@ -67,8 +74,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "weekday-at",
         "{day} {who} {clock} {act} 。",
-        "On {day} {who} {act@who} at {clock} .",
-        "{day} {who} {act} lúc {clock} .",
+        "On {day} {who} {act@who} at/t {clock} .",
+        "{day} {who} {act} lúc/t {clock} .",
         {"act": daily(), "clock": day_clocks, "day": days, "who": told},
         _at_its_hour,
         limit=230,
@@ -76,15 +83,15 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "opens",
         "{p} {clock} 开门/1 。",
-        "{p.the} opens/1 at {clock} .",
-        "{p} mở_cửa/1 lúc {clock} .",
+        "{p.the} opens/1 at/t {clock} .",
+        "{p} mở_cửa/1 lúc/t {clock} .",
         {"p": shops, "clock": [*clocks("early", 7, 8), *clocks("morning", 9, 10)]},
     )
     yield Pattern(
         "closes",
         "{p} {clock} 关门/1 。",
-        "{p.the} closes/1 at {clock} .",
-        "{p} đóng_cửa/1 lúc {clock} .",
+        "{p.the} closes/1 at/t {clock} .",
+        "{p} đóng_cửa/1 lúc/t {clock} .",
         {"p": shops, "clock": closing},
         lambda p, clock: ("office" in p.tags) == ("afternoon" in clock.tags),
         limit=100,
@@ -113,17 +120,17 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "lets-meet",
         "我们/1 {day} {clock} 在/2 {p} 见面/3 吧/4 。",
-        "Let's/1,4 meet/3 at/2 {p.the} at {clock} on {day} .",
-        "Chúng_ta/1 gặp/3 nhau ở/2 {p} lúc {clock} {day} nhé/4 .",
+        "Let's/1,4 meet/3 at/2 {p.the} at/t {clock} on {day} .",
+        "Chúng_ta/1 gặp/3 nhau ở/2 {p} lúc/t {clock} {day} nhé/4 .",
         {"p": places("visit"), "day": days, "clock": day_clocks},
-        lambda p, day, clock: "late" in p.tags or "evening" not in clock.tags,
+        _open_then,
         limit=270,
     )
     yield Pattern(
         "appointment",
         "{who} {day} {clock} 和/1 {whom} 有/2 约/3 。",
-        "{who} {have@who}/2 an appointment/3 with/1 {whom.obj} at {clock} on {day} .",
-        "{who} có/2 hẹn/3 với/1 {whom} lúc {clock} {day} .",
+        "{who} {have@who}/2 an appointment/3 with/1 {whom.obj} at/t {clock} on {day} .",
+        "{who} có/2 hẹn/3 với/1 {whom} lúc/t {clock} {day} .",
         {
             "who": [w for w in grown_ups() if "old" not in w.tags],
             "whom": people("circle", "name"),

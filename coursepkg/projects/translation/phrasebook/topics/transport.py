@@ -118,16 +118,16 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "fare",
         "去/1 {city} 的 {line.ticket} {price} 。",
-        "A {line.ticket} to/1 {city} costs {price} .",
-        "{line.ticket} đi/1 {city} giá {price} .",
+        "A {line.ticket} to/1 {city} costs/2 {price} .",
+        "{line.ticket} đi/1 {city} giá/2 {price} .",
         {"city": [c for c in cities if "abroad" not in c.tags], "line": lines, "price": fares},
         limit=140,
     )
     yield Pattern(
         "departs-at",
         "去/1 {city} 的 {line} {clock} {line.departs} 。",
-        "The {line} to/1 {city} {line.departs} at {clock} .",
-        "{line} đi/1 {city} {line.departs} lúc {clock} .",
+        "The {line} to/1 {city} {line.departs} at/t {clock} .",
+        "{line} đi/1 {city} {line.departs} lúc/t {clock} .",
         {"city": cities, "line": lines, "clock": departures},
         _on_line,
         limit=290,
@@ -143,8 +143,8 @@ def patterns() -> Iterator[Pattern]:
     yield Pattern(
         "arrives-at",
         "从/1 {city} 来/2 的 {line} {clock} 到/3 。",
-        "The {line} from/1 {city} arrives/3 at {clock} .",
-        "{line} từ/1 {city} đến/3 lúc {clock} .",
+        "The {line} from/1 {city} arrives/3 at/t {clock} .",
+        "{line} từ/1 {city} đến/3 lúc/t {clock} .",
         {"city": cities, "line": lines, "clock": departures},
         _on_line,
         limit=160,
