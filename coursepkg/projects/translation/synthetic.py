@@ -205,7 +205,9 @@ def _compositional(triples: Sequence[Triple], seed: int, n_valid: int, n_test: i
     for triple in triples:
         groups[triple.combination].append(triple)
     words = {key: _word_counts(group) for key, group in groups.items()}
-    left = sum(words.values(), Counter())
+    left: Counter[tuple[str, str]] = Counter()
+    for counts in words.values():
+        left.update(counts)
     held: dict[tuple[str, ...], str] = {}
     wanted = {"valid": n_valid, "test": n_test}
     for key in _shuffled([key for key in groups if len(key) > 2], seed):
