@@ -25,7 +25,7 @@ style() {
 
 check 4 style style
 check 5 types "$python" -m mypy
-check 6 book "$python" -m jupyter_book build . --all --quiet -n -W --keep-going
+check 6 book .venv/bin/jupyter-book build . --all --quiet -n -W --keep-going
 check 7 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
     --nbval --nbval-current-env --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks
