@@ -13,6 +13,7 @@ generated before it is asked for, and generation reads no file but the lexicon i
 
 import os
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from typing import NamedTuple, TypeVar
 from coursepkg.projects.translation.phrasebook.interlinear import LANGUAGES, Words
 from coursepkg.projects.translation.phrasebook.topics import TOPICS, sentences
 
-CLOSING = frozenset(".,?!")
+BEFORE_PUNCTUATION = re.compile(r" (?=[.,?!])")
 
 T = TypeVar("T", bound=Hashable)
 
@@ -40,20 +41,20 @@ class Triple:
     words: tuple[Words, Words, Words]
     """Tokens with their alignment marks, in the order of ``LANGUAGES``."""
 
-    @property
+    @cached_property
     def zh(self) -> str:
         """The Chinese sentence as it is read, without spaces."""
-        return self.text("zh")
+        return "".join(self.tokens("zh"))
 
-    @property
+    @cached_property
     def en(self) -> str:
         """The English sentence as it is read."""
-        return self.text("en")
+        return _attach(self.line("en"))
 
-    @property
+    @cached_property
     def vi(self) -> str:
         """The Vietnamese sentence as it is read, without underscores."""
-        return self.text("vi")
+        return _attach(self.line("vi", compounds=False))
 
     @property
     def combination(self) -> tuple[str, ...]:
@@ -63,18 +64,17 @@ class Triple:
     def tokens(self, language: str, *, compounds: bool = True) -> list[str]:
         """The tokens of one language; ``compounds=False`` splits Vietnamese words into syllables."""
         texts = [word.text for word in self._words(language)]
-        return texts if compounds else [part for text in texts for part in text.split("_")]
+        return texts if compounds else "_".join(texts).split("_")
 
     def line(self, language: str, *, compounds: bool = True) -> str:
         """The sentence as a line of a parallel file: tokens separated by one space."""
         return " ".join(self.tokens(language, compounds=compounds))
 
     def text(self, language: str) -> str:
-        """The sentence as it is read: Chinese without spaces, the others with attached punctuation."""
-        tokens = self.tokens(language, compounds=False)
-        if language == "zh":
-            return "".join(tokens)
-        return "".join(t if t in CLOSING or not i else f" {t}" for i, t in enumerate(tokens))
+        """The sentence as it is read: ``zh``, ``en`` or ``vi``."""
+        if language not in LANGUAGES:
+            raise _unknown(language)
+        return str(getattr(self, language))
 
     def alignment(self, source: str, target: str, *, compounds: bool = True) -> tuple[tuple[int, int], ...]:
         """Pairs (source position, target position) of tokens that mean the same, sorted.
@@ -86,7 +86,7 @@ class Triple:
 
     def _words(self, language: str) -> Words:
         if language not in LANGUAGES:
-            raise ValueError(f"language: got {language!r}, needs one of {', '.join(LANGUAGES)}")
+            raise _unknown(language)
         return self.words[LANGUAGES.index(language)]
 
     def _marks(self, language: str, compounds: bool) -> list[frozenset[str]]:
@@ -162,33 +162,46 @@ class Phrasebook:
         """Writes ``train``, ``valid`` and ``test`` with the endings ``.zh``, ``.en``, ``.vi``; gives the paths.
 
         One sentence a line, tokens separated by a space, Vietnamese compounds joined by underscores unless
-        ``compounds=False``. Each file grows as ``NAME.part``; all are renamed once all are complete.
+        ``compounds=False``. Each file grows as ``NAME.part``; all are renamed once all are
+        complete, and a failure leaves none behind.
         """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for part, triples in self.split(kind, seed)._asdict().items():
-            for language in LANGUAGES:
-                path = target / f"{part}.{language}"
-                lines = (triple.line(language, compounds=compounds) + "\n" for triple in triples)
-                with path.with_name(path.name + ".part").open("w", encoding="utf-8", newline="\n") as file:
-                    file.writelines(lines)
-                paths.append(path)
-        for path in paths:
-            path.with_name(path.name + ".part").replace(path)
-        return paths
+        growing: dict[Path, Path] = {}
+        try:
+            for part, triples in self.split(kind, seed)._asdict().items():
+                for language in LANGUAGES:
+                    path = target / f"{part}.{language}"
+                    growing[path] = path.with_name(path.name + ".part")
+                    with growing[path].open("w", encoding="utf-8", newline="\n") as file:
+                        file.writelines(t.line(language, compounds=compounds) + "\n" for t in triples)
+        except BaseException:
+            for half_written in growing.values():
+                half_written.unlink(missing_ok=True)
+            raise
+        for path, complete in growing.items():
+            complete.replace(path)
+        return list(growing)
+
+
+def _attach(line: str) -> str:
+    return BEFORE_PUNCTUATION.sub("", line)
+
+
+def _unknown(language: str) -> ValueError:
+    return ValueError(f"language: got {language!r}, needs one of {', '.join(LANGUAGES)}")
 
 
 @cache
 def _all_triples() -> tuple[Triple, ...]:
     """Every sentence of the grammar that no earlier one repeats in any language, in grammar order."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[str] = set()
     triples = []
     for topic, sentence in sentences():
         triple = Triple(topic, sentence.pattern, sentence.concepts, sentence.words)
-        lines = {(language, triple.text(language)) for language in LANGUAGES}
-        if seen.isdisjoint(lines):
-            seen |= lines
+        readings = (triple.zh, triple.en, triple.vi)
+        if seen.isdisjoint(readings):
+            seen.update(readings)
             triples.append(triple)
     return tuple(triples)
 
@@ -205,7 +218,7 @@ def _compositional(triples: Sequence[Triple], seed: int, n_valid: int, n_test: i
     for triple in triples:
         groups[triple.combination].append(triple)
     words = {key: _word_counts(group) for key, group in groups.items()}
-    left: Counter[tuple[str, str]] = Counter()
+    left: Counter[tuple[int, str]] = Counter()
     for counts in words.values():
         left.update(counts)
     held: dict[tuple[str, ...], str] = {}
@@ -222,7 +235,5 @@ def _compositional(triples: Sequence[Triple], seed: int, n_valid: int, n_test: i
     return Split(*(tuple(parts[name]) for name in Split._fields))
 
 
-def _word_counts(triples: Sequence[Triple]) -> Counter[tuple[str, str]]:
-    return Counter(
-        (language, token) for t in triples for language in LANGUAGES for token in t.tokens(language)
-    )
+def _word_counts(triples: Sequence[Triple]) -> Counter[tuple[int, str]]:
+    return Counter((side, word.text) for t in triples for side, words in enumerate(t.words) for word in words)

@@ -24,7 +24,7 @@ IRREGULAR_VERBS = {
     "feed": ("fed", "fed"),
     "find": ("found", "found"),
     "forget": ("forgot", "forgotten"),
-    "get": ("got", "got"),
+    "get": ("got", "gotten"),
     "give": ("gave", "given"),
     "go": ("went", "gone"),
     "have": ("had", "had"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from coursepkg.projects.translation.phrasebook.calendar import durations, times
-from coursepkg.projects.translation.phrasebook.fitness import both, distinct, suits, timely
+from coursepkg.projects.translation.phrasebook.fitness import both, distinct, suits, timely, wears
 from coursepkg.projects.translation.phrasebook.interlinear import Phrase
 from coursepkg.projects.translation.phrasebook.nouns import nouns, places
 from coursepkg.projects.translation.phrasebook.numerals import number
@@ -66,6 +66,7 @@ def patterns() -> Iterator[Pattern]:
             "who": adults,
             "when": past,
         },
+        fits=wears,
         limit=300,
     )
     yield Pattern(

@@ -15,6 +15,11 @@ def _suits_weather(act: Phrase, weather: Phrase, **_: Phrase) -> bool:
     return bool(act.tags & weather.tags)
 
 
+def _would_like_to_go(who: Phrase, p: Phrase, **_: Phrase) -> bool:
+    """Children like to go where there is something to see or to eat."""
+    return "child" not in who.tags or bool(p.tags & {"sight", "meal"})
+
+
 def patterns() -> Iterator[Pattern]:
     """The patterns of this topic."""
     told, asked, adults = people("told"), people("asked"), grown_ups()
@@ -163,6 +168,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} {want@who}/1 to go/2 to {p.the} {when} .",
         "{when} {who} muốn/1 đến/2 {p} .",
         {"p": places("sight", "shop", "meal"), "when": soon, "who": told},
+        fits=_would_like_to_go,
         limit=210,
     )
     yield Pattern(
