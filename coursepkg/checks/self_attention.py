@@ -57,7 +57,9 @@ def multi_head(student: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> None
         heads = [x.unflatten(-1, (n_heads, -1)).transpose(1, 2) for x in (q, k, v)]
         output = attention(*heads, impl="reference")
         assert isinstance(output, Tensor)
-        hint = "head h takes columns h * D to (h + 1) * D - 1 of every token, and the scale is that of one head"
+        hint = (
+            "head h takes columns h * D to (h + 1) * D - 1 of every token, and the scale is that of one head"
+        )
         expect.close(joined, output.transpose(1, 2).flatten(-2), what=what, hint=hint)
 
 
