@@ -19,7 +19,7 @@ BOOK = Phrasebook()
 GOLDEN = Path(__file__).with_name("phrasebook_golden.tsv")
 
 # Changes only when the grammar or the lexicon does.
-DIGEST = "796db7e2b7cb27350d392314ebbba152d8f0ad9f25f0ffa695b6885129745382"
+DIGEST = "8118a9b1de3a016a56ab6a4b9d50a426a2967629a9d5e4df8984649b6a8dbe26"
 
 # Words that Chinese says and another language leaves out; all others are aligned on both sides.
 UNALIGNED = set("的，在了把是就得点分号来给边去往里租喝会离用有路一要都") | {"一下", "喜欢"}

@@ -56,11 +56,11 @@ def timely(act: Phrase, when: Phrase, **_: Phrase) -> bool:
         return False
     if "daytime" in act.tags and "evening" in when.tags:
         return False
+    if act.tags & {"am", "noon", "pm"} and "weekend" in when.tags:
+        return False
     part_of_day = when.tags & {"morning", "afternoon", "evening"}
     if act.tags & {"noon", "night"}:
         return not part_of_day
-    if act.tags & {"am", "noon", "pm"} and "weekend" in when.tags:
-        return False
     only = {part for tag, part in ONLY_AT.items() if tag in act.tags}
     return not only or not part_of_day or part_of_day == only
 

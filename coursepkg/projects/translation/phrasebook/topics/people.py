@@ -20,6 +20,7 @@ NAMES = (
     ("阿梅", "Mai", "she"),
     ("阿龙", "Long", "he"),
 )
+SPOUSES = {"my husband", "my wife"}
 MILD = {"shy", "nervous", "busy", "tired", "hungry", "thirsty", "sleepy", "sad", "thin", "short"}
 
 
@@ -38,6 +39,11 @@ def patterns() -> Iterator[Pattern]:
     workers = [who for who in told if _employed(who)]
     candidates = [who for who in asked if _employed(who)]
     strangers = [who for who in people("told") if not who.tags & {"family", "self", "name"}]
+    housemates = [
+        who
+        for who in people("family", "friendly")
+        if not who.tags & {"offspring"} and who.concept not in SPOUSES
+    ]
     kin, countries, moods = nouns("kin"), nationalities(), qualities()
     names = [
         phrase(en, {"zh": zh, "en": en, "vi": _vi_name(en)}, tags=frozenset({sex})) for zh, en, sex in NAMES
@@ -210,7 +216,7 @@ def patterns() -> Iterator[Pattern]:
         "{who} 和/1 {whom} 住/2 在 一起/3 。",
         "{who} {live@who}/2 with/1,3 {whom.obj} .",
         "{who} sống/2 cùng/1,3 {whom} .",
-        {"who": people("self", "family"), "whom": people("family", "friendly")},
+        {"who": people("self", "sibling"), "whom": housemates},
         distinct,
         limit=60,
     )

@@ -15,13 +15,15 @@ from coursepkg.projects.translation.phrasebook.tables import simple
 
 # zh vehicle, zh ticket, zh departs, en vehicle, en departs, vi vehicle, tags
 LINES = (
-    ("火车", "火车票", "出发", "train", "leaves", "tàu_hỏa", "land"),
+    ("火车", "火车票", "出发", "train", "leaves", "tàu_hỏa", "land rail"),
     ("大巴", "大巴票", "出发", "coach", "leaves", "xe_khách", "land"),
     ("飞机", "机票", "起飞", "plane", "takes/1 off/1", "máy_bay", "land air"),
 )
 
 
 def _reachable(city: Phrase, trip: Phrase, **_: Phrase) -> bool:
+    if "no_rail" in city.tags and "rail" in trip.tags:
+        return False
     return "abroad" not in city.tags or "air" in trip.tags
 
 
@@ -121,6 +123,7 @@ def patterns() -> Iterator[Pattern]:
         "A {line.ticket} to/1 {city} costs/2 {price} .",
         "{line.ticket} đi/1 {city} giá/2 {price} .",
         {"city": [c for c in cities if "abroad" not in c.tags], "line": lines, "price": fares},
+        fits=_on_line,
         limit=140,
     )
     yield Pattern(
