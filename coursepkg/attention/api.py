@@ -1,5 +1,6 @@
 """`attention`: one function in front of every implementation. It validates once and imports what it needs late."""
 
+import math
 from collections.abc import Callable
 from importlib import import_module
 
@@ -10,8 +11,12 @@ from coursepkg.attention.capabilities import CAPABILITIES, Request, why_not
 from coursepkg.attention.dropout import draw_seed
 from coursepkg.attention.pattern import Pattern
 
+LARGEST_BIAS = 1e30
+"""Beyond it a bias stands for "hidden", and a row that only such scores see has no meaning; a pattern says it."""
 SPARSE_FROM_LENGTH = 1024
 """`auto` looks at a pattern's blocks only from this many keys on: below, a dense mask is as fast."""
+SPARSE_FROM_QUERIES = 64
+"""`auto` does not plan blocks for fewer queries: in a decoding step the plan would cost more than the step."""
 SPARSE_BELOW = 0.25
 """`auto` takes `sparse` when a pattern leaves fewer than this share of the blocks to visit."""
 
@@ -56,17 +61,22 @@ def attention(
         torch.Size([2, 8, 10, 64])
     """
     _check_tensors(q, k, v)
-    _check_options(q, k, pattern, bias, dropout_p)
+    _check_options(q, k, pattern, bias, scale, dropout_p)
+    if torch.is_autocast_enabled(q.device.type):
+        # As PyTorch's own attention does: cast once, so that every implementation computes in the same precision.
+        half = torch.get_autocast_dtype(q.device.type)
+        q, k, v = (x if x.dtype == torch.float64 else x.to(half) for x in (q, k, v))
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     asked = Request(pattern, q.dtype, q.shape[-1], bias is not None, dropout_p > 0, return_weights)
     name = _choose(impl, q, k, asked)
     seed = draw_seed() if dropout_p > 0 else 0
     bias = None if bias is None else bias[(None,) * (4 - bias.dim())]
-    if return_weights:
-        weigh = _load("reference", "attention_with_weights")
-        return weigh(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed)
-    run = _load(CAPABILITIES[name].module, "run")
-    return run(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed)
+    module, function = (
+        ("reference", "attention_with_weights") if return_weights else (CAPABILITIES[name].module, "run")
+    )
+    run = _load(module, function)
+    with torch.autocast(q.device.type, enabled=False):
+        return run(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed)
 
 
 def _load(module: str, function: str) -> Callable:
@@ -74,10 +84,12 @@ def _load(module: str, function: str) -> Callable:
 
 
 def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
-    if impl != "auto" and impl not in CAPABILITIES:
+    if not isinstance(impl, str) or (impl != "auto" and impl not in CAPABILITIES):
         known = ", ".join([*CAPABILITIES, "auto"])
         raise ValueError(f"impl must be one of {known}, got {impl!r}")
     able = [name for name in CAPABILITIES if why_not(name, asked) is None]
+    if not able:
+        raise ValueError(f"q has dtype {q.dtype}, which no implementation supports; use float32 or bfloat16")
     if impl == "auto":
         return _fastest(able, q, k, asked.pattern)
     if impl not in able:
@@ -89,7 +101,8 @@ def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
 
 def _fastest(able: list[str], q: Tensor, k: Tensor, pattern: Pattern | None) -> str:
     """The rule of `auto`: sparse blocks where a pattern leaves few, else PyTorch's kernels, else what is able."""
-    if pattern is not None and k.shape[2] >= SPARSE_FROM_LENGTH and pattern.band != (None, 0):
+    long = k.shape[2] >= SPARSE_FROM_LENGTH and q.shape[2] >= SPARSE_FROM_QUERIES
+    if pattern is not None and long and pattern.band != (None, 0):
         if q.is_cuda and "triton" in able and not _load("flash_triton", "unavailable")(q.device):
             return "triton"
         visited_fraction = _load("sparse", "visited_fraction")
@@ -126,7 +139,7 @@ def _check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def _check_options(
-    q: Tensor, k: Tensor, pattern: Pattern | None, bias: Tensor | None, dropout_p: float
+    q: Tensor, k: Tensor, pattern: Pattern | None, bias: Tensor | None, scale: float | None, dropout_p: float
 ) -> None:
     batch, heads, n_queries, _ = q.shape
     if pattern is not None and not isinstance(pattern, Pattern):
@@ -135,17 +148,23 @@ def _check_options(
         )
     if pattern is not None:
         pattern.fits(batch, heads, n_queries, k.shape[2])
-    if not 0.0 <= dropout_p < 1.0:
-        raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
+    if scale is not None and not (isinstance(scale, int | float) and math.isfinite(scale)):
+        raise ValueError(f"scale must be a finite number or None, got {scale!r}")
+    if not isinstance(dropout_p, int | float) or not 0.0 <= dropout_p < 1.0:
+        raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p!r}")
     if bias is not None:
         _check_bias(bias, (batch, heads, n_queries, k.shape[2]), q)
 
 
 def _check_bias(bias: Tensor, scores: tuple[int, int, int, int], q: Tensor) -> None:
+    if not isinstance(bias, Tensor):
+        raise ValueError(f"bias must be a tensor, got {type(bias).__name__}")
     sizes = (1,) * (4 - bias.dim()) + tuple(bias.shape)
     if bias.dim() > 4 or any(size not in (1, wanted) for size, wanted in zip(sizes, scores, strict=True)):
         raise ValueError(f"bias must broadcast to (batch, heads, T, S) = {scores}, got {tuple(bias.shape)}")
     if not bias.is_floating_point() or bias.device != q.device:
         raise ValueError(f"bias must be floating point on {q.device}, got {bias.dtype} on {bias.device}")
-    if not torch.isfinite(bias).all():
-        raise ValueError("bias must be finite, got inf or NaN; hide pairs with a pattern instead")
+    if not (bias.abs() <= LARGEST_BIAS).all():
+        raise ValueError(
+            f"bias must be finite and within {LARGEST_BIAS:g}; hide pairs with a pattern instead"
+        )

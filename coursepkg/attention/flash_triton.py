@@ -8,6 +8,7 @@ Source: Dao, FlashAttention-2 (arXiv 2307.08691).
 """
 
 import os
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,6 +23,10 @@ MAX_HEAD_DIM = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
+OLDEST_TRITON = (3, 3)
+"""The first release whose launcher takes tuples, which is how strides are passed."""
+
+
 def interpreting() -> bool:
     """Whether Triton runs kernels in its interpreter, on the CPU. It reads the variable when it is imported."""
     return os.environ.get("TRITON_INTERPRET", "").lower() in ("1", "true", "on", "yes", "y")
@@ -34,9 +39,12 @@ def unavailable(device: torch.device | None = None) -> str | None:
         one clause to put after "cannot run here:", or None when they can run.
     """
     if find_spec("triton") is None:
-        return "triton is not installed; pip install 'coursepkg[triton]' (Linux only)"
+        return f"triton is not installed; pip install 'triton>={_dotted(OLDEST_TRITON)}' (Linux only)"
     if interpreting():
         return None
+    if _installed_triton() < OLDEST_TRITON:
+        found, needed = _dotted(_installed_triton()), _dotted(OLDEST_TRITON)
+        return f"triton {found} cannot launch them; it needs {needed} or newer, which comes with torch 2.7"
     remedy = "start Python with TRITON_INTERPRET=1 to check the kernels on the CPU, slowly"
     if device is not None and device.type != "cuda":
         return f"it needs tensors on a CUDA GPU, got {device.type} tensors; move them, or {remedy}"
@@ -46,6 +54,14 @@ def unavailable(device: torch.device | None = None) -> str | None:
     if major < 8:
         return f"Triton needs a GPU of compute capability 8.0 (A100, RTX 30) or newer, this one has {major}.{minor}"
     return None
+
+
+def _installed_triton() -> tuple[int, ...]:
+    return tuple(int(part) for part in version("triton").split(".")[:2])
+
+
+def _dotted(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))
 
 
 def run(

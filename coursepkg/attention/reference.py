@@ -43,7 +43,9 @@ def attention_with_weights(
     n_shared = q.shape[1] // k.shape[1]
     k, v = (k.repeat_interleave(n_shared, dim=1), v.repeat_interleave(n_shared, dim=1))  # (B, H, S, D)
 
-    scores = q @ k.transpose(-2, -1) * scale  # (B, H, T, S)
+    scores = (q * scale) @ k.transpose(
+        -2, -1
+    )  # (B, H, T, S); scaled first: half precision overflows at 65,504
     scores = scores if bias is None else scores + bias
     weights = softmax_of_visible(scores, visible_pairs(pattern, scores))
     if dropout_p > 0:

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from coursepkg.attention.pattern import Pattern
 from coursepkg.attention.tiles import Tile, TileGrid
@@ -61,6 +62,7 @@ class TiledAttention(torch.autograd.Function):
         return output
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         """Run `backward_pass`."""
         q, k, v, bias, output, log_sum_exp = ctx.saved_tensors

@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+from coursepkg.attention import sparse
 from coursepkg.attention.api import attention
 from coursepkg.attention.capabilities import CAPABILITIES, Request, capability_table, why_not
 from coursepkg.attention.dropout import full_keep_mask
@@ -200,6 +201,8 @@ Z = torch.zeros
             "bias must broadcast to (batch, heads, T, S) = (2, 4, 11, 11), got (3, 11, 11)",
         ),
         ({"bias": torch.full((11, 11), -torch.inf)}, "bias must be finite"),
+        ({"bias": torch.full((11, 11), torch.finfo(torch.float32).min)}, "hide pairs with a pattern"),
+        ({"scale": float("nan")}, "scale must be a finite number or None, got nan"),
         ({"bias": Z(11, 11, dtype=torch.long)}, "bias must be floating point"),
         ({"impl": "sdpa", "dropout_p": 0.1}, "impl='sdpa' does not support dropout_p; use impl='reference'"),
         (
@@ -226,7 +229,10 @@ def test_wrong_types_are_named_too():
 import torch
 from coursepkg.attention import attention
 q = torch.zeros(1, 1, 2, 2)
-for arguments, options in [(([1.0], q, q), {}), ((q, q, q), {"pattern": "causal"})]:
+mistakes = [{"pattern": "causal"}, {"bias": [1, 2]}, {"dropout_p": "a"}, {"scale": "x"}, {"impl": ["sdpa"]}]
+calls = [(([1.0], q, q), {}), *(((q, q, q), mistake) for mistake in mistakes)]
+calls.append(([q.to(torch.float8_e4m3fn)] * 3, {}))
+for arguments, options in calls:
     try:
         attention(*arguments, **options)
     except ValueError as error:
@@ -236,4 +242,42 @@ for arguments, options in [(([1.0], q, q), {}), ((q, q, q), {"pattern": "causal"
     assert result.stdout.splitlines() == [
         "q must be a tensor, got list",
         "pattern must be a Pattern such as causal() or sliding_window(4), got str",
+        "bias must be a tensor, got list",
+        "dropout_p must be at least 0 and below 1, got 'a'",
+        "scale must be a finite number or None, got 'x'",
+        "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got ['sdpa']",
+        "q has dtype torch.float8_e4m3fn, which no implementation supports; use float32 or bfloat16",
     ]
+
+
+@pytest.mark.parametrize("impl", [*ON_CPU, "auto"])
+def test_autocast_gives_every_implementation_the_same_precision(impl):
+    q, k, v = make_qkv(dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = attention(q, k, v, impl=impl, pattern=causal())
+    assert output.dtype == torch.bfloat16
+    plain = attention(*(x.to(torch.bfloat16) for x in (q, k, v)), impl=impl, pattern=causal())
+    assert torch.equal(output, plain)
+    assert gradients(output, (q, k, v))[0].dtype == torch.float32
+
+
+@pytest.mark.parametrize("impl", ON_CPU)
+def test_scores_that_fit_half_precision_only_when_scaled_first(impl):
+    q = torch.full((1, 1, 3, 64), 50.0, dtype=torch.float16)
+    output = attention(q, q, q, impl=impl)
+    torch.testing.assert_close(output, q)
+
+
+@pytest.mark.parametrize("impl", ["tiled", "sparse"])
+def test_second_derivatives_are_refused_not_wrong(impl):
+    q, k, v = make_qkv()
+    (first,) = torch.autograd.grad(attention(q, k, v, impl=impl).square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
+@pytest.mark.parametrize("n_queries", [1, 63])
+def test_auto_makes_no_block_plan_for_few_queries(n_queries, monkeypatch):
+    monkeypatch.setattr(sparse, "visited_fraction", lambda *sizes, **more: pytest.fail("planned blocks"))
+    q, k, v = make_qkv(batch=1, n_queries=n_queries, n_keys=1100, dtype=torch.float32)
+    attention(q, k, v, pattern=causal() & sliding_window(7))

@@ -205,7 +205,7 @@ class TestKernels:
 @pytest.mark.skipif(INTERPRETED, reason="this is the interpreter")
 @pytest.mark.parametrize("chosen", ["float32", "float16", "not float"])
 def test_kernels_in_the_interpreter(chosen):
-    pytest.importorskip("triton", reason="triton is not installed; pip install 'coursepkg[triton]'")
+    pytest.importorskip("triton", reason="triton is not installed; pip install triton")
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-o", "addopts=", "-p", "no:cacheprovider"]
     child = subprocess.run(
         [*command, f"{__file__}::TestKernels", "-k", chosen],
@@ -235,7 +235,7 @@ class Hopper:
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter does not compile")
 def test_kernels_compile_for_hopper_and_use_its_tensor_cores(tmp_path, monkeypatch):
     """The interpreter accepts more than the compiler does, and knows nothing of shared memory."""
-    triton = pytest.importorskip("triton", reason="triton is not installed; pip install 'coursepkg[triton]'")
+    triton = pytest.importorskip("triton", reason="triton is not installed; pip install triton")
     from coursepkg.attention import triton_launch
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
@@ -287,7 +287,7 @@ def test_what_the_kernels_lack_is_said(changes, message):
 
 
 def test_cpu_tensors_need_the_interpreter(monkeypatch):
-    pytest.importorskip("triton", reason="triton is not installed; pip install 'coursepkg[triton]'")
+    pytest.importorskip("triton", reason="triton is not installed; pip install triton")
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     x = torch.zeros(1, 1, 4, 32)
     with pytest.raises(
@@ -298,11 +298,20 @@ def test_cpu_tensors_need_the_interpreter(monkeypatch):
 
 def test_missing_triton_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setattr(flash_triton, "find_spec", lambda name: None)
-    assert "pip install 'coursepkg[triton]'" in flash_triton.unavailable()
+    assert "pip install 'triton>=3.3'" in flash_triton.unavailable()
+
+
+def test_an_old_triton_is_named_with_what_is_needed(monkeypatch):
+    pytest.importorskip("triton", reason="triton is not installed; pip install triton")
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr(flash_triton, "version", lambda name: "3.2.0")
+    assert "triton 3.2 cannot launch them; it needs 3.3 or newer" in flash_triton.unavailable(
+        torch.device("cuda")
+    )
 
 
 def test_missing_gpu_is_named(monkeypatch):
-    pytest.importorskip("triton", reason="triton is not installed; pip install 'coursepkg[triton]'")
+    pytest.importorskip("triton", reason="triton is not installed; pip install triton")
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert "torch sees none" in flash_triton.unavailable(torch.device("cuda"))
