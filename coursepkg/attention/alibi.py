@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from coursepkg.attention.input_checks import check_integer
+
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " H"]:
     """One slope m_h a head, a geometric sequence that ends at 2^-8, in float32.
@@ -18,6 +20,7 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " H"]:
     Source: Press et al. 2022, "Train Short, Test Long", section 3, and the authors' code for other H
     (arXiv 2108.12409).
     """
+    check_integer("n_heads", n_heads)
     if n_heads < 1:
         raise ValueError(f"n_heads: got {n_heads}, needs at least 1")
     power = 1 << (n_heads.bit_length() - 1)  # the largest power of two that is not above H
@@ -40,6 +43,7 @@ def alibi_bias(
         ValueError: a count is negative, or `n_heads` is not positive.
     """
     for name, value in (("n_queries", n_queries), ("n_keys", n_keys)):
+        check_integer(name, value)
         if value < 0:
             raise ValueError(f"{name}: got {value}, needs 0 or more")
     queries = torch.arange(n_keys - n_queries, n_keys, device=device).unsqueeze(1)

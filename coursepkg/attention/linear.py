@@ -10,6 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coursepkg.attention.features import FeatureMap, find_feature_map
+from coursepkg.attention.input_checks import (
+    check_grouped_heads,
+    check_integer,
+    check_tensor,
+    checked_map,
+    describe,
+)
 
 MODES = ("parallel", "chunked", "recurrent")
 
@@ -162,7 +169,7 @@ def linear_attention(
     """
     _check_options(mode, chunk_size)
     _check_inputs(q, k, v, causal)
-    phi = find_feature_map(feature_map)
+    phi = checked_map(find_feature_map(feature_map))
     dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     grouped = q.unflatten(1, (k.shape[1], q.shape[1] // k.shape[1]))  # (B, G, R, T, D)
     length = max(q.shape[2], k.shape[2], 1)
@@ -197,7 +204,7 @@ def linear_step(
     Raises:
         ValueError: more than one token came, or an argument is malformed.
     """
-    if q.ndim == 4 and q.shape[2] != 1:
+    if isinstance(q, Tensor) and q.ndim == 4 and q.shape[2] != 1:
         raise ValueError(f"q: got {q.shape[2]} tokens, needs 1 (linear_attention takes more)")
     output, state = linear_attention(
         q, k, v, feature_map=feature_map, mode="recurrent", state=state, return_state=True
@@ -210,7 +217,10 @@ def _initial_sums(state: LinearState | None, phi_k: Tensor, v: Tensor) -> Tensor
     shape = (v.shape[0], v.shape[1], phi_k.shape[-1], v.shape[-1])
     if state is None:
         return phi_k.new_zeros(*shape[:3], shape[3] + 1)
+    if not isinstance(state, LinearState):
+        raise ValueError(f"state: got {describe(state)}, needs the LinearState of an earlier call")
     for name, tensor, needed in (("kv", state.kv, shape), ("k_sum", state.k_sum, shape[:3])):
+        check_tensor(f"state.{name}", tensor)
         if tuple(tensor.shape) != needed or tensor.device != v.device:
             raise ValueError(
                 f"state.{name}: got {tuple(tensor.shape)} on {tensor.device}, needs (B, G, F, D)[:{len(needed)}] "
@@ -220,28 +230,15 @@ def _initial_sums(state: LinearState | None, phi_k: Tensor, v: Tensor) -> Tensor
 
 
 def _check_options(mode: str, chunk_size: int) -> None:
-    if mode not in MODES:
-        raise ValueError(f"mode: got {mode!r}, needs one of {', '.join(MODES)}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"mode: got {describe(mode)}, needs one of {', '.join(MODES)}")
+    check_integer("chunk_size", chunk_size)
     if chunk_size < 1:
         raise ValueError(f"chunk_size: got {chunk_size}, needs at least 1")
 
 
 def _check_inputs(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> None:
-    for name, tensor, shape in (("q", q, "(B, H, T, D)"), ("k", k, "(B, G, S, D)"), ("v", v, "(B, G, S, D)")):
-        if tensor.ndim != 4 or not tensor.is_floating_point():
-            raise ValueError(
-                f"{name}: got {tuple(tensor.shape)} of {tensor.dtype}, needs {shape} of a float dtype"
-            )
-        if (tensor.dtype, tensor.device) != (q.dtype, q.device):
-            raise ValueError(
-                f"{name}: got {tensor.dtype} on {tensor.device}, needs q's {q.dtype} on {q.device}"
-            )
-    if k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
-        raise ValueError(f"k: got {tuple(k.shape)}, needs q's batch {q.shape[0]} and head dim {q.shape[3]}")
-    if v.shape[:3] != k.shape[:3]:
-        raise ValueError(f"v: got {tuple(v.shape)}, needs k's (B, G, S) = {tuple(k.shape[:3])}")
-    if k.shape[1] == 0 or q.shape[1] % k.shape[1]:
-        raise ValueError(f"k: got {k.shape[1]} heads, needs a divisor of q's {q.shape[1]} heads")
+    check_grouped_heads(q, k, v)
     if causal and q.shape[2] != k.shape[2]:
         raise ValueError(
             f"causal: got {q.shape[2]} queries and {k.shape[2]} keys, needs as many of both "

@@ -18,6 +18,8 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor, nn
 
 from coursepkg.attention.api import attention
+from coursepkg.attention.capabilities import CAPABILITIES
+from coursepkg.attention.input_checks import check_rows, describe
 from coursepkg.attention.pattern import Pattern
 
 
@@ -47,7 +49,7 @@ class MultiHeadAttention(nn.Module):
         impl: implementation that `attention()` runs.
 
     Raises:
-        ValueError: head counts or widths that do not fit.
+        ValueError: an argument is malformed, or does not fit the others.
     """
 
     def __init__(
@@ -65,10 +67,9 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         _check_sizes(d_model, n_heads, n_kv_heads, head_dim)
-        if not 0.0 <= dropout_p < 1.0:
-            raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.head_dim = d_model // n_heads if head_dim is None else head_dim
+        _check_options(self.head_dim, rope, dropout_p, impl)
         self.rope, self.dropout_p, self.impl = rope, dropout_p, impl
         self.q_proj = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
         self.k_proj = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
@@ -99,10 +100,11 @@ class MultiHeadAttention(nn.Module):
             (B, T, E), and the weights if asked for.
 
         Raises:
-            ValueError: shapes that do not fit.
+            ValueError: shapes, dtypes or devices that do not fit.
         """
         q = self.project_q(x, offset)
         k, v = self.project_kv(x, offset) if context is None else self.project_kv(context)
+        _check_batch(k, q)
         return self.attend(q, k, v, pattern=pattern, score_bias=score_bias, return_weights=return_weights)
 
     def project_q(self, x: Tensor, offset: int = 0) -> Tensor:
@@ -155,10 +157,9 @@ class MultiHeadAttention(nn.Module):
             n_kv_heads: key-value heads of the result (G).
 
         Raises:
-            ValueError: n_kv_heads does not divide the key-value heads of `mha`.
+            ValueError: mha is no MultiHeadAttention, or n_kv_heads does not divide the key-value heads of `mha`.
         """
-        if n_kv_heads < 1 or mha.n_kv_heads % n_kv_heads:
-            raise ValueError(f"n_kv_heads must divide the {mha.n_kv_heads} of mha, got {n_kv_heads}")
+        _check_pooling(mha, n_kv_heads)
         pooled = cls(
             mha.d_model,
             mha.n_heads,
@@ -185,8 +186,7 @@ class MultiHeadAttention(nn.Module):
         return self.o_proj(x.transpose(1, 2).flatten(-2))
 
     def _check_rows(self, name: str, x: Tensor) -> None:
-        if x.dim() != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(f"{name} must be (B, T, {self.d_model}), got shape {tuple(x.shape)}")
+        check_rows(name, x, self.d_model, getattr(self.q_proj, "weight", None))
 
 
 def _mean_heads(weight: Tensor, head_dim: int, n_kv_heads: int) -> Tensor:
@@ -198,11 +198,40 @@ def _mean_heads(weight: Tensor, head_dim: int, n_kv_heads: int) -> Tensor:
 def _check_sizes(d_model: int, n_heads: int, n_kv_heads: int, head_dim: int | None) -> None:
     sizes = {"d_model": d_model, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
     for name, size in (sizes if head_dim is None else sizes | {"head_dim": head_dim}).items():
-        if not isinstance(size, int) or size < 1:
-            raise ValueError(f"{name} must be a positive integer, got {size!r}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ValueError(f"{name} must be a positive integer, got {describe(size)}")
     if n_heads % n_kv_heads:
         raise ValueError(f"n_heads must be a multiple of n_kv_heads, got {n_heads} and {n_kv_heads}")
     if head_dim is None and d_model % n_heads:
         raise ValueError(
             f"d_model must be a multiple of n_heads ({n_heads}) unless head_dim is given, got {d_model}"
         )
+
+
+def _check_options(head_dim: int, rope: Rotary | None, dropout_p: float, impl: str) -> None:
+    if not isinstance(dropout_p, int | float) or not 0.0 <= dropout_p < 1.0:
+        raise ValueError(f"dropout_p must be at least 0 and below 1, got {describe(dropout_p)}")
+    names = (*CAPABILITIES, "auto")
+    if not isinstance(impl, str) or impl not in names:
+        raise ValueError(f"impl must be one of {', '.join(names)}, got {describe(impl)}")
+    if rope is None:
+        return
+    if not isinstance(rope, Rotary) or isinstance(rope, type):
+        raise ValueError(
+            f"rope must have a method rotate, as RotaryEmbedding({head_dim}), got {describe(rope)}"
+        )
+    rotated = getattr(rope, "head_dim", head_dim)
+    if rotated != head_dim:
+        raise ValueError(f"rope must be for heads of dimension {head_dim}, got one for {rotated}")
+
+
+def _check_batch(k: Tensor, q: Tensor) -> None:
+    if k.shape[0] != q.shape[0]:
+        raise ValueError(f"context must have the batch size of x, {q.shape[0]}, got {k.shape[0]}")
+
+
+def _check_pooling(mha: MultiHeadAttention, n_kv_heads: int) -> None:
+    if not isinstance(mha, MultiHeadAttention):
+        raise ValueError(f"mha must be a MultiHeadAttention, got {describe(mha)}")
+    if not isinstance(n_kv_heads, int) or n_kv_heads < 1 or mha.n_kv_heads % n_kv_heads:
+        raise ValueError(f"n_kv_heads must divide the {mha.n_kv_heads} of mha, got {describe(n_kv_heads)}")

@@ -6,13 +6,14 @@ Positions are aligned as `Pattern` says: query row r stands at i = r + S - T.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from coursepkg.attention.bands import causal, check_positive, full, sliding_window
 from coursepkg.attention.hashing import uniform_hash
+from coursepkg.attention.input_checks import describe
 from coursepkg.attention.pattern import Pattern, Span
 
 __all__ = [
@@ -123,11 +124,7 @@ def padding(lengths: Tensor | Sequence[int]) -> Pattern:
     Args:
         lengths: (B,) integers, each between 0 and S.
     """
-    real = torch.as_tensor(lengths)
-    if real.dim() != 1 or real.dtype.is_floating_point or real.dtype == torch.bool:
-        raise ValueError(
-            f"lengths must be one integer a sequence, shape (B,), got {real.dtype} {tuple(real.shape)}"
-        )
+    real = _lengths_tensor(lengths)
 
     def n_real(b: Tensor) -> Tensor:
         return real.to(b.device)[b]
@@ -147,12 +144,23 @@ def padding(lengths: Tensor | Sequence[int]) -> Pattern:
     return Pattern(f"padding({real.tolist()})", tile, bounds, None, fits)
 
 
+def _lengths_tensor(lengths: Tensor | Sequence[int]) -> Tensor:
+    needed = "lengths must be one integer a sequence, shape (B,)"
+    try:
+        real = torch.as_tensor(lengths)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{needed}, got {describe(lengths)}") from None
+    if real.dim() != 1 or real.dtype == torch.bool or real.is_floating_point() or real.is_complex():
+        raise ValueError(f"{needed}, got {real.dtype} {tuple(real.shape)}")
+    return real
+
+
 def per_head(patterns: Sequence[Pattern]) -> Pattern:
     """Head h follows `patterns[h]`, so that heads can look at different parts of a sequence.
 
     Source: Sparse Transformer (arXiv 1904.10509), section 4.3, gives different heads different patterns.
     """
-    heads_patterns = tuple(patterns)
+    heads_patterns = _one_a_head(patterns)
 
     def split(h: Tensor) -> list[tuple[Pattern, Tensor]]:
         return [(heads_patterns[int(index)], index.reshape(1, 1, 1)) for index in h.flatten()]
@@ -175,6 +183,19 @@ def per_head(patterns: Sequence[Pattern]) -> Pattern:
     name = f"per_head([{', '.join(pattern.name for pattern in heads_patterns)}])"
     stride = math.gcd(*(pattern.stride for pattern in heads_patterns))
     return Pattern(name, tile, bounds, None, fits, max(stride, 1))
+
+
+def _one_a_head(patterns: object) -> tuple[Pattern, ...]:
+    if not isinstance(patterns, Iterable):
+        raise ValueError(f"patterns must be a list with one Pattern a head, got {describe(patterns)}")
+    heads_patterns = tuple(patterns)
+    if not heads_patterns:
+        raise ValueError("patterns must have one Pattern a head, got none")
+    for head, pattern in enumerate(heads_patterns):
+        if not isinstance(pattern, Pattern):
+            hint = " (brackets forgotten?)" if callable(pattern) else ""
+            raise ValueError(f"patterns[{head}] must be a Pattern as causal(), got {describe(pattern)}{hint}")
+    return heads_patterns
 
 
 def _join_heads(parts: list[Tensor]) -> Tensor:

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from coursepkg.attention.input_checks import check_integer, check_number, check_tensor, describe
+
 # Which two components form a pair: (2i, 2i + 1) or (i, i + D / 2). `unflatten` splits D into these two axes,
 # and `pair_axis` is the one of the two that has length 2.
 LAYOUTS = {"interleaved": (-1, 2), "half": (2, -1)}
@@ -90,8 +92,8 @@ class RotaryEmbedding(nn.Module):
         super().__init__()
         _check_head_dim(head_dim)
         _check_layout("layout", layout)
-        if not (math.isfinite(base) and base > 0):
-            raise ValueError(f"base: got {base}, needs a positive number")
+        _check_base(base)
+        _check_scaling(scaling)
         self.head_dim, self.base, self.layout, self.scaling = head_dim, base, layout, scaling
         source = scaling.inverse_frequencies if scaling else inverse_frequencies
         self.theta = source(head_dim, base)  # a plain attribute: as a buffer, module.half() would round it
@@ -135,6 +137,7 @@ class RotaryEmbedding(nn.Module):
         self, offset: int, length: int, dtype: torch.dtype, device: torch.device
     ) -> Float[Tensor, "T pairs 2"]:
         """Rows offset .. offset + length of the cached table, which doubles when it is too short."""
+        check_integer("offset", offset)
         if offset < 0:
             raise ValueError(f"offset: got {offset}, needs 0 or more")
         end = offset + length
@@ -194,25 +197,42 @@ def convert_projection(weight: Tensor, n_heads: int, to: str) -> Tensor:
 
 
 def _check_head_dim(head_dim: int) -> None:
+    check_integer("head_dim", head_dim)
     if head_dim < 2 or head_dim % 2:
         raise ValueError(f"head_dim: got {head_dim}, needs a positive even number (RoPE turns pairs)")
 
 
 def _check_layout(name: str, layout: str) -> None:
-    if layout not in LAYOUTS:
-        raise ValueError(f"{name}: got {layout!r}, needs one of {', '.join(LAYOUTS)}")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise ValueError(f"{name}: got {describe(layout)}, needs one of {', '.join(LAYOUTS)}")
+
+
+def _check_base(base: float) -> None:
+    check_number("base", base)
+    if not (math.isfinite(base) and base > 0):
+        raise ValueError(f"base: got {base}, needs a positive number")
+
+
+def _check_scaling(scaling: LinearScaling | NTKScaling | None) -> None:
+    if not (scaling is None or isinstance(scaling, LinearScaling | NTKScaling)):
+        raise ValueError(
+            f"scaling: got {describe(scaling)}, needs None, LinearScaling(2.0) or NTKScaling(2.0)"
+        )
 
 
 def _check_factor(factor: float) -> None:
+    check_number("factor", factor)
     if not (math.isfinite(factor) and factor >= 1):
         raise ValueError(f"factor: got {factor}, needs a number of at least 1")
 
 
 def _check_positions(positions: Tensor, x: Tensor, offset: int) -> None:
+    check_tensor("positions", positions)
     batch, _, length, _ = x.shape
     if offset != 0:
         raise ValueError(f"offset: got {offset} beside positions, needs one of the two")
-    if positions.is_floating_point() or tuple(positions.shape) not in ((length,), (batch, length)):
+    countable = not (positions.is_floating_point() or positions.is_complex() or positions.dtype == torch.bool)
+    if not countable or tuple(positions.shape) not in ((length,), (batch, length)):
         raise ValueError(
             f"positions: got {tuple(positions.shape)} of {positions.dtype}, "
             f"needs integers ({length},) or ({batch}, {length})"

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from coursepkg.attention.bands import check_positive
 from coursepkg.attention.block_attention import BLOCK, block_attention
+from coursepkg.attention.input_checks import check_number
 from coursepkg.attention.patterns import Pattern, full
 
 
@@ -57,6 +58,7 @@ def top_scores_attention(
     if pattern is not None and not isinstance(pattern, Pattern):
         raise ValueError(f"pattern must be a Pattern such as sliding_window(4), got {type(pattern).__name__}")
     scale = q.shape[-1] ** -0.5 if scale is None else scale
+    check_number("scale", scale)
     select = partial(hide_all_but_top, n_keep=n_keep)
     return block_attention(q, k, v, pattern or full(), scale=scale, block=block, select=select)
 
