@@ -31,6 +31,10 @@ class Bench:
             raise ValueError(f"--threads must be at least 1, got {self.threads}")
         if self.out is not None and not self.out.absolute().parent.is_dir():
             raise ValueError(f"--out {self.out}: the folder {self.out.parent} does not exist; make it first")
+        if self.out is not None and self.out.is_dir():
+            raise ValueError(
+                f"--out {self.out} is a folder; name a file in it, such as {self.out / 'result.json'}"
+            )
 
     def run(self) -> int:
         """Run the suite and return its exit code."""

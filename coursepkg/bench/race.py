@@ -5,6 +5,7 @@ runs, and the order turns round from one round to the next, so that a slow minut
 a figure is the median of the ratios within each round, with the smallest and the largest beside it.
 """
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -138,8 +139,12 @@ class Contest:
 
 
 def _relative_error(values: Sequence[Tensor], exact: Sequence[Tensor]) -> float:
-    """The largest of ||x - exact|| / ||exact|| over the outputs."""
-    return max(float((x.double() - y).norm() / y.norm()) for x, y in zip(values, exact, strict=True))
+    """The largest of ||x - exact|| / ||exact|| over the outputs; infinite when any of them is not finite."""
+    errors = []
+    for x, y in zip(values, exact, strict=True):
+        error = float((x.double() - y).norm()) / max(float(y.norm()), 1e-300)
+        errors.append(error if math.isfinite(error) else math.inf)
+    return max(errors)
 
 
 def _cpu_times(variants: dict[str, Work]) -> dict[str, list[float]]:

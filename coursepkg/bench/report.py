@@ -45,8 +45,11 @@ def table(result: dict[str, Any]) -> str:
 def write(result: dict[str, Any], path: Path) -> None:
     """Store the document; the file appears whole or not at all."""
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    try:
+        part.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

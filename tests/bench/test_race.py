@@ -1,7 +1,9 @@
 """The race: a wrong candidate is never timed, ratios point the right way, results are written whole."""
 
 import json
+import sys
 import time
+import types
 
 import pytest
 import torch
@@ -47,6 +49,13 @@ def test_a_wrong_candidate_is_not_timed(clock):
     assert row.failed
     assert row.ratio is None
     assert "more than twice the plain version's" in row.note
+
+
+def test_nan_in_any_output_stops_a_candidate():
+    zero, nan = torch.zeros(2), torch.full((2,), torch.nan)
+    exact = [zero.double() + 1, zero.double() + 1]
+    broken = Gate("ours", lambda: [zero + 1, nan], lambda: exact, lambda: exact)
+    assert "more than twice" in broken.failure()
 
 
 def test_ratio_is_opponent_over_candidate(clock):
@@ -95,6 +104,27 @@ def test_document_table_and_file(tmp_path):
     write(result, path)
     assert json.loads(path.read_text())["rows"][0]["ratio"] == 2.0
     assert [p.name for p in tmp_path.iterdir()] == ["attention-cpu.json"]
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        write(result, tmp_path / "folder")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["attention-cpu.json", "folder"]
+
+
+def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
+    """The whole path of the command with a suite of its own: one that passes its gate, then one that does not."""
+    monkeypatch.setattr("coursepkg.bench.machine._measured_matmul_flops", lambda: 1e11)
+    values = [1.0, 2.0]
+    work = {"ours": clock(0.01), "theirs": clock(0.02)}
+    suite = types.ModuleType("coursepkg.bench.suites.window")
+    suite.contests = lambda device: [Contest("c", work, [Comparison("ours", "theirs")], [gate(values)])]
+    monkeypatch.setitem(sys.modules, "coursepkg.bench.suites.window", suite)
+    path = tmp_path / "window-cpu.json"
+    assert run_suite("window", device="cpu", out=path, json=True) == 0
+    printed = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert printed == json.loads(path.read_text())
+    assert printed["rows"][0]["ratio"] == pytest.approx(2.0)
+    values[1] = 3.0
+    assert run_suite("window", device="cpu") == 1
 
 
 def test_unknown_suite_and_device():
