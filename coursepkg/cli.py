@@ -50,9 +50,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as mistake:
         print(f"error: {one_line(str(mistake))}", file=sys.stderr)
         return 2
+    except RuntimeError as problem:
+        if not is_out_of_memory(problem):
+            raise
+        reason = str(problem).partition("\n")[0].partition(". ")[0].rstrip(".")
+        print(
+            f"error: out of memory ({one_line(reason)}); use a smaller task, or --device cpu", file=sys.stderr
+        )
+        return 2
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """Whether a device ran out of memory; by the name of the error, because torch may not be imported here."""
+    return any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -7,21 +7,22 @@ here; a row that warns means that a part of the course will be slower, plainer o
 import json
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from coursepkg import __version__
 from coursepkg.data.location import data_folder
 from coursepkg.fonts import CHINESE, VIETNAMESE, find_font
+from coursepkg.requirements import installed, older, pip_install, requirements
 
 GIB = 2**30
 PYTHON_FLOOR = (3, 11)
+PYTHON_TESTED = (3, 13)
+"""The newest Python that the tests run on."""
 MEMORY_NEEDED = 4 * GIB
 DISK_NEEDED = 2 * GIB
 EXTRA_PURPOSE = {
@@ -90,10 +91,15 @@ def _package() -> Iterator[Row]:
 
 def _python() -> Iterator[Row]:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    if sys.version_info >= PYTHON_FLOOR:
-        yield Row("Python", "ok", found)
+    floor, tested = (".".join(map(str, version)) for version in (PYTHON_FLOOR, PYTHON_TESTED))
+    if sys.version_info < PYTHON_FLOOR:
+        yield Row("Python", "fail", found, f"install Python {floor} to {tested}")
+    elif sys.version_info[:2] > PYTHON_TESTED:
+        yield Row(
+            "Python", "warn", f"{found}, not tested", f"if something breaks, use Python {floor} to {tested}"
+        )
     else:
-        yield Row("Python", "fail", found, f"install Python {'.'.join(map(str, PYTHON_FLOOR))} or newer")
+        yield Row("Python", "ok", found)
 
 
 def _torch() -> Iterator[Row]:
@@ -104,7 +110,7 @@ def _torch() -> Iterator[Row]:
         return
     floor = requirements().get("torch", "")
     if older(torch.__version__, floor):
-        yield Row("torch", "fail", f"{torch.__version__}, needs {floor}", _install({"torch": floor}))
+        yield Row("torch", "fail", f"{torch.__version__}, needs {floor}", pip_install({"torch": floor}))
     else:
         yield Row("torch", "ok", torch.__version__)
 
@@ -115,8 +121,14 @@ def _devices() -> Iterator[Row]:
     except (ImportError, OSError):
         return
     for index in range(torch.cuda.device_count()):
-        free, total = torch.cuda.mem_get_info(index)
-        name = torch.cuda.get_device_name(index)
+        try:
+            free, total = torch.cuda.mem_get_info(index)
+            name = torch.cuda.get_device_name(index)
+        except RuntimeError as problem:
+            reason = str(problem).partition("\n")[0]
+            action = "free its memory, check nvidia-smi, or set CUDA_VISIBLE_DEVICES= to use the CPU"
+            yield Row(f"GPU {index}", "warn", f"does not answer: {reason}", action)
+            continue
         yield Row(f"GPU {index}", "ok", f"{name}, {free / GIB:.1f} of {total / GIB:.1f} GiB free")
     if not torch.cuda.is_available():
         built = torch.version.cuda
@@ -196,9 +208,11 @@ def _requirements() -> Iterator[Row]:
     for name, floor in requirements().items():
         if name == "torch":
             continue
-        version = _installed(name)
+        version = installed(name)
         if version is None or older(version, floor):
-            yield Row(name, "fail", f"{version or 'not installed'}, needs {floor}", _install({name: floor}))
+            yield Row(
+                name, "fail", f"{version or 'not installed'}, needs {floor}", pip_install({name: floor})
+            )
         else:
             yield Row(name, "ok", version)
 
@@ -206,51 +220,12 @@ def _requirements() -> Iterator[Row]:
 def _extras() -> Iterator[Row]:
     for extra, purpose in EXTRA_PURPOSE.items():
         wanted = requirements(extra)
-        versions = {name: _installed(name) for name in wanted}
+        versions = {name: installed(name) for name in wanted}
         lacking = {
             n: wanted[n] for n, version in versions.items() if version is None or older(version, wanted[n])
         }
         found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
         if lacking:
-            yield Row(f"extra {extra}", "warn", found, f"for {purpose}: {_install(lacking)}")
+            yield Row(f"extra {extra}", "warn", found, f"for {purpose}: {pip_install(lacking)}")
         else:
             yield Row(f"extra {extra}", "ok", found)
-
-
-def _install(packages: dict[str, str]) -> str:
-    return "pip install " + " ".join(f"'{name}>={floor}'" for name, floor in packages.items())
-
-
-def requirements(extra: str | None = None) -> dict[str, str]:
-    """Return the required packages and their lowest versions: of the package itself, or of one of its extras."""
-    try:
-        lines = metadata.requires("coursepkg") or []
-    except metadata.PackageNotFoundError:
-        return {}
-    wanted = {}
-    for line in lines:
-        spec, _, marker = line.partition(";")
-        of_extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
-        if (of_extra.group(1) if of_extra else None) != extra:
-            continue
-        name = re.match(r"[\w.-]+", spec)
-        floor = re.search(r">=\s*([\w.]+)", spec)
-        if name:
-            wanted[name.group()] = floor.group(1) if floor else ""
-    return wanted
-
-
-def older(version: str, floor: str) -> bool:
-    """Return whether `version` lies below `floor`, comparing the leading numbers of each (2.13.0+cpu > 2.6)."""
-
-    def numbers(text: str) -> list[int]:
-        return [int(part) for part in re.findall(r"\d+", re.split(r"[+a-zA-Z]", text)[0])]
-
-    return numbers(version) < numbers(floor)
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from coursepkg import __version__
+from coursepkg import __version__, commands
 from coursepkg.cli import COMMANDS, UsageError, main, parse, unboxed
 
 
@@ -81,6 +82,28 @@ def test_bench_refuses_a_file_in_place_of_a_folder(tmp_path, capsys) -> None:
     file.write_text("")
     assert main(["bench", "attention", "--out", str(file / "result.json")]) == 2
     assert "does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_out_of_memory_gets_one_line(derived: bool, monkeypatch, capsys) -> None:
+    kind = type("AcceleratorError", (torch.OutOfMemoryError,), {}) if derived else torch.OutOfMemoryError
+
+    def run(*_arguments: object, **_options: object) -> int:
+        raise kind("CUDA out of memory. Tried to allocate 2.00 GiB.\nGPU 0 has a total capacity of 1 GiB")
+
+    monkeypatch.setattr(commands, "run_suite", run)
+    assert main(["bench", "attention"]) == 2
+    message = capsys.readouterr().err
+    assert message == "error: out of memory (CUDA out of memory); use a smaller task, or --device cpu\n"
+
+
+def test_any_other_runtime_error_is_a_bug_and_shows_where(monkeypatch) -> None:
+    def run(*_arguments: object, **_options: object) -> int:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(commands, "run_suite", run)
+    with pytest.raises(RuntimeError, match="broken"):
+        main(["bench", "attention"])
 
 
 def test_errors_of_an_option_class_lose_its_name() -> None:

@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from coursepkg import doctor
 from coursepkg.data.location import data_folder
-from coursepkg.doctor import Row, examine, older, report, requirements
+from coursepkg.doctor import Row, examine, report
 from coursepkg.fonts import CHINESE, VIETNAMESE, find_font
+from coursepkg.requirements import older, requirements
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,7 @@ def test_older(version: str, floor: str, expected: bool) -> None:
 
 
 def test_an_old_package_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "_installed", lambda name: None if name == "tyro" else "0.1")
+    monkeypatch.setattr(doctor, "installed", lambda name: None if name == "tyro" else "0.1")
     found = {row.name: row for row in doctor._requirements()}
     assert found["tyro"].status == found["matplotlib"].status == "fail"
     assert found["tyro"].action.startswith("pip install 'tyro>=")
@@ -95,6 +97,33 @@ def test_torch_that_cannot_be_imported_fails_without_a_traceback(monkeypatch: py
     (row,) = doctor._torch()
     assert (row.status, row.action) == ("fail", "pip install torch")
     assert list(doctor._devices()) == []
+
+
+def test_a_gpu_that_does_not_answer_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(index: int) -> None:
+        raise RuntimeError("CUDA error: out of memory\nCUDA kernel errors might be reported later")
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", fail)
+    (row,) = doctor._devices()
+    assert (row.name, row.status) == ("GPU 0", "warn")
+    assert row.found == "does not answer: CUDA error: out of memory"
+    assert "CUDA_VISIBLE_DEVICES" in row.action
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [((3, 10, 9), "fail"), ((3, 11, 0), "ok"), ((3, 13, 7), "ok"), ((3, 14, 0), "warn")],
+)
+def test_python_outside_what_is_tested(
+    version: tuple[int, ...], status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "version_info", version)
+    (row,) = doctor._python()
+    assert row.status == status
+    assert ("not tested" in row.found) == (status == "warn")
+    assert bool(row.action) == (status != "ok")
 
 
 def test_little_memory_warns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 VENDOR_PEAKS = {
-    "H200": (989e12, 4.8e12),
-    "H100": (989e12, 3.35e12),
-    "A100": (312e12, 2.0e12),
-    "T4": (65e12, 0.32e12),
+    "H200": 989e12,
+    "H100": 989e12,
+    "A100": 312e12,
+    "T4": 65e12,
 }
-"""Dense half-precision FLOP/s and memory bytes/s from the vendors' datasheets, by a part of the device name."""
+"""Dense half-precision FLOP/s from the vendors' datasheets, by a part of the device name."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Device:
     def peak_flops(self) -> float | None:
         """FLOP/s at most: a vendor's figure for a known GPU, a measured matrix product on a CPU, else None."""
         if self.is_cuda:
-            return next((flops for part, (flops, _) in VENDOR_PEAKS.items() if part in self.name), None)
+            return next((flops for part, flops in VENDOR_PEAKS.items() if part in self.name), None)
         return _measured_matmul_flops()
 
     def describe(self) -> dict[str, Any]:

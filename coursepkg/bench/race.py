@@ -42,6 +42,8 @@ class Gate:
         """Why the candidate must not be timed: an error above twice the plain version's. None when it may."""
         exact = [x.double() for x in self.exact()]
         candidate, plain = _relative_error(self.compute(), exact), _relative_error(self.plain(), exact)
+        if not math.isfinite(candidate):
+            return "an output is not finite"
         if candidate <= 2 * plain + 1e-12:
             return None
         return f"error {candidate:.2e} is more than twice the plain version's {plain:.2e}"

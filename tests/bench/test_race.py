@@ -4,16 +4,18 @@ import json
 import sys
 import time
 import types
+from contextlib import nullcontext
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend
 
 from coursepkg.bench import SUITES, run_suite, stored
 from coursepkg.bench.machine import Device, choose_device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
 from coursepkg.bench.report import document, table, write
 from coursepkg.bench.suites import attention as attention_suite
-from coursepkg.bench.suites import gqa_decode, linear, window
+from coursepkg.bench.suites import gqa_decode, inputs, linear, window
 from coursepkg.bench.suites.inputs import dense_flops
 
 CPU = Device("cpu", 1)
@@ -55,7 +57,16 @@ def test_nan_in_any_output_stops_a_candidate():
     zero, nan = torch.zeros(2), torch.full((2,), torch.nan)
     exact = [zero.double() + 1, zero.double() + 1]
     broken = Gate("ours", lambda: [zero + 1, nan], lambda: exact, lambda: exact)
-    assert "more than twice" in broken.failure()
+    assert broken.failure() == "an output is not finite"
+    as_broken_as_plain = Gate("ours", broken.compute, broken.compute, broken.exact)
+    assert as_broken_as_plain.failure() == "an output is not finite"
+
+
+def test_an_exact_zero_is_compared_without_dividing_by_zero():
+    zero, off = torch.zeros(2), torch.full((2,), 1e-3)
+    exact = [zero.double()]
+    assert Gate("ours", lambda: [zero], lambda: [zero], lambda: exact).failure() is None
+    assert "more than twice" in Gate("ours", lambda: [off], lambda: [zero], lambda: exact).failure()
 
 
 def test_ratio_is_opponent_over_candidate(clock):
@@ -151,12 +162,29 @@ def test_every_gate_passes(suite):
     assert {name: gate.failure() for name, gate in gates.items()} == dict.fromkeys(gates)
 
 
-def test_every_comparison_names_its_variants():
-    for suite in (attention_suite, window, linear, gqa_decode):
-        for contest in suite.contests(CPU):
-            if isinstance(contest, Contest):
-                names = {name for c in contest.comparisons for name in (c.candidate, c.opponent)}
-                assert names <= set(contest.variants)
+@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode])
+@pytest.mark.parametrize("gpu", [False, True])
+def test_every_comparison_names_its_variants(suite, gpu, monkeypatch):
+    # The suites' GPU branch is taken, but with its tensors where every machine can hold them.
+    monkeypatch.setattr(Device, "is_cuda", gpu)
+    for contest in suite.contests(CPU):
+        if isinstance(contest, Contest):
+            names = {name for c in contest.comparisons for name in (c.candidate, c.opponent)}
+            assert names <= set(contest.variants)
+
+
+def test_causal_sdpa_is_pinned_and_named_on_a_gpu(monkeypatch):
+    pinned = []
+    monkeypatch.setattr(inputs, "sdpa_kernel", lambda backend: pinned.append(backend) or nullcontext())
+    q, k, v = inputs.random_qkv(CPU, 16)
+    name, on_cpu = inputs.sdpa_causal(CPU)
+    assert name == "SDPA causal"
+    expected = on_cpu(q, k, v)
+    assert pinned == []
+    name, on_gpu = inputs.sdpa_causal(Device("cuda", 1))
+    assert name == "SDPA flash causal"
+    assert torch.equal(on_gpu(q, k, v), expected)
+    assert pinned == [SDPBackend.FLASH_ATTENTION]
 
 
 def test_stored_results_say_where_they_come_from():

@@ -1,14 +1,16 @@
 """One decoding step with grouped heads: reading the cache once a group instead of once a head."""
 
+from collections.abc import Callable
 from functools import partial
 
 from torch import Tensor
+from torch.nn.attention import SDPBackend
 from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.attention.api import attention
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Work
-from coursepkg.bench.suites.inputs import gate_against_reference, random_qkv
+from coursepkg.bench.suites.inputs import gate_against_reference, pinned_sdpa, random_qkv
 
 CACHE = 1024
 HEADLINE_BATCH = 8
@@ -27,23 +29,25 @@ def _contest(device: Device, batch: int) -> Contest:
         if batch == HEADLINE_BATCH and not device.is_cuda
         else {}
     )
+    sdpa: Callable[..., Tensor] = scaled_dot_product_attention
+    suffix = ""
+    if device.is_cuda:
+        sdpa, suffix = pinned_sdpa(SDPBackend.FLASH_ATTENTION), " flash"
     work: dict[str, Work] = {
         "sdpa": partial(attention, q, k, v, impl="sdpa"),
-        "repeat_interleave": partial(_repeated, q, k, v),
-        "enable_gqa": partial(scaled_dot_product_attention, q, k, v, enable_gqa=True),
+        f"repeat_interleave{suffix}": partial(_repeated, q, k, v, sdpa),
+        f"enable_gqa{suffix}": partial(sdpa, q, k, v, enable_gqa=True),
     }
     return Contest(
         name=f"decode step, 16 heads on 4 kv heads, cache {CACHE}, batch {batch}, D 64",
         variants=work,
-        comparisons=[
-            Comparison("sdpa", name, targets.get(name)) for name in ("repeat_interleave", "enable_gqa")
-        ],
+        comparisons=[Comparison("sdpa", name, targets.get(name)) for name in work if name != "sdpa"],
         gates=[gate_against_reference(device, "sdpa", None, n_heads=16, n_kv_heads=4, n_queries=1)],
     )
 
 
-def _repeated(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+def _repeated(q: Tensor, k: Tensor, v: Tensor, sdpa: Callable[..., Tensor]) -> Tensor:
     """What many code bases do: copy the keys and values out to every head, then attend."""
     n_shared = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(n_shared, dim=1), v.repeat_interleave(n_shared, dim=1)
-    return scaled_dot_product_attention(q, k, v)
+    return sdpa(q, k, v)

@@ -1,6 +1,7 @@
 """Random inputs, SDPA pinned to a backend, and gates, shared by the suites."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -56,6 +57,13 @@ def pinned_sdpa(backend: SDPBackend) -> Callable[..., Tensor]:
             return scaled_dot_product_attention(q, k, v, **options)
 
     return call
+
+
+def sdpa_causal(device: Device) -> tuple[str, Callable[..., Tensor]]:
+    """The dense causal opponent and its name: PyTorch's one fused kernel on a CPU, pinned to flash on a GPU."""
+    if device.is_cuda:
+        return "SDPA flash causal", partial(pinned_sdpa(SDPBackend.FLASH_ATTENTION), is_causal=True)
+    return "SDPA causal", partial(scaled_dot_product_attention, is_causal=True)
 
 
 def with_gradients(function: Callable[..., Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:

@@ -5,12 +5,11 @@ from dataclasses import replace
 from functools import partial
 
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.attention.linear import linear_attention
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row, Work
-from coursepkg.bench.suites.inputs import GATE_LENGTH, random_qkv, with_gradients
+from coursepkg.bench.suites.inputs import GATE_LENGTH, random_qkv, sdpa_causal, with_gradients
 
 
 class GrowthContest:
@@ -62,15 +61,16 @@ def _linear(q: Tensor, k: Tensor, v: Tensor, mode: str = "chunked") -> Tensor:
 
 def _contest(device: Device, length: int, *, backward: bool, target: float | None = None) -> Contest:
     inputs = random_qkv(device, length, grad=backward)
+    opponent, causal = sdpa_causal(device)
     work: dict[str, Callable[..., Tensor]] = {
         "chunked": _linear,
-        "SDPA causal": partial(scaled_dot_product_attention, is_causal=True),
+        opponent: causal,
     }
     task = "forward and backward" if backward else "forward"
     return Contest(
         name=f"{task}, causal, T {length}, D 64 (different functions)",
         variants={name: partial(with_gradients, function, inputs) for name, function in work.items()},
-        comparisons=[Comparison("chunked", "SDPA causal", target)],
+        comparisons=[Comparison("chunked", opponent, target)],
         gates=[_gate(device)],
     )
 

@@ -11,7 +11,13 @@ from coursepkg.attention.patterns import causal, dilated_window, global_tokens, 
 from coursepkg.attention.sparse import visited_fraction
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest
-from coursepkg.bench.suites.inputs import gate_against_reference, plain_call, random_qkv, with_gradients
+from coursepkg.bench.suites.inputs import (
+    gate_against_reference,
+    plain_call,
+    random_qkv,
+    sdpa_causal,
+    with_gradients,
+)
 
 BLOCK = 128
 """Block size of the random blocks."""
@@ -49,10 +55,11 @@ def _contest(
     length: int = 8192,
 ) -> Contest:
     inputs = random_qkv(device, length, grad=backward)
+    dense_name, dense = sdpa_causal(device)
     mask = pattern.mask(length, length, device=device.kind)
     work: dict[str, Callable[..., Tensor]] = {
         impl: plain_call(pattern=pattern, impl=impl),
-        "SDPA causal": partial(scaled_dot_product_attention, is_causal=True),
+        dense_name: dense,
         "SDPA with the mask": partial(scaled_dot_product_attention, attn_mask=mask),
     }
     task = "forward and backward" if backward else "forward"
@@ -61,7 +68,7 @@ def _contest(
         name=f"{task}, {name}, T {length}, D 64",
         variants={label: partial(with_gradients, function, inputs) for label, function in work.items()},
         comparisons=[
-            Comparison(impl, "SDPA causal", causal_target, bound=0.5 / visited),
+            Comparison(impl, dense_name, causal_target, bound=0.5 / visited),
             Comparison(impl, "SDPA with the mask", mask_target, bound=1 / visited),
         ],
         gates=[gate_against_reference(device, impl, pattern, grad=backward)],

@@ -1,0 +1,45 @@
+"""What the package and its extras require, by its own metadata, and which of it is installed."""
+
+import re
+from importlib import metadata
+
+
+def pip_install(packages: dict[str, str]) -> str:
+    """Return the command that installs `packages`, given as name and lowest version."""
+    return "pip install " + " ".join(f"'{name}>={floor}'" for name, floor in packages.items())
+
+
+def requirements(extra: str | None = None) -> dict[str, str]:
+    """Return the required packages and their lowest versions: of the package itself, or of one of its extras."""
+    try:
+        lines = metadata.requires("coursepkg") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    wanted = {}
+    for line in lines:
+        spec, _, marker = line.partition(";")
+        of_extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
+        if (of_extra.group(1) if of_extra else None) != extra:
+            continue
+        name = re.match(r"[\w.-]+", spec)
+        floor = re.search(r">=\s*([\w.]+)", spec)
+        if name:
+            wanted[name.group()] = floor.group(1) if floor else ""
+    return wanted
+
+
+def older(version: str, floor: str) -> bool:
+    """Return whether `version` lies below `floor`, comparing the leading numbers of each (2.13.0+cpu > 2.6)."""
+
+    def numbers(text: str) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", re.split(r"[+a-zA-Z]", text)[0])]
+
+    return numbers(version) < numbers(floor)
+
+
+def installed(name: str) -> str | None:
+    """Return the version of a package that is installed, None where it is not."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
