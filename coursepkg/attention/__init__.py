@@ -4,7 +4,7 @@
 so that importing the package costs nothing.
 """
 
-from importlib import import_module
+from coursepkg.lazy import lazy_names
 
 _HOME = {
     "attention": "api",
@@ -28,12 +28,4 @@ _HOME = {
 
 __all__ = list(_HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'coursepkg.attention' has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,6 +1,6 @@
 """Every figure of the book that is not one line of matplotlib; the names are looked up on first use."""
 
-from importlib import import_module
+from coursepkg.lazy import lazy_names
 
 _HOME = {
     "notebook_defaults": "style",
@@ -14,12 +14,4 @@ _HOME = {
 
 __all__ = list(_HOME)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'coursepkg.viz' has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
