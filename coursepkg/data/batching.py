@@ -1,0 +1,197 @@
+"""Batches of sentence pairs: bucketed by length and filled up to a number of tokens.
+
+A pair (source ids, target ids) has no special tokens in it. A batch adds them: the source ends with EOS, the decoder
+reads BOS + target and is to say target + EOS.
+
+    source  4 9 7     ->  src      4 9 7 2
+    target  5 6       ->  tgt_in   1 5 6        tgt_out  5 6 2        (BOS 1, EOS 2, behind shorter sentences PAD 0)
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import torch
+from torch import Tensor
+
+from coursepkg.text.vocabulary import BOS, EOS, PAD
+
+Pair = tuple[Sequence[int], Sequence[int]]
+"""Source ids and target ids of one example, without special tokens."""
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Sentence pairs side by side, padded behind their ends with PAD."""
+
+    src: Tensor
+    """Source ids (B, S), each row ends with EOS."""
+    tgt_in: Tensor
+    """What the decoder reads (B, T), each row begins with BOS."""
+    tgt_out: Tensor
+    """What it is to say (B, T), each row ends with EOS."""
+    n_tokens: int
+    """Positions of `tgt_out` that are no padding: what a loss sums over."""
+
+    @property
+    def src_lengths(self) -> Tensor:
+        """Tokens of each source, EOS included (B,)."""
+        return (self.src != PAD).sum(dim=1)
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "TextBatch":
+        """The same batch on a device."""
+        src, tgt_in, tgt_out = (
+            ids.to(device, non_blocking=non_blocking) for ids in (self.src, self.tgt_in, self.tgt_out)
+        )
+        return TextBatch(src, tgt_in, tgt_out, self.n_tokens)
+
+
+def make_batch(pairs: Sequence[Pair]) -> TextBatch:
+    """Pad some pairs into one batch, with BOS and EOS where they belong."""
+    return TextBatch(
+        src=_pad([[*source, EOS] for source, _ in pairs]),
+        tgt_in=_pad([[BOS, *target] for _, target in pairs]),
+        tgt_out=_pad([[*target, EOS] for _, target in pairs]),
+        n_tokens=sum(len(target) + 1 for _, target in pairs),
+    )
+
+
+class Epoch(Sequence[TextBatch]):
+    """The batches of one epoch, each built when it is asked for.
+
+    Args:
+        pairs: all examples.
+        groups: for each batch the indices of its examples.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], groups: Sequence[Sequence[int]]) -> None:
+        self.pairs, self.groups = pairs, groups
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, index: int) -> TextBatch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Epoch": ...
+
+    def __getitem__(self, index: int | slice) -> "TextBatch | Epoch":
+        if isinstance(index, slice):
+            return Epoch(self.pairs, self.groups[index])
+        return make_batch([self.pairs[i] for i in self.groups[index]])
+
+    @property
+    def padding_share(self) -> float:
+        """Share of padding in all positions of source and target, over the whole epoch."""
+        sizes = [[_lengths(self.pairs[i]) for i in group] for group in self.groups]
+        cells = sum(len(group) * _padded_size(group) for group in sizes)
+        return 1.0 - sum(source + target for group in sizes for source, target in group) / cells
+
+
+class TokenBatches:
+    """Batches of pairs of about equal length, each filled up to `max_tokens` positions, padding included.
+
+        B * (S + T) <= max_tokens        S and T the longest source and target of the batch, EOS included
+
+    Pairs are sorted by target and source length, equally long ones in random order, and cut into batches, the first
+    of random size, so that a batch never holds the same pairs again; then the batches are shuffled. Every pair is in
+    exactly one batch of an epoch. What an epoch looks like depends on (seed, number) alone.
+
+    Args:
+        pairs: source and target ids without special tokens.
+        max_tokens: most positions of a batch.
+        seed: of the order.
+        shuffle: False keeps one order for all epochs, short batches first, as validation wants it.
+
+    Raises:
+        ValueError: there is no pair, one is empty or longer than `max_tokens`, or an id is padding; it is named.
+    """
+
+    def __init__(
+        self, pairs: Sequence[Pair], max_tokens: int, seed: int = 0, *, shuffle: bool = True
+    ) -> None:
+        check_pairs(pairs, max_tokens)
+        self.pairs, self.max_tokens, self.seed, self.shuffle = pairs, max_tokens, seed, shuffle
+
+    def epoch(self, number: int) -> Epoch:
+        """The batches of epoch `number`."""
+        order = list(range(len(self.pairs)))
+        first = self.max_tokens
+        draw = random.Random(f"{self.seed} {number}")
+        if self.shuffle:
+            draw.shuffle(order)
+            first = draw.randint(1, self.max_tokens)
+        order.sort(key=lambda i: (len(self.pairs[i][1]), len(self.pairs[i][0])))
+        groups = self._cut(order, first)
+        if self.shuffle:
+            draw.shuffle(groups)
+        return Epoch(self.pairs, groups)
+
+    def _cut(self, order: list[int], limit: int) -> list[list[int]]:
+        """Runs of `order` within `max_tokens` positions each, the first one within `limit`."""
+        groups: list[list[int]] = []
+        source = target = 0
+        for i in order:
+            n_source, n_target = _lengths(self.pairs[i])
+            source, target = max(source, n_source), max(target, n_target)
+            if not groups or (len(groups[-1]) + 1) * (source + target) > limit:
+                limit = self.max_tokens if groups else limit
+                groups.append([])
+                source, target = n_source, n_target
+            groups[-1].append(i)
+        return groups
+
+
+def padded_random_batches(pairs: Sequence[Pair], batch_size: int, *, seed: int = 0, epoch: int = 0) -> Epoch:
+    """Batches of a fixed number of pairs in random order, the plain way that `TokenBatches` is measured against.
+
+    Args:
+        pairs: source and target ids without special tokens.
+        batch_size: pairs in a batch; the last may have fewer.
+        seed: of the order.
+        epoch: number of the epoch; each has its own order.
+
+    Raises:
+        ValueError: batch_size is below 1, or the pairs are malformed.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    check_pairs(pairs)
+    order = list(range(len(pairs)))
+    random.Random(f"{seed} {epoch}").shuffle(order)
+    return Epoch(pairs, [order[i : i + batch_size] for i in range(0, len(order), batch_size)])
+
+
+def check_pairs(pairs: Sequence[Pair], max_tokens: int | None = None) -> None:
+    """Raises a ValueError that names the first pair that is empty, holds padding, or is longer than `max_tokens`."""
+    if not pairs:
+        raise ValueError("pairs must hold at least one pair, got none")
+    for i, pair in enumerate(pairs):
+        for side, ids in zip(("source", "target"), pair, strict=True):
+            if not ids:
+                raise ValueError(f"pairs[{i}] must have a {side} of at least one token, got none")
+            if min(ids) <= PAD:
+                raise ValueError(f"pairs[{i}] must have {side} ids above {PAD} (padding), got {min(ids)}")
+        source, target = _lengths(pair)
+        if max_tokens is not None and source + target > max_tokens:
+            raise ValueError(
+                f"pairs[{i}] must fit into max_tokens ({max_tokens}), got {source} source and {target} target "
+                "tokens with EOS; raise max_tokens or filter long pairs out"
+            )
+
+
+def _lengths(pair: Pair) -> tuple[int, int]:
+    """Source and target length with EOS."""
+    return len(pair[0]) + 1, len(pair[1]) + 1
+
+
+def _padded_size(lengths: Sequence[tuple[int, int]]) -> int:
+    """Positions that one pair takes in a batch of pairs of these lengths."""
+    return max(source for source, _ in lengths) + max(target for _, target in lengths)
+
+
+def _pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])

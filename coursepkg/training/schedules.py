@@ -1,0 +1,173 @@
+"""Learning-rate schedules: from the number of a step to the learning rate of that step.
+
+Steps count from 1: `schedule(1)` is the rate of the first update. A schedule whose rate depends on the step alone is
+a `Formula`, which has no state: a run that is resumed at step n asks for `schedule(n)` and goes on exactly. `Plateau`
+(coursepkg/training/plateau.py) reacts to scores, so its state belongs into a checkpoint.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Schedule = Callable[[int], float]
+"""From a step, counted from 1, to its learning rate."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A schedule without state. Printed, it says what it is; two of the same name and numbers are equal."""
+
+    name: str
+    """The function that made it."""
+    parameters: dict[str, int | float]
+    """What that function was called with."""
+    rate: Schedule = field(compare=False)
+    """From a step, counted from 1, to its learning rate."""
+
+    def __call__(self, step: int) -> float:
+        """Learning rate of a step.
+
+        Raises:
+            ValueError: the step is below 1.
+        """
+        if step < 1:
+            raise ValueError(f"step must be at least 1, the first step, got {step}")
+        return float(self.rate(step))
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.parameters.items())})"
+
+
+def constant(lr: int | float) -> Formula:
+    """The same learning rate at every step."""
+    check_at_least("lr", lr, 0)
+    return Formula("constant", {"lr": lr}, lambda step: lr)
+
+
+def noam(d_model: int, warmup: int, factor: int | float = 1.0) -> Formula:
+    """Linear warm-up, then inverse square root, with a height that follows from the width of the model.
+
+        lr = factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
+
+    The two branches meet at step = warmup, where the rate is highest: (d_model * warmup)^-0.5.
+    Source: Vaswani et al. (arXiv 1706.03762), section 5.3, equation 3, with d_model 512 and warmup 4,000.
+
+    Args:
+        d_model: width of the model (E).
+        warmup: steps up to the highest rate.
+        factor: scales the whole curve; the paper has 1.
+
+    Raises:
+        ValueError: an argument is not positive.
+    """
+    check_at_least("d_model", d_model, 1)
+    check_at_least("warmup", warmup, 1)
+    check_at_least("factor", factor, 0)
+    return Formula(
+        "noam",
+        {"d_model": d_model, "warmup": warmup, "factor": factor},
+        lambda step: factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5),
+    )
+
+
+def inverse_sqrt(lr: int | float, warmup: int) -> Formula:
+    """Linear warm-up to `lr`, then decay by the inverse square root of the step.
+
+        lr(step) = lr * min(step / warmup, sqrt(warmup / step))
+
+    It is Noam's curve with a height of one's own choice. The Olympiad tutorials train with lr 2e-4 and warmup 200.
+
+    Args:
+        lr: the highest rate, reached at step = warmup.
+        warmup: steps up to it.
+
+    Raises:
+        ValueError: lr is negative, or warmup below 1.
+    """
+    check_at_least("lr", lr, 0)
+    check_at_least("warmup", warmup, 1)
+    return Formula(
+        "inverse_sqrt",
+        {"lr": lr, "warmup": warmup},
+        lambda step: lr * min(step / warmup, math.sqrt(warmup / step)),
+    )
+
+
+def staircase(
+    lr: int | float, d_model: int, warmup: int, decay_steps: int, decay_rate: int | float
+) -> Formula:
+    """Linear warm-up, then a fall by the factor `decay_rate` after every `decay_steps` steps.
+
+        highest  = lr / (sqrt(d_model) * sqrt(warmup))
+        lr(step) = highest * step / warmup                                        up to the warm-up
+                   highest * decay_rate^floor((step - warmup) / decay_steps)      from there on
+
+    The Text recognition notes train with lr 0.3, warmup 2,000, decay_steps 32,000 (two epochs there) and rate 0.8.
+
+    Args:
+        lr: scale of the curve; the rate itself is smaller by sqrt(d_model * warmup).
+        d_model: width of the model (E).
+        warmup: steps up to the highest rate.
+        decay_steps: length of a stair, in steps.
+        decay_rate: what a stair multiplies the rate by, above 0 and at most 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    check_at_least("lr", lr, 0)
+    check_at_least("d_model", d_model, 1)
+    check_at_least("warmup", warmup, 1)
+    check_at_least("decay_steps", decay_steps, 1)
+    check_factor("decay_rate", decay_rate)
+    highest = lr / (math.sqrt(d_model) * math.sqrt(warmup))
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return highest * step / warmup
+        return highest * decay_rate ** ((step - warmup) // decay_steps)
+
+    parameters = {"lr": lr, "d_model": d_model, "warmup": warmup}
+    return Formula("staircase", parameters | {"decay_steps": decay_steps, "decay_rate": decay_rate}, rate)
+
+
+def cosine(lr: int | float, warmup: int, total: int, floor: int | float = 0.0) -> Formula:
+    """Linear warm-up to `lr`, then half a cosine down to `floor`, which is kept from step = total on.
+
+        lr(step) = floor + (lr - floor) * (1 + cos(pi * (step - warmup) / (total - warmup))) / 2
+
+    Source: Loshchilov and Hutter (arXiv 1608.03983), equation 5, one period without restart, with a warm-up before.
+
+    Args:
+        lr: the highest rate, reached at step = warmup.
+        warmup: steps up to it; 0 starts at the top.
+        total: step at which the floor is reached.
+        floor: the lowest rate of the decay.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    check_at_least("lr", lr, 0)
+    check_at_least("warmup", warmup, 0)
+    check_at_least("total", total, warmup + 1)
+    if not 0 <= floor <= lr:
+        raise ValueError(f"floor must lie between 0 and lr ({lr}), got {floor}")
+
+    def rate(step: int) -> float:
+        if step < warmup:
+            return lr * step / warmup
+        done = min(1.0, (step - warmup) / (total - warmup))
+        return floor + (lr - floor) * (1 + math.cos(math.pi * done)) / 2
+
+    return Formula("cosine", {"lr": lr, "warmup": warmup, "total": total, "floor": floor}, rate)
+
+
+def check_at_least(name: str, value: int | float, least: int) -> None:
+    """Raises a ValueError that names the argument unless the value is finite and at least `least`."""
+    if not least <= value < math.inf:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_factor(name: str, value: int | float) -> None:
+    """Raises a ValueError that names the argument unless the value is above 0 and at most 1."""
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
