@@ -7,10 +7,12 @@ weigh a short batch like a long one.
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from coursepkg.text.vocabulary import PAD
 
 CONVENTIONS = ("pytorch", "olympiad")
+"""How label smoothing shares out what it takes from the right token: see `label_smoothed_cross_entropy`."""
 
 
 def label_smoothed_cross_entropy(
@@ -26,11 +28,11 @@ def label_smoothed_cross_entropy(
 
         loss = -(1 - a) log p_right - a mean_v(log p_v)        log p_v = logits_v - logsumexp(logits)
 
-    with a = smoothing for convention "pytorch" (the right token keeps 1 - smoothing + smoothing / V), and
-    a = smoothing V / (V - 1) for "olympiad" (the right token has 1 - smoothing, every other smoothing / (V - 1)).
-    Both targets are a mixture of one token and the uniform distribution, so neither is ever built: beside the logits
-    nothing of their size is stored. Logits of half precision are read in float32.
-    Sources: Szegedy et al. (arXiv 1512.00567), section 7; Olympiad tutorials, section V, step 7, for the second.
+    with a = smoothing for convention "pytorch" (the right token gets 1 - smoothing + smoothing / V), and
+    a = smoothing V / (V - 1) for "olympiad" (the right token gets 1 - smoothing, every other smoothing / (V - 1)).
+    Both targets are a mixture of one token and the uniform distribution, so neither is ever built: nothing as large
+    as the logits is stored beside them. Logits of half precision are read in float32.
+    Sources: Szegedy et al. (arXiv 1512.00567), section 7; for the second the Olympiad tutorials, section V, step 7.
 
     Args:
         logits: (..., V).
@@ -43,14 +45,49 @@ def label_smoothed_cross_entropy(
     Raises:
         ValueError: shapes do not fit, a target is no class, or an option is out of range.
     """
-    vocab = _check_tokens(logits, targets, ignore_index)
-    share = _uniform_share(smoothing, convention, vocab)
-    logits = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
-    counts = targets != ignore_index
+    check_targets(logits, targets, ignore_index)
+    share = _uniform_share(smoothing, convention, logits.shape[-1])
+    logits, counts = to_float32(logits), targets != ignore_index
     right = logits.gather(-1, targets.masked_fill(~counts, 0)[..., None])[..., 0]
-    kept = (1 - share) * right + (share * logits.mean(dim=-1) if share else 0.0)
-    loss = (torch.logsumexp(logits, dim=-1) - kept).masked_fill(~counts, 0.0)
+    expected = (
+        right.lerp(logits.mean(dim=-1), share) if share else right
+    )  # mean logit under the smoothed target
+    loss = (logits.logsumexp(dim=-1) - expected).masked_fill(~counts, 0.0)
     return reduce(loss, counts.sum(), reduction)
+
+
+def info_nce(a: Tensor, b: Tensor, temperature: float = 0.07, *, reduction: str = "sum") -> Tensor:
+    """Contrastive loss in both directions: each vector shall find its partner among all partners of the batch.
+
+        s_ij = cos(a_i, b_j) / temperature
+        loss_i = -(log softmax_j(s_ij)[i] + log softmax_j(s_ji)[i]) / 2
+
+    The other pairs of the batch are the negatives, so the loss depends on what is batched together: over
+    micro-batches it adds up, but is not that of the whole batch. Its mean at chance is log B.
+    Sources: van den Oord et al. (arXiv 1807.03748), section 2.3; both directions as in Radford et al. (arXiv
+    2103.00020), figure 3, and in the Olympiad tutorials, section V, step 8.
+
+    Args:
+        a: vectors (B, E) of any length; they are normalised here.
+        b: their partners (B, E), row by row.
+        temperature: above 0; the smaller, the more the nearest negatives weigh.
+        reduction: "sum", "mean" over the pairs, or "none" (B,).
+
+    Raises:
+        ValueError: shapes do not fit, there are fewer than 2 pairs, or the temperature is not positive.
+    """
+    if a.dim() != 2 or a.shape != b.shape or not a.is_floating_point():
+        raise ValueError(
+            f"a and b must be floats of one shape (B, E), got {a.dtype} {tuple(a.shape)} and {tuple(b.shape)}"
+        )
+    if len(a) < 2:
+        raise ValueError(f"a must have at least 2 rows, as the others are the negatives, got {len(a)}")
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"temperature must be positive and finite, got {temperature}")
+    unit_a, unit_b = (F.normalize(to_float32(x), dim=-1) for x in (a, b))
+    scores = unit_a @ unit_b.T / temperature
+    both = torch.logsumexp(scores, dim=1) + torch.logsumexp(scores, dim=0)
+    return reduce(both / 2 - scores.diagonal(), torch.tensor(len(a)), reduction)
 
 
 def reduce(loss: Tensor, count: Tensor, reduction: str) -> Tensor:
@@ -66,7 +103,36 @@ def reduce(loss: Tensor, count: Tensor, reduction: str) -> Tensor:
     return loss.sum() / count.clamp_min(1) if reduction == "mean" else loss.sum()
 
 
-def _uniform_share(smoothing: float, convention: str, vocab: int) -> float:
+def to_float32(logits: Tensor) -> Tensor:
+    """Half precision as float32, anything else as it is: sums over a vocabulary need the digits."""
+    return logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+
+
+def check_logits(logits: Tensor, targets: Tensor) -> None:
+    """Raises a ValueError unless logits are floats (..., V) for int64 targets (...)."""
+    if targets.dtype != torch.int64:
+        raise ValueError(f"targets must be int64 ids, got {targets.dtype}")
+    if not logits.dim() or logits.shape[:-1] != targets.shape or not logits.is_floating_point():
+        shape = ", ".join([*map(str, targets.shape), "V"])
+        raise ValueError(
+            f"logits must be floats ({shape}) for these targets, got {logits.dtype} {tuple(logits.shape)}"
+        )
+
+
+def check_targets(logits: Tensor, targets: Tensor, ignore_index: int) -> None:
+    """Raises a ValueError unless logits are (..., V) and targets (...) classes below V or `ignore_index`."""
+    check_logits(logits, targets)
+    n_classes = logits.shape[-1]
+    # On a GPU this check would make the host wait at every step; gather's own assertion stands there.
+    if targets.device.type == "cpu":
+        wrong = targets[(targets != ignore_index) & ((targets < 0) | (targets >= n_classes))]
+        if wrong.numel():
+            raise ValueError(
+                f"targets must lie in 0..{n_classes - 1} or be {ignore_index}, got {int(wrong[0])}"
+            )
+
+
+def _uniform_share(smoothing: float, convention: str, n_classes: int) -> float:
     """Share of the uniform distribution in the mixture that the target is."""
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
@@ -74,24 +140,6 @@ def _uniform_share(smoothing: float, convention: str, vocab: int) -> float:
         raise ValueError(f"smoothing must be at least 0 and below 1, got {smoothing}")
     if convention == "pytorch" or smoothing == 0.0:
         return smoothing
-    if vocab < 2:
-        raise ValueError(f"logits must have at least 2 classes for convention olympiad, got {vocab}")
-    return smoothing * vocab / (vocab - 1)
-
-
-def _check_tokens(logits: Tensor, targets: Tensor, ignore_index: int) -> int:
-    """The number of classes V, if logits (..., V) and targets (...) fit."""
-    if logits.dim() < 1 or logits.shape[:-1] != targets.shape or not logits.is_floating_point():
-        raise ValueError(
-            f"logits must be floats of shape {(*targets.shape, 'V')} for these targets, "
-            f"got {logits.dtype} {tuple(logits.shape)}"
-        )
-    if targets.dtype != torch.int64:
-        raise ValueError(f"targets must be int64 ids, got {targets.dtype}")
-    vocab = logits.shape[-1]
-    # On a GPU the check would make the host wait for every step; gather's own assertion stands there.
-    if targets.device.type == "cpu":
-        wrong = targets[(targets != ignore_index) & ((targets < 0) | (targets >= vocab))]
-        if wrong.numel():
-            raise ValueError(f"targets must lie in 0..{vocab - 1} or be {ignore_index}, got {int(wrong[0])}")
-    return vocab
+    if n_classes < 2:
+        raise ValueError(f"logits must have at least 2 classes for convention olympiad, got {n_classes}")
+    return smoothing * n_classes / (n_classes - 1)

@@ -1,0 +1,125 @@
+"""Scheduled sampling: the decoder sometimes reads its own prediction instead of the true token before.
+
+Under teacher forcing a decoder only ever reads true tokens; when it translates, it reads its own, mistakes included.
+Scheduled sampling trains it on a mixture: each token of the decoder's input is the true one with probability
+epsilon, which falls from 1 as training goes on, and else what the model itself predicts at that place.
+
+    Bengio et al. (arXiv 1506.03099)        recurrent decoders: token by token, each prediction after the mixed prefix
+    Mihaylova and Martins (arXiv 1906.07651)  Transformers: one pass on the true tokens predicts all places at once,
+                                              a second pass on the mixture is the one that is trained
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from coursepkg.text.vocabulary import BOS, PAD
+from coursepkg.training.schedules import Formula, check_at_least
+
+
+def linear_decay(start: int | float, slope: int | float, floor: int | float = 0.0) -> Formula:
+    """epsilon(step) = max(floor, start - slope * step), never above 1.
+
+    Raises:
+        ValueError: start or floor is not a probability, or the slope is negative.
+    """
+    _check_probability("start", start)
+    _check_probability("floor", floor)
+    check_at_least("slope", slope, 0)
+    parameters = {"start": start, "slope": slope, "floor": floor}
+    return Formula("linear_decay", parameters, lambda step: max(floor, start - slope * step))
+
+
+def exponential_decay(base: int | float) -> Formula:
+    """epsilon(step) = base^step.
+
+    Raises:
+        ValueError: the base is not a probability.
+    """
+    _check_probability("base", base)
+    return Formula("exponential_decay", {"base": base}, lambda step: base**step)
+
+
+def inverse_sigmoid_decay(k: int | float) -> Formula:
+    """epsilon(step) = k / (k + exp(step / k)): flat at first, 1/2 at step k ln k, then down to 0.
+
+    Raises:
+        ValueError: k is below 1.
+    """
+    check_at_least("k", k, 1)
+
+    def epsilon(step: int) -> float:
+        exponent = step / k - math.log(k)
+        return 1 / (1 + math.exp(exponent)) if exponent < 700 else 0.0
+
+    return Formula("inverse_sigmoid_decay", {"k": k}, epsilon)
+
+
+def mix_tokens(tgt_in: Tensor, predicted: Tensor, p: float) -> Tensor:
+    """Replace each token by the prediction for its place with probability `p`, independently.
+
+    BOS and padding stay. The draws come from torch's global generator; p = 0 draws nothing and returns `tgt_in`.
+
+    Args:
+        tgt_in: true decoder input (B, T), beginning with BOS.
+        predicted: ids (B, T): predicted[:, t] stands for tgt_in[:, t].
+        p: probability of a prediction, 1 - epsilon.
+
+    Raises:
+        ValueError: shapes do not fit, or p is no probability.
+    """
+    _check_probability("p", p)
+    if predicted.shape != tgt_in.shape:
+        raise ValueError(
+            f"predicted must have the shape of tgt_in {tuple(tgt_in.shape)}, got {tuple(predicted.shape)}"
+        )
+    if p == 0:
+        return tgt_in
+    chosen = torch.rand(tgt_in.shape, device=tgt_in.device) < p
+    return torch.where(chosen & (tgt_in != BOS) & (tgt_in != PAD), predicted, tgt_in)
+
+
+@torch.no_grad()
+def mix_in_parallel(logits: Tensor, tgt_in: Tensor, p: float) -> Tensor:
+    """The mixture for a Transformer, from the logits of a first pass over the true tokens.
+
+    The prediction for place t is the most probable token after tgt_in[:, :t], that is by logits[:, t - 1]. No
+    gradient flows through it.
+
+    Args:
+        logits: (B, T, V) of the first pass.
+        tgt_in: true decoder input (B, T).
+        p: probability of a prediction.
+
+    Raises:
+        ValueError: shapes do not fit, or p is no probability.
+    """
+    predicted = torch.cat([tgt_in[:, :1], logits.argmax(dim=-1)[:, :-1]], dim=1)
+    return mix_tokens(tgt_in, predicted, p)
+
+
+@torch.no_grad()
+def mix_step_by_step(step: Callable[[Tensor], Tensor], tgt_in: Tensor, p: float) -> Tensor:
+    """The mixture for a recurrent decoder, whose every prediction follows the mixed tokens before it.
+
+    Args:
+        step: tokens (B, 1) -> logits (B, 1, V) of what follows; it moves the decoder's state on.
+        tgt_in: true decoder input (B, T).
+        p: probability of a prediction.
+
+    Raises:
+        ValueError: p is no probability.
+    """
+    _check_probability("p", p)
+    mixed = [tgt_in[:, :1]]
+    for t in range(1, tgt_in.shape[1]):
+        predicted = step(mixed[-1]).argmax(dim=-1)
+        mixed.append(mix_tokens(tgt_in[:, t : t + 1], predicted, p))
+    return torch.cat(mixed, dim=1)
+
+
+def _check_probability(name: str, value: int | float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value}")
