@@ -13,6 +13,7 @@ grouped-query attention (Ainslie et al., arXiv 2305.13245): query head h reads k
     MQA, G = 1   0 0 0 0 0 0 0 0
 """
 
+import math
 from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -45,6 +46,7 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections have a bias.
         rope: rotates queries and keys by their position. It rotates those of cross-attention as well, where the
             angle is a distance between two different sequences; pass None there unless that is wanted.
+        scale: factor on the dot products; None is 1 / sqrt(D). T5 takes 1.0.
         dropout_p: probability of dropping an attention weight, in training mode only.
         impl: implementation that `attention()` runs.
 
@@ -61,6 +63,7 @@ class MultiHeadAttention(nn.Module):
         head_dim: int | None = None,
         bias: bool = False,
         rope: Rotary | None = None,
+        scale: float | None = None,
         dropout_p: float = 0.0,
         impl: str = "auto",
     ) -> None:
@@ -69,8 +72,8 @@ class MultiHeadAttention(nn.Module):
         _check_sizes(d_model, n_heads, n_kv_heads, head_dim)
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.head_dim = d_model // n_heads if head_dim is None else head_dim
-        _check_options(self.head_dim, rope, dropout_p, impl)
-        self.rope, self.dropout_p, self.impl = rope, dropout_p, impl
+        _check_options(self.head_dim, rope, scale, dropout_p, impl)
+        self.rope, self.scale, self.dropout_p, self.impl = rope, scale, dropout_p, impl
         self.q_proj = nn.Linear(d_model, n_heads * self.head_dim, bias=bias)
         self.k_proj = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
         self.v_proj = nn.Linear(d_model, n_kv_heads * self.head_dim, bias=bias)
@@ -136,6 +139,7 @@ class MultiHeadAttention(nn.Module):
             v,
             pattern=pattern,
             impl=self.impl,
+            scale=self.scale,
             bias=score_bias,
             dropout_p=self.dropout_p if self.training else 0.0,
             return_weights=return_weights,
@@ -167,6 +171,7 @@ class MultiHeadAttention(nn.Module):
             head_dim=mha.head_dim,
             bias=mha.q_proj.bias is not None,
             rope=mha.rope,
+            scale=mha.scale,
             dropout_p=mha.dropout_p,
             impl=mha.impl,
         ).to(mha.q_proj.weight)
@@ -208,7 +213,11 @@ def _check_sizes(d_model: int, n_heads: int, n_kv_heads: int, head_dim: int | No
         )
 
 
-def _check_options(head_dim: int, rope: Rotary | None, dropout_p: float, impl: str) -> None:
+def _check_options(
+    head_dim: int, rope: Rotary | None, scale: float | None, dropout_p: float, impl: str
+) -> None:
+    if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
+        raise ValueError(f"scale must be a positive number or None, got {describe(scale)}")
     if not isinstance(dropout_p, int | float) or not 0.0 <= dropout_p < 1.0:
         raise ValueError(f"dropout_p must be at least 0 and below 1, got {describe(dropout_p)}")
     names = (*CAPABILITIES, "auto")

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.attention.additive import AdditiveAttention, MultiplicativeAttention
+from coursepkg.blocks.memory import Memory, real_tokens
 from coursepkg.blocks.recurrent import GRUCell, State, unroll
+from coursepkg.blocks.recurrent_state import RecurrentState
 from coursepkg.text.vocabulary import PAD
 
 ATTENTIONS = ("none", "additive", "dot", "general", "concat")
@@ -45,16 +47,6 @@ class Seq2SeqConfig:
             raise ValueError(f"dropout_p must be at least 0 and below 1, got {self.dropout_p}")
         if self.attention not in ATTENTIONS:
             raise ValueError(f"attention must be one of {', '.join(ATTENTIONS)}, got {self.attention!r}")
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the decoder may look at: the encoded source."""
-
-    outputs: Tensor
-    """Encoder outputs (B, S, hidden), zero at padding."""
-    is_real: Tensor
-    """bool (B, S), False at padding."""
 
 
 class GRUSeq2Seq(nn.Module):
@@ -130,6 +122,30 @@ class GRUSeq2Seq(nn.Module):
         context, weights = self.attention(hidden, memory.outputs, key_padding_mask=memory.is_real)
         hidden = torch.tanh(self.combine(torch.cat([context, hidden], dim=-1)))
         return self.output(hidden), state, weights
+
+    @torch.no_grad()
+    def start(self, src: Tensor, *, max_len: int) -> RecurrentState:
+        """Encode the source and make ready to decode it step by step, from one row a sentence.
+
+        Runs in the module's present mode: call `eval()` first, or dropout changes the result.
+
+        Args:
+            src: source ids (B, S), PAD behind their ends.
+            max_len: most target tokens that the state takes in, BOS included.
+
+        Raises:
+            ValueError: src does not fit, or max_len is below 1.
+        """
+        if max_len < 1:
+            raise ValueError(f"max_len must be at least 1, got {max_len}")
+        _check_ids("src", src, self.config.source_vocab)
+        memory, state = self.encode(src, real_tokens("src", src)[1])
+        return RecurrentState(self._next_logits, self.config.target_vocab, state, memory, max_len)
+
+    def _next_logits(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, State]:
+        """Tokens (N, T) and the state before them -> logits (N, V) of what follows the last one, and the state."""
+        logits, state, _ = self.decode(tokens, state, memory)
+        return logits[:, -1], state
 
     @torch.no_grad()
     def greedy(

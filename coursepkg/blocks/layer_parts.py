@@ -1,0 +1,103 @@
+"""The parts of a layer, made from one configuration: attention, feed-forward network, residual, positions."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from coursepkg.attention.multihead import MultiHeadAttention
+from coursepkg.attention.relative import RelativeBias
+from coursepkg.attention.rope import RotaryEmbedding
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.feedforward import FeedForward
+from coursepkg.blocks.norm import LayerNorm, RMSNorm
+from coursepkg.blocks.position import LearnedPosition, SinusoidalPosition
+
+
+class Residual(nn.Module):
+    """A sublayer's output is added to its input; a norm stands before the sublayer or behind the sum.
+
+    post-norm  y = norm(x + dropout(f(x)))      Vaswani et al. (arXiv 1706.03762), section 5.4
+    pre-norm   y = x + dropout(f(norm(x)))      Xiong et al. (arXiv 2002.04745): gradients reach every layer
+                                                through the sum alone
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = make_norm(config)
+        self.norm_first = config.norm_first
+        self.dropout = nn.Dropout(config.dropout_p)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """x (B, T, E) -> (B, T, E)."""
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+def make_norm(config: TransformerConfig) -> LayerNorm | RMSNorm:
+    """LayerNorm or RMSNorm over the residual stream."""
+    kind = LayerNorm if config.norm == "layer" else RMSNorm
+    return kind(config.d_model, eps=config.norm_eps)
+
+
+def make_attention(config: TransformerConfig, rope: RotaryEmbedding | None) -> MultiHeadAttention:
+    """Multi-head attention; `rope` rotates its queries and keys."""
+    return MultiHeadAttention(
+        config.d_model,
+        config.n_heads,
+        n_kv_heads=config.n_kv_heads,
+        head_dim=config.head_dim,
+        bias=config.bias,
+        rope=rope,
+        scale=config.attention_scale,
+        dropout_p=config.attention_dropout_p,
+        impl=config.impl,
+    )
+
+
+def make_feed_forward(config: TransformerConfig) -> FeedForward:
+    """The feed-forward network."""
+    return FeedForward(
+        config.d_model, config.d_ff, config.activation, config.bias, config.activation_dropout_p
+    )
+
+
+def make_rope(config: TransformerConfig) -> RotaryEmbedding | None:
+    """Rotary positions, one table for all layers of a stack; None for the other kinds of positions."""
+    if config.position != "rotary":
+        return None
+    return RotaryEmbedding(config.d_head, base=config.rope_base, layout=config.rope_layout)
+
+
+def make_position(config: TransformerConfig) -> SinusoidalPosition | LearnedPosition | None:
+    """Positions that are added to the embeddings; None for the other kinds."""
+    if config.position == "sinusoidal":
+        return SinusoidalPosition(config.max_len, config.d_model)
+    return LearnedPosition(config.max_len, config.d_model) if config.position == "learned" else None
+
+
+def make_relative_bias(config: TransformerConfig, bidirectional: bool) -> RelativeBias | None:
+    """T5's relative bias, one for all layers of a stack; None for the other kinds of positions."""
+    if config.position != "relative":
+        return None
+    return RelativeBias(config.n_heads, bidirectional=bidirectional)
+
+
+@torch.no_grad()
+def initialise(model: nn.Module) -> None:
+    """Set the starting weights of every linear layer and embedding inside `model`.
+
+    Linear layers: Xavier uniform, bound sqrt(6 / (inputs + outputs)), which keeps the variance of activations and of
+    gradients about the same from layer to layer; biases zero. The code of 2017 and `torch.nn.Transformer` do so.
+    Embeddings: normal with deviation d_model^-0.5. Times sqrt(d_model) that is a vector of unit variance, the size of
+    the position vectors beside it; and as the matrix of the output layer the same weights give logits of unit
+    variance, so that training starts near the loss of a uniform guess.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
