@@ -5,8 +5,11 @@ step that is spread over micro-batches and processes adds sums and counts, and d
 weigh a short batch like a long one.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from coursepkg.text.vocabulary import PAD
@@ -30,8 +33,8 @@ def label_smoothed_cross_entropy(
 
     with a = smoothing for convention "pytorch" (the right token gets 1 - smoothing + smoothing / V), and
     a = smoothing V / (V - 1) for "olympiad" (the right token gets 1 - smoothing, every other smoothing / (V - 1)).
-    Both targets are a mixture of one token and the uniform distribution, so neither is ever built: nothing as large
-    as the logits is stored beside them. Logits of half precision are read in float32.
+    Both targets are a mixture of one token and the uniform distribution, so neither is ever built, and the forward
+    pass keeps nothing as large as the logits beside them. Logits of half precision are read in float32.
     Sources: Szegedy et al. (arXiv 1512.00567), section 7; for the second the Olympiad tutorials, section V, step 7.
 
     Args:
@@ -47,12 +50,9 @@ def label_smoothed_cross_entropy(
     """
     check_targets(logits, targets, ignore_index)
     share = _uniform_share(smoothing, convention, logits.shape[-1])
-    logits, counts = to_float32(logits), targets != ignore_index
-    right = logits.gather(-1, targets.masked_fill(~counts, 0)[..., None])[..., 0]
-    expected = (
-        right.lerp(logits.mean(dim=-1), share) if share else right
-    )  # mean logit under the smoothed target
-    loss = (logits.logsumexp(dim=-1) - expected).masked_fill(~counts, 0.0)
+    counts = targets != ignore_index
+    loss = _MixtureCrossEntropy.apply(to_float32(logits), targets.masked_fill(~counts, 0), share)
+    loss = loss.masked_fill(~counts, 0.0)
     return reduce(loss, counts.sum(), reduction)
 
 
@@ -130,6 +130,28 @@ def check_targets(logits: Tensor, targets: Tensor, ignore_index: int) -> None:
             raise ValueError(
                 f"targets must lie in 0..{n_classes - 1} or be {ignore_index}, got {int(wrong[0])}"
             )
+
+
+class _MixtureCrossEntropy(torch.autograd.Function):
+    """Cross-entropy against (1 - a) one_hot(target) + a / V; its gradient is p minus that, written into one buffer."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, share: float) -> Tensor:
+        log_total = logits.logsumexp(dim=-1)
+        ctx.save_for_backward(logits, targets, log_total)
+        ctx.share = share
+        expected = logits.gather(-1, targets[..., None])[..., 0]
+        if share:  # without smoothing a logit of minus infinity is no fault
+            expected = expected.lerp(logits.mean(dim=-1), share)
+        return log_total - expected
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        logits, targets, log_total = ctx.saved_tensors
+        slope = (logits - log_total[..., None]).exp_().sub_(ctx.share / logits.shape[-1])
+        slope.scatter_add_(-1, targets[..., None], slope.new_full((*targets.shape, 1), ctx.share - 1))
+        return slope.mul_(grad[..., None]), None, None
 
 
 def _uniform_share(smoothing: float, convention: str, n_classes: int) -> float:

@@ -105,7 +105,7 @@ def mix_step_by_step(step: Callable[[Tensor], Tensor], tgt_in: Tensor, p: float)
     """The mixture for a recurrent decoder, whose every prediction follows the mixed tokens before it.
 
     Args:
-        step: tokens (B, 1) -> logits (B, 1, V) of what follows; it moves the decoder's state on.
+        step: tokens (B, 1) -> logits (B, V) of what follows, and the decoder's state moves on: `DecoderState.step`.
         tgt_in: true decoder input (B, T).
         p: probability of a prediction.
 
@@ -115,7 +115,7 @@ def mix_step_by_step(step: Callable[[Tensor], Tensor], tgt_in: Tensor, p: float)
     _check_probability("p", p)
     mixed = [tgt_in[:, :1]]
     for t in range(1, tgt_in.shape[1]):
-        predicted = step(mixed[-1]).argmax(dim=-1)
+        predicted = step(mixed[-1]).argmax(dim=-1, keepdim=True)
         mixed.append(mix_tokens(tgt_in[:, t : t + 1], predicted, p))
     return torch.cat(mixed, dim=1)
 
