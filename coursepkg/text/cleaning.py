@@ -33,7 +33,7 @@ class Cleaned(NamedTuple):
 
 
 def clean(text: str) -> Cleaned:
-    """Replace what is written with the wrong character and has one reading.
+    r"""Replace what is written with the wrong character and has one reading.
 
     - characters that are not in NFC, and vowels whose marks stand in the wrong order;
     - unusual spaces -> a space; invisible characters -> nothing;
@@ -42,7 +42,7 @@ def clean(text: str) -> Cleaned:
       Old English words stay.
 
     Example:
-        >>> clean("Ðà Nẵng\\u00a0\\u200bở đâu？")
+        >>> clean("Ðà Nẵng\u00a0\u200bở đâu？")
         Cleaned(text='Đà Nẵng ở đâu?', changes=Counter({'spaces': 1, 'invisible': 1, 'full-width': 1, 'eth': 1}))
     """
     changes: Counter[str] = Counter()

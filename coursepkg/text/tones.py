@@ -18,12 +18,13 @@ _SYLLABLE = re.compile(
     f"([{VOWELS}]+)(ch|ng|nh|[cmnpt])?"
 )
 _OPEN_RHYMES = frozenset(
-    (
+    re.findall(
+        r"\w+",
         "a ă â e ê i o ô ơ u ư y ai ao au ay âu ây eo êu ia iu oa oe oi ôi ơi ua uê ui uơ uy ưa ưi ưu "
-        "iêu yêu oai oao oay oeo uây uêu uôi uya uyu ươi ươu"
-    ).split()
+        "iêu yêu oai oao oay oeo uây uêu uôi uya uyu ươi ươu",
+    )
 )
-_CLOSED_RHYMES = frozenset("a ă â e ê i iê o oa oă oe oo ô ơ u uâ uê uô uy uyê ư ươ y yê".split())
+_CLOSED_RHYMES = frozenset(re.findall(r"\w+", "a ă â e ê i iê o oa oă oe oo ô ơ u uâ uê uô uy uyê ư ươ y yê"))
 _TWO_PLACES = ("oa", "oe", "uy")
 _MISPLACED = (*_TWO_PLACES, "uê", "uơ", "ươ")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -40,10 +40,10 @@ _MARKED_VOWEL = re.compile("([aeiouy])([\u0300-\u036f]{2,})", re.IGNORECASE)
 
 
 def unicode_form(text: str) -> str:
-    """The Unicode form of a text: `NFC`, `NFD`, `either` (nothing in it has two forms) or `mixed` (neither).
+    r"""The Unicode form of a text: `NFC`, `NFD`, `either` (nothing in it has two forms) or `mixed` (neither).
 
     Example:
-        >>> unicode_form("hòa"), unicode_form("ho\\u0300a"), unicode_form("hoa")
+        >>> unicode_form("hòa"), unicode_form("ho\u0300a"), unicode_form("hoa")
         ('NFC', 'NFD', 'either')
     """
     is_nfc, is_nfd = (unicodedata.is_normalized(form, text) for form in ("NFC", "NFD"))
