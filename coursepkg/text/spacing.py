@@ -52,7 +52,7 @@ def capitalize(text: str) -> str:
 
 def _attach_quotes(line: str) -> str:
     parts = line.split('"')
-    began_before = len(parts) % 2 == 0 and line.endswith('"')
+    began_before = len(parts) % 2 == 0 and not re.search(r"\w", parts[-1])
     inside = slice(0 if began_before else 1, None, 2)
     parts[inside] = [part.strip() for part in parts[inside]]
     return '"'.join(parts)
