@@ -1,0 +1,103 @@
+"""The Lightning Fabric that `fit` runs on: which device, which precision, how many processes.
+
+One call serves all: alone it takes the first GPU, or the CPU where there is none; started by `torchrun` it joins the
+other processes. Fabric moves tensors, casts and synchronises; the loop stays ours.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
+from lightning_fabric.strategies.fsdp import FSDPStrategy
+from lightning_fabric.strategies.strategy import Strategy
+from torch import nn
+
+from coursepkg.training.config import TrainConfig
+
+
+def make_fabric(config: TrainConfig, model: nn.Module) -> Fabric:
+    """The launched Fabric for this configuration and for the way this process was started.
+
+    Args:
+        config: precision and strategy.
+        model: FSDP shards it layer by layer.
+
+    Raises:
+        ValueError: the machine cannot do what the configuration asks for.
+    """
+    on_gpu = torch.cuda.is_available()
+    n_processes = int(os.environ.get("WORLD_SIZE", 1))
+    n_here = int(os.environ.get("LOCAL_WORLD_SIZE", n_processes))
+    if config.precision == "16-mixed" and not on_gpu:
+        raise ValueError("precision 16-mixed needs a GPU, but there is none; use bf16-mixed or 32-true")
+    if config.strategy == "fsdp" and not (on_gpu and n_processes > 1):
+        raise ValueError(
+            f"strategy fsdp needs several GPUs under torchrun, got {n_processes} process(es) on "
+            f"{'a GPU' if on_gpu else 'the CPU'}; use strategy ddp"
+        )
+    if on_gpu and n_here > torch.cuda.device_count():
+        raise ValueError(
+            f"torchrun must start at most {torch.cuda.device_count()} processes here, one a GPU, got {n_here}"
+        )
+    with quiet():
+        fabric = Fabric(
+            accelerator="cuda" if on_gpu else "cpu",
+            devices=n_here,
+            num_nodes=n_processes // n_here,
+            strategy=_strategy(config, model) if n_processes > 1 else "auto",
+            precision=config.precision,
+        )
+        fabric.launch()
+    return fabric
+
+
+def check_fabric(fabric: Fabric, config: TrainConfig) -> None:
+    """Raises a ValueError where a Fabric that was passed in contradicts the configuration."""
+    if fabric.strategy.precision.precision != config.precision:
+        raise ValueError(
+            f"precision must be the fabric's {fabric.strategy.precision.precision}, got {config.precision}"
+        )
+    if is_sharded(fabric) != (config.strategy == "fsdp"):
+        raise ValueError(f"strategy must be that of the fabric, got {config.strategy}")
+
+
+def is_sharded(fabric: Fabric) -> bool:
+    """Whether each process holds a part of the weights only."""
+    return isinstance(fabric.strategy, FSDPStrategy)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside `with`, Fabric does not report what it was told to do anyway."""
+    logger = logging.getLogger("lightning_fabric")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _strategy(config: TrainConfig, model: nn.Module) -> Strategy:
+    if config.strategy == "ddp":
+        return DDPStrategy()
+    return FSDPStrategy(auto_wrap_policy=sharded_layers(model))
+
+
+def sharded_layers(model: nn.Module) -> set[type[nn.Module]]:
+    """The classes of the layers that a stack repeats: whatever a `ModuleList` of the model holds.
+
+    FSDP gathers the weights of one such layer at a time. In a Transformer they are EncoderLayer and DecoderLayer.
+
+    Raises:
+        ValueError: the model has no stack of layers.
+    """
+    stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
+    layers = {type(layer) for stack in stacks for layer in stack}
+    if not layers:
+        raise ValueError("model must have its layers in a ModuleList for strategy fsdp, got none")
+    return layers

@@ -1,0 +1,114 @@
+"""Files that appear whole or not at all, and that are known again by their SHA-256."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+FORMAT = 1
+"""Version of everything that is written here. A reader refuses what is newer than itself."""
+
+Fingerprint = dict[str, Any]
+"""Size in bytes and SHA-256 of a file."""
+
+
+def file_sha256(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Fingerprint:
+    """Write a safetensors file, wait for the disk, and return its fingerprint.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk.
+    """
+    try:
+        save_file(dict(tensors), path)
+    except SafetensorError as reason:
+        raise OSError(f"{path} could not be written: {reason}; free some space and try again") from reason
+    return _sealed(path)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> Fingerprint:
+    """Write a JSON file, replacing one of this name at once, wait for the disk, and return its fingerprint.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(json.dumps({"format": FORMAT, **content}, indent=1) + "\n", encoding="utf-8")
+        seal = _sealed(part)
+        os.replace(part, path)
+    except OSError as reason:
+        part.unlink(missing_ok=True)
+        raise OSError(f"{path} could not be written: {reason}; free some space and try again") from reason
+    sync_folder(path.parent)
+    return seal
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_tensors(path: Path, seal: Fingerprint) -> dict[str, Tensor]:
+    """Read a safetensors file that has this fingerprint.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is cut short, or was changed.
+    """
+    check_seal(path, seal)
+    return load_file(path)
+
+
+def read_json(path: Path, seal: Fingerprint | None = None) -> dict[str, Any]:
+    """Read a JSON file of ours, checked against its fingerprint where one is known.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is cut short, was changed, or is of a newer format.
+    """
+    if seal is not None:
+        check_seal(path, seal)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        version = content["format"]
+    except (ValueError, KeyError, TypeError) as reason:
+        raise ValueError(f"{path} is damaged: it is no JSON file of this package ({reason})") from reason
+    if version > FORMAT:
+        raise ValueError(f"{path} has format {version}, newer than {FORMAT}; update coursepkg to read it")
+    return dict(content)
+
+
+def check_seal(path: Path, seal: Fingerprint) -> None:
+    """Raises a FileNotFoundError or ValueError unless the file has this fingerprint."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing; copy the whole folder again")
+    size = path.stat().st_size
+    if size != seal["bytes"]:
+        said = "is cut short" if size < seal["bytes"] else "is too long"
+        raise ValueError(f"{path} {said}: {size} bytes instead of {seal['bytes']}; copy it again")
+    if file_sha256(path) != seal["sha256"]:
+        raise ValueError(f"{path} was changed: its SHA-256 is not the one on record; copy it again")
+
+
+def _sealed(path: Path) -> Fingerprint:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -1,0 +1,89 @@
+"""The log of a run: two CSV files, one row a training step and one row a validation.
+
+They hold nothing that depends on the clock, so that a run which was stopped and resumed leaves the same bytes as one
+that was not.
+"""
+
+import csv
+import io
+import os
+from pathlib import Path
+
+Row = dict[str, int | float]
+STEP_COLUMNS = ("step", "epoch", "loss", "learning_rate", "grad_norm", "units")
+WHOLE = ("step", "epoch", "units")
+"""Columns of integers; all others are floats."""
+
+
+class CsvLog:
+    """Rows with the columns of the first one, in memory and, where there is a path, in a CSV file.
+
+    Args:
+        path: file to append to; None keeps the rows in memory only.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+
+    def add(self, row: Row) -> None:
+        """Append a row; the file has it when this returns, though a power cut may still lose it.
+
+        Raises:
+            ValueError: the row has other columns than those before it.
+        """
+        if self.rows and row.keys() != self.rows[0].keys():
+            raise ValueError(
+                f"every row must have the columns {', '.join(self.rows[0])}, got {', '.join(row)}"
+            )
+        self.rows.append(row)
+        if self.path is None:
+            return
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_csv([row], header=len(self.rows) == 1))
+
+    def sync(self) -> None:
+        """Wait until the file is on the disk."""
+        if self.path is not None and self.path.exists():
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
+
+    def cut_back(self, step: int) -> None:
+        """Read the file and forget the rows behind `step`, as well as a last row that was cut short."""
+        assert self.path is not None
+        if not self.path.exists():
+            return
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith("\n")]
+        rows = [_parse(row) for row in csv.DictReader(whole)]
+        self.rows = [row for row in rows if row["step"] <= step]
+        part = self.path.with_name(self.path.name + ".part")
+        part.write_text(_as_csv(self.rows, header=bool(self.rows)), encoding="utf-8", newline="")
+        os.replace(part, self.path)
+
+
+def read_log(path: str | Path) -> list[Row]:
+    """The rows of a log file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no log.
+    """
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        try:
+            return [_parse(row) for row in csv.DictReader(file)]
+        except (KeyError, TypeError, ValueError) as reason:
+            raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
+
+
+def _parse(row: dict[str, str]) -> Row:
+    return {name: int(value) if name in WHOLE else float(value) for name, value in row.items()}
+
+
+def _as_csv(rows: list[Row], *, header: bool) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0].keys() if rows else STEP_COLUMNS, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

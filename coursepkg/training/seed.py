@@ -1,0 +1,65 @@
+"""Randomness: one seed for every generator, and their states as tensors, so that a run can be taken up exactly."""
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def set_seed(seed: int) -> None:
+    """Seed the generators of Python, NumPy and torch, those of all GPUs included.
+
+    Raises:
+        ValueError: the seed is negative or above 2^32 - 1, NumPy's largest.
+    """
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed must lie in 0..2^32 - 1, got {seed}")
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def rng_state(device: torch.device | None = None) -> dict[str, Tensor]:
+    """The states of all generators as tensors of fixed shapes, so that processes can exchange and files can hold them.
+
+    Args:
+        device: a GPU whose generator belongs to the state as well.
+    """
+    version, words, gauss = random.getstate()
+    _, keys, place, has_gauss, cached = np.random.get_state(legacy=True)
+    state = {
+        "torch": torch.get_rng_state(),
+        "python": torch.tensor([version, *words]),
+        "python_gauss": torch.tensor([gauss is not None, gauss or 0.0], dtype=torch.float64),
+        "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
+        "numpy_place": torch.tensor([place, has_gauss, cached], dtype=torch.float64),
+    }
+    if device is not None and device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    return state
+
+
+def load_rng_state(state: Mapping[str, Tensor], device: torch.device | None = None) -> None:
+    """Put all generators back into what `rng_state` returned. A GPU's state is skipped where there is no GPU."""
+    version, *words = state["python"].tolist()
+    has_gauss, gauss = state["python_gauss"].tolist()
+    random.setstate((version, tuple(words), gauss if has_gauss else None))
+    place, has_cached, cached = state["numpy_place"].tolist()
+    keys = state["numpy"].numpy().astype(np.uint32)
+    np.random.set_state(("MT19937", keys, int(place), int(has_cached), cached))
+    torch.set_rng_state(state["torch"])
+    if "cuda" in state and device is not None and device.type == "cuda":
+        torch.cuda.set_rng_state(state["cuda"], device)
+
+
+@contextmanager
+def preserved_rng(device: torch.device | None = None) -> Iterator[None]:
+    """What is drawn inside `with` leaves no trace: afterwards every generator goes on from where it was."""
+    state = rng_state(device)
+    try:
+        yield
+    finally:
+        load_rng_state(state, device)

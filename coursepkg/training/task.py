@@ -1,0 +1,36 @@
+"""What `fit` asks of a task and of its data. Any object with these methods will do."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from torch import Tensor, nn
+
+
+@runtime_checkable
+class Task(Protocol):
+    """What is learnt from a batch.
+
+    The loss is a sum and its divisor is counted apart, because a step may spread over micro-batches and processes:
+    `fit` adds both up and divides once, so that every unit weighs the same wherever it lies.
+    """
+
+    def count(self, batch: Any) -> int:
+        """Units that the loss of this batch sums over: target tokens, images, clips."""
+
+    def loss(self, model: nn.Module, batch: Any) -> Tensor:
+        """The loss of a batch, SUMMED over its units: a tensor of no dimension.
+
+        Reach the network by calling `model(...)`: under DDP and FSDP the synchronisation hangs on that call.
+        """
+
+
+@runtime_checkable
+class Batches(Protocol):
+    """The training data, epoch by epoch."""
+
+    def epoch(self, number: int) -> Sequence[Any]:
+        """The batches of epoch `number`, counted from 0.
+
+        The same number must give the same batches in the same order, whatever was asked before: this is how a run
+        that is resumed finds its place. A batch may be built only when it is asked for by its index.
+        """

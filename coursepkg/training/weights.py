@@ -1,0 +1,95 @@
+"""Weights and optimiser state as tensors with names, the same whether one process holds them all or each a shard.
+
+A tensor that two modules share is stored once, under its first name.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lightning_fabric.wrappers import _unwrap_objects
+from torch import Tensor, nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
+from torch.optim import Optimizer
+
+WHOLE = StateDictOptions(full_state_dict=True)
+ON_FIRST = StateDictOptions(full_state_dict=True, cpu_offload=True)
+"""Gathered on the first process only, in the memory of the CPU."""
+
+
+def tied_names(module: nn.Module) -> dict[str, str]:
+    """For each further name of a shared parameter or buffer its first name. Ask before FSDP takes the module apart."""
+    first: dict[int, str] = {}
+    tied = {}
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        if first.setdefault(id(tensor), name) != name:
+            tied[name] = first[id(tensor)]
+    return tied
+
+
+def bare_name(name: str) -> str:
+    """A parameter's name without what Fabric, DDP and FSDP put in front of its parts."""
+    for wrapper in ("_forward_module.", "_fsdp_wrapped_module."):
+        name = name.replace(wrapper, "")
+    return name.removeprefix("module.")
+
+
+def weight_tensors(model: nn.Module, tied: Mapping[str, str]) -> dict[str, Tensor]:
+    """Parameters and buffers by name. Every process must call this; with shards, only the first one gets them."""
+    weights: dict[str, Any] = get_model_state_dict(_unwrap_objects(model), options=ON_FIRST)
+    return {name: tensor.contiguous() for name, tensor in weights.items() if name not in tied}
+
+
+def load_weights(model: nn.Module, tied: Mapping[str, str], weights: Mapping[str, Tensor]) -> None:
+    """Put back what `weight_tensors` returned.
+
+    Raises:
+        ValueError: names or shapes are not those of the model.
+    """
+    whole: dict[str, Any] = {
+        **weights,
+        **{name: weights[first] for name, first in tied.items() if first in weights},
+    }
+    check_same_tensors(model, whole)
+    set_model_state_dict(_unwrap_objects(model), whole, options=WHOLE)
+
+
+def optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+    """The optimiser's state as `parameter.entry`. Every process must call this, as for the weights."""
+    state: Any = get_optimizer_state_dict(_unwrap_objects(model), optimizer, options=ON_FIRST)
+    return {
+        f"{parameter}.{entry}": tensor.contiguous()
+        for parameter, entries in state.get("state", {}).items()
+        for entry, tensor in entries.items()
+    }
+
+
+def load_optimizer(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Put back what `optimizer_tensors` returned; learning rate and weight decay stay those of the optimiser."""
+    network = _unwrap_objects(model)
+    groups = get_optimizer_state_dict(network, optimizer, options=WHOLE)["param_groups"]
+    state: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        parameter, _, entry = name.rpartition(".")
+        state.setdefault(parameter, {})[entry] = tensor
+    set_optimizer_state_dict(network, optimizer, {"state": state, "param_groups": groups}, options=WHOLE)
+
+
+def check_same_tensors(model: nn.Module, weights: Mapping[str, Tensor], source: str = "checkpoint") -> None:
+    """Raises a ValueError that names the first tensor which the model has and the weights lack, or the other way."""
+    wanted = model.state_dict()
+    for name in sorted(wanted.keys() | weights.keys()):
+        if name not in weights:
+            raise ValueError(f"{source} lacks {name}, which the model has; build the model it was saved from")
+        if name not in wanted:
+            raise ValueError(f"{source} has {name}, which the model lacks; build the model it was saved from")
+        if weights[name].shape != wanted[name].shape:
+            raise ValueError(
+                f"{source} has {name} of shape {tuple(weights[name].shape)}, the model {tuple(wanted[name].shape)}; "
+                "build the model it was saved from"
+            )
