@@ -210,11 +210,10 @@ class BPE:
         """
         try:
             stored: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-            merges = tuple(
-                Merge(str(left), str(right), int(count)) for left, right, count in stored.pop("merges")
-            )
-            lists = {name: tuple(map(str, stored.pop(name))) for name in ("alphabet", "tags")}
-            return cls(merges=merges, **lists, **stored)
+            stored["merges"] = tuple(Merge(str(a), str(b), int(n)) for a, b, n in stored["merges"])
+            for name in ("alphabet", "tags"):
+                stored[name] = tuple(map(str, stored[name]))
+            return cls(**stored)
         except (AttributeError, KeyError, TypeError, ValueError) as reason:
             raise ValueError(f"{path} is not a BPE file: {reason}") from reason
 

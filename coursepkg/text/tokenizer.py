@@ -2,7 +2,7 @@
 
 import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -99,3 +99,18 @@ def write_whole(path: str | Path, data: bytes) -> None:
         if part.is_file():
             part.unlink()
         raise
+
+
+def read_lines(paths: Iterable[str | Path]) -> Iterator[str]:
+    """The lines of text files, one after another, for training a tokenizer.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a file is not UTF-8; the message names it.
+    """
+    for path in paths:
+        with Path(path).open(encoding="utf-8") as file:
+            try:
+                yield from file
+            except UnicodeDecodeError as reason:
+                raise ValueError(f"{path} must be UTF-8: {reason.reason} at byte {reason.start}") from reason
