@@ -47,9 +47,10 @@ class EMA:
         Raises:
             ValueError: the model has other parameters.
         """
+        matched = self._matched(model)
         self.n_updates += 1
         decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates)) if self.warmup else self.decay
-        for name, parameter in self._matched(model):
+        for name, parameter in matched:
             self.averages[name].lerp_(parameter.to(self.averages[name]), 1 - decay)
 
     @contextmanager
@@ -81,7 +82,7 @@ class EMA:
         Raises:
             ValueError: names or shapes are not those of this model.
         """
-        _check_names("state", state.keys(), {*self.averages, "n_updates"})
+        _check_names("state", state.keys(), [*self.averages, "n_updates"], "the average")
         for name, average in self.averages.items():
             _check_shape(f"state[{name!r}]", state[name], average)
         for name, average in self.averages.items():
@@ -91,7 +92,7 @@ class EMA:
     def _matched(self, model: nn.Module) -> list[tuple[str, nn.Parameter]]:
         """The model's parameters by name, if they are those of the averages."""
         parameters = list(model.named_parameters())
-        _check_names("model", dict(parameters).keys(), self.averages.keys())
+        _check_names("model", dict(parameters).keys(), self.averages.keys(), "the average")
         for name, parameter in parameters:
             _check_shape(f"model.{name}", parameter, self.averages[name])
         return parameters
@@ -118,7 +119,7 @@ def average_checkpoints(paths: Sequence[str | Path]) -> dict[str, Tensor]:
     wanted = _described(first)
     for path in others:
         found = _described(path)
-        _check_names(str(path), found.keys(), wanted.keys())
+        _check_names(str(path), found.keys(), wanted.keys(), str(first))
         for name in wanted:
             if found[name] != wanted[name]:
                 raise ValueError(
@@ -155,12 +156,12 @@ def _read(path: Path, name: str) -> Tensor:
         return file.get_tensor(name)
 
 
-def _check_names(owner: str, found: Collection[str], wanted: Collection[str]) -> None:
+def _check_names(owner: str, found: Collection[str], wanted: Collection[str], other: str) -> None:
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     if missing or extra:
         said = f"it lacks {missing[0]}" if missing else f"it also has {extra[0]}"
-        raise ValueError(f"{owner} must have the same parameters as the average, but {said}")
+        raise ValueError(f"{owner} must have the same tensors as {other}, but {said}")
 
 
 def _check_shape(name: str, tensor: Tensor, wanted: Tensor) -> None:

@@ -45,9 +45,14 @@ class Plateau:
             raise ValueError(f"mode must be min or max, got {mode!r}")
         self.factor, self.patience, self.mode = factor, patience, mode
         self.threshold, self.floor, self.warmup = threshold, floor, warmup
+        self._said = f"Plateau(lr={lr}, factor={factor}, patience={patience}, mode={mode!r}, "
+        self._said += f"threshold={threshold}, floor={floor}, warmup={warmup})"
         self.lr = float(lr)
         self.best = math.inf if mode == "min" else -math.inf
         self.n_bad = 0
+
+    def __repr__(self) -> str:
+        return self._said
 
     def __call__(self, step: int) -> float:
         """Learning rate of a step, counted from 1, after the cuts made so far.

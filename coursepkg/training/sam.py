@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
+from coursepkg.training.seed import load_rng_state, rng_state
+
 
 class SAM:
     """Puts the gradient at w + e in place of the gradient at w; the loop clips it and steps as always.
@@ -44,7 +46,8 @@ class SAM:
             The loss at the weights themselves, from the first pass.
         """
         parameters = [p for p in self.model.parameters() if p.requires_grad]
-        random = _random_states(p.device for p in parameters)
+        device = parameters[0].device if parameters else None
+        random = rng_state(device)
         loss = backward()
         kept = [*parameters, *self.model.buffers()]
         values = [tensor.detach().clone() for tensor in kept]
@@ -52,7 +55,7 @@ class SAM:
             climb(parameters, self.rho)
             for parameter in parameters:
                 parameter.grad = None
-            _set_random_states(random)
+            load_rng_state(random, device)
             backward()
         finally:
             with torch.no_grad():
@@ -65,10 +68,12 @@ class SAM:
 def climb(parameters: Iterable[Tensor], rho: int | float) -> None:
     """w <- w + rho * g / ||g|| for all parameters that have a gradient; where it is zero everywhere, w stays."""
     climbing = [p for p in parameters if p.grad is not None]
-    norms = [torch.linalg.vector_norm(p.grad, dtype=torch.float32) for p in climbing]
-    if not norms:
+    if not climbing:
         return
-    norm = torch.linalg.vector_norm(torch.stack([n.to(norms[0].device) for n in norms]))
+    norms = [
+        torch.linalg.vector_norm(p.grad, dtype=torch.promote_types(p.dtype, torch.float32)) for p in climbing
+    ]
+    norm = torch.linalg.vector_norm(torch.stack(norms))
     for parameter in climbing:
         parameter.add_(parameter.grad * (rho / norm.clamp_min(1e-12)).to(parameter.grad))
 
@@ -97,17 +102,3 @@ def refuse_sam(*, precision: str, accumulate: int = 1, sharded: bool = False) ->
         raise ValueError(
             "strategy must not be fsdp with SAM: no process holds the whole gradient whose norm it needs"
         )
-
-
-def _random_states(devices: Iterable[torch.device]) -> dict[torch.device | None, Tensor]:
-    """Generator states of the CPU (None) and of each of the GPUs."""
-    gpus = {device for device in devices if device.type == "cuda"}
-    return {None: torch.get_rng_state(), **{gpu: torch.cuda.get_rng_state(gpu) for gpu in gpus}}
-
-
-def _set_random_states(states: dict[torch.device | None, Tensor]) -> None:
-    for device, state in states.items():
-        if device is None:
-            torch.set_rng_state(state)
-        else:
-            torch.cuda.set_rng_state(state, device)
