@@ -28,7 +28,7 @@ from coursepkg.training.progress_bar import ProgressBar
 from coursepkg.training.run import Run
 from coursepkg.training.seed import preserved_rng, set_seed
 from coursepkg.training.step import Step, take_step
-from coursepkg.training.task import Batches, Task
+from coursepkg.training.task import Batches, StepAware, Task
 
 Validate = Callable[[nn.Module], dict[str, float]]
 """Scores a network, which is in eval mode, by name."""
@@ -126,6 +126,8 @@ def _train(
         while _limit(progress, config) is None:
             epoch, group = next(groups)
             number, rate = progress.epoch, run.schedule(progress.step + 1)
+            if isinstance(task, StepAware):
+                task.start_step(progress.step + 1)
             step = take_step(run, task, epoch, group, rate)
             progress.advance(group.stop, len(epoch))
             bar.show(step, rate)

@@ -25,6 +25,14 @@ class Task(Protocol):
 
 
 @runtime_checkable
+class StepAware(Protocol):
+    """What a task may have besides, where its loss changes as training goes on (scheduled sampling does)."""
+
+    def start_step(self, step: int) -> None:
+        """The batches that come next belong to this step, counted from 1."""
+
+
+@runtime_checkable
 class Batches(Protocol):
     """The training data, epoch by epoch."""
 

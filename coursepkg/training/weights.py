@@ -55,7 +55,7 @@ def load_weights(model: nn.Module, tied: Mapping[str, str], weights: Mapping[str
         **weights,
         **{name: weights[first] for name, first in tied.items() if first in weights},
     }
-    check_same_tensors(model, whole)
+    check_same_tensors(model, weights, "checkpoint", tied)
     set_model_state_dict(_unwrap_objects(model), whole, options=WHOLE)
 
 
@@ -80,16 +80,17 @@ def load_optimizer(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str,
     set_optimizer_state_dict(network, optimizer, {"state": state, "param_groups": groups}, options=WHOLE)
 
 
-def check_same_tensors(model: nn.Module, weights: Mapping[str, Tensor], source: str = "checkpoint") -> None:
-    """Raises a ValueError that names the first tensor which the model has and the weights lack, or the other way."""
-    wanted = model.state_dict()
+def check_same_tensors(
+    model: nn.Module, weights: Mapping[str, Tensor], source: str, tied: Mapping[str, str]
+) -> None:
+    """Raises a ValueError that names the first tensor which only one side has, or whose shapes differ."""
+    wanted = {name: tensor for name, tensor in model.state_dict().items() if name not in tied}
     for name in sorted(wanted.keys() | weights.keys()):
-        if name not in weights:
-            raise ValueError(f"{source} lacks {name}, which the model has; build the model it was saved from")
-        if name not in wanted:
-            raise ValueError(f"{source} has {name}, which the model lacks; build the model it was saved from")
+        if name not in weights or name not in wanted:
+            said = "lacks {}, which the model has" if name in wanted else "has {}, which the model lacks"
+            raise ValueError(f"{source} {said.format(name)}; build the model as it was when it was saved")
         if weights[name].shape != wanted[name].shape:
             raise ValueError(
-                f"{source} has {name} of shape {tuple(weights[name].shape)}, the model {tuple(wanted[name].shape)}; "
-                "build the model it was saved from"
+                f"{source} has {name} of shape {tuple(weights[name].shape)}, the model of "
+                f"{tuple(wanted[name].shape)}; build the model as it was when it was saved"
             )

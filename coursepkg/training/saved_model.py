@@ -1,0 +1,152 @@
+"""A finished model in a folder: its weights, the configuration that builds it, and what else must match.
+
+    FOLDER/model.safetensors        the weights
+    FOLDER/model.json               configuration, fingerprint of the weights, and what the caller adds: the SHA-256
+                                    of the vocabulary, scores, the data it was trained on
+
+Nothing in it is code, and nothing is unpickled.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from coursepkg.training.checkpoint import read_checkpoint
+from coursepkg.training.files import read_json, read_tensors, sync_folder, write_json, write_tensors
+from coursepkg.training.weights import check_same_tensors, load_weights, tied_names, weight_tensors
+
+CARD, WEIGHTS = "model.json", "model.safetensors"
+
+
+def save_model(folder: str | Path, model: nn.Module, **meta: Any) -> None:
+    """Write a model; the folder appears whole or not at all.
+
+    Args:
+        folder: where to; it must not exist yet.
+        model: its `config`, a dataclass, is stored with the weights.
+        **meta: what else belongs to it, as JSON can hold it.
+
+    Raises:
+        ValueError: the folder exists, the model has no configuration, or an entry cannot be written as JSON.
+        OSError: it cannot be written; nothing half-written stays behind.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise ValueError(f"{folder} already exists; remove it or choose another folder")
+    part = folder.with_name(folder.name + ".part")
+    card = _as_json({"config": config_of(model), "meta": meta})
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        seal = write_tensors(part / WEIGHTS, weight_tensors(model, tied_names(model)))
+        write_json(part / CARD, card | {"weights": seal})
+        os.rename(part, folder)
+        sync_folder(folder.parent)
+    except OSError:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def load_model(
+    folder: str | Path,
+    build: Callable[[dict[str, Any]], nn.Module],
+    *,
+    config: Any = None,
+    **expected: Any,
+) -> tuple[nn.Module, dict[str, Any]]:
+    """Read a model that `save_model` wrote.
+
+    Example:
+        `load_model(folder, lambda fields: Transformer(TransformerConfig(**fields)), vocabulary=file_sha256(path))`
+
+    Args:
+        folder: where it is.
+        build: makes the network, with any weights, from the stored configuration.
+        config: a configuration (a dataclass) that the stored one must equal; None takes whatever is stored.
+        **expected: entries of `meta` that must be as they were when the model was saved.
+
+    Returns:
+        the model in eval mode, and `meta`.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file is cut short, was changed or is of a newer format; the configuration or an expected entry
+            differs; or the weights do not fit what `build` makes.
+    """
+    path = Path(folder) / CARD
+    card = read_json(path)
+    if config is not None:
+        _check_equal(path, "config", card["config"], _as_json(dataclasses.asdict(config)))
+    meta = card["meta"]
+    _check_equal(path, "meta", {name: meta.get(name) for name in expected}, _as_json(expected))
+    weights = read_tensors(Path(folder) / WEIGHTS, card["weights"])
+    try:
+        model = build(card["config"])
+    except (TypeError, ValueError) as reason:
+        raise ValueError(
+            f"{path} does not describe a model that this version can build: {reason}"
+        ) from reason
+    check_same_tensors(model, weights, str(Path(folder) / WEIGHTS), tied_names(model))
+    load_weights(model, tied_names(model), weights)
+    return model.eval(), meta
+
+
+def restore(model: nn.Module, out: str | Path, which: str = "best") -> int:
+    """Give a model the weights of a run's checkpoint: the averaged ones where the run kept an average.
+
+    Args:
+        model: the network that was trained, or one built alike.
+        out: folder of the run.
+        which: "best" or "last".
+
+    Returns:
+        the step after which they were stored.
+
+    Raises:
+        FileNotFoundError: there is no such checkpoint, or a file of it is missing.
+        ValueError: a file is damaged, or the weights are those of another model.
+    """
+    checkpoint = read_checkpoint(out, which)
+    files = checkpoint.tensors()
+    averages = {name: average for name, average in files.get("ema", {}).items() if name != "n_updates"}
+    source = str(checkpoint.folder)
+    check_same_tensors(model, files["model"], source, tied_names(model))
+    load_weights(model, tied_names(model), files["model"] | averages)
+    return int(checkpoint.state["progress"]["step"])
+
+
+def config_of(model: nn.Module) -> dict[str, Any]:
+    """The fields of a model's configuration as JSON gives them back.
+
+    Raises:
+        ValueError: it has none.
+    """
+    config = getattr(model, "config", None)
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        raise ValueError(f"model must have a dataclass as its config, got {type(config).__name__}")
+    return dict(_as_json(dataclasses.asdict(config)))
+
+
+def _as_json(value: Any) -> Any:
+    try:
+        return json.loads(json.dumps(value))
+    except TypeError as reason:
+        raise ValueError(f"config and meta must be what JSON can hold, but: {reason}") from reason
+
+
+def _check_equal(path: Path, kind: str, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+    differ = [
+        f"{name} is {stored.get(name, 'absent')} there and {wanted.get(name, 'absent')} here"
+        for name in sorted(stored.keys() | wanted.keys())
+        if stored.get(name, "absent") != wanted.get(name, "absent")
+    ]
+    if differ:
+        raise ValueError(
+            f"{path} belongs to another {kind}: {'; '.join(differ)}; use what the model was saved with"
+        )
