@@ -95,9 +95,9 @@ class TokenBatches:
 
         B * (S + T) <= max_tokens        S and T the longest source and target of the batch, EOS included
 
-    Pairs are sorted by target and source length, equally long ones in random order, and cut into batches, the first
-    of random size, so that a batch never holds the same pairs again; then the batches are shuffled. Every pair is in
-    exactly one batch of an epoch. What an epoch looks like depends on (seed, number) alone.
+    Pairs are sorted by length, equally long ones in random order, and cut into batches, the first of random size, so
+    that the same pairs seldom meet again; then the batches are shuffled. Every pair is in exactly one batch of an
+    epoch. What an epoch looks like depends on (seed, number) alone.
 
     Args:
         pairs: source and target ids without special tokens.
@@ -106,7 +106,7 @@ class TokenBatches:
         shuffle: False keeps one order for all epochs, short batches first, as validation wants it.
 
     Raises:
-        ValueError: there is no pair, one is empty or longer than `max_tokens`, or an id is padding; it is named.
+        ValueError: there is no pair, one is empty, longer than `max_tokens`, or holds PAD, BOS or EOS; it is named.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class TokenBatches:
         if self.shuffle:
             draw.shuffle(order)
             first = draw.randint(1, self.max_tokens)
-        order.sort(key=lambda i: (len(self.pairs[i][1]), len(self.pairs[i][0])))
+        order.sort(key=lambda i: _snake(self.pairs[i]))
         groups = self._cut(order, first)
         if self.shuffle:
             draw.shuffle(groups)
@@ -165,15 +165,17 @@ def padded_random_batches(pairs: Sequence[Pair], batch_size: int, *, seed: int =
 
 
 def check_pairs(pairs: Sequence[Pair], max_tokens: int | None = None) -> None:
-    """Raises a ValueError that names the first pair that is empty, holds padding, or is longer than `max_tokens`."""
+    """Raises a ValueError that names the first pair that is empty, holds PAD, BOS or EOS, or exceeds `max_tokens`."""
     if not pairs:
         raise ValueError("pairs must hold at least one pair, got none")
     for i, pair in enumerate(pairs):
         for side, ids in zip(("source", "target"), pair, strict=True):
             if not ids:
                 raise ValueError(f"pairs[{i}] must have a {side} of at least one token, got none")
-            if min(ids) <= PAD:
-                raise ValueError(f"pairs[{i}] must have {side} ids above {PAD} (padding), got {min(ids)}")
+            if min(ids) <= EOS:
+                raise ValueError(
+                    f"pairs[{i}] must have {side} ids above {EOS}, as special tokens are added here, got {min(ids)}"
+                )
         source, target = _lengths(pair)
         if max_tokens is not None and source + target > max_tokens:
             raise ValueError(
@@ -185,6 +187,12 @@ def check_pairs(pairs: Sequence[Pair], max_tokens: int | None = None) -> None:
 def _lengths(pair: Pair) -> tuple[int, int]:
     """Source and target length with EOS."""
     return len(pair[0]) + 1, len(pair[1]) + 1
+
+
+def _snake(pair: Pair) -> tuple[int, int]:
+    """Sorts by target length, then by source length, up and down in turn: neighbours are alike on both sides."""
+    source, target = _lengths(pair)
+    return target, source if target % 2 else -source
 
 
 def _padded_size(lengths: Sequence[tuple[int, int]]) -> int:
