@@ -43,9 +43,12 @@ def space_punctuation(text: str) -> str:
 
 
 def capitalize(text: str) -> str:
-    """The text with its first letter in upper case; the rest stays, which `str.capitalize` would lower."""
+    """The text with its first letter in upper case, unless a number comes first.
+
+    The rest stays as it is; `str.capitalize` would lower it.
+    """
     for i, character in enumerate(text):
-        if character.isalpha():
+        if character.isalnum():
             return text[:i] + character.upper() + text[i + 1 :]
     return text
 

@@ -61,7 +61,8 @@ def load_vectors(path: str | Path, words: Collection[str] | None = None) -> tupl
     wanted = None if words is None else frozenset(words)
     rows: dict[str, list[float]] = {}
     n_lines = n_repeated = 0
-    for n_lines, (number, word, fields) in enumerate(_entries(path), start=1):
+    for number, word, fields in _entries(path):
+        n_lines += 1
         if wanted is not None and word not in wanted:
             continue
         if word in rows:
@@ -122,9 +123,8 @@ def _entries(path: Path) -> Iterator[tuple[int, str, list[str]]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with their numbers. Only a line feed ends one: a word may hold other line breaks of Unicode."""
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
     number = 0
-    with opened as file:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
         try:
             for number, line in enumerate(file, start=1):
                 yield number, line.decode("utf-8").rstrip(" \r\n")
