@@ -89,7 +89,7 @@ class SkipGram(nn.Module):
         """
         v = self.centers(center)
         positive = (v * self.contexts(context)).sum(dim=-1)  # (N,)
-        negative = torch.einsum("nd,nkd->nk", v, self.contexts(negatives))
+        negative = torch.einsum("ne,nke->nk", v, self.contexts(negatives))
         return -(logsigmoid(positive) + logsigmoid(-negative).sum(dim=-1)).mean()
 
 

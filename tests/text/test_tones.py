@@ -62,7 +62,7 @@ def test_every_letter_comes_apart_and_together(letter: str) -> None:
 
 ONSETS = re.findall(r"\w+", "b c ch d đ g gh h k kh l m n ng ngh nh p ph qu r s t th tr v x gi")
 RHYMES = re.findall(
-    r"\w+", "a an oa oan oai oe oen uy uyn uyên uya ia iêu iêng ua ươi ưu ai ay âu êu uê uơ i y ê ươ"
+    r"\w+", "a an oa oan oai oe uy uyn uyên uya ia iêu iêng ua ươi ưu ai ay âu êu uê uơ i y ê ươ"
 )
 
 
