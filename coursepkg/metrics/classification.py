@@ -1,0 +1,175 @@
+"""Scores of a classifier: confusion matrix, accuracy, and macro-F1 over a fixed list of labels.
+
+    F1 of a class = 2 TP / (examples of the class + predictions of it)
+    macro-F1      = mean F1 of the classes, the rare ones with the same weight as the frequent ones
+
+The list of labels is part of the definition: a class that the test set happens to lack counts with its F1 of 0,
+or the score would depend on the draw. Equal to scikit-learn with `labels=` given.
+"""
+
+import hashlib
+import json
+import math
+import unicodedata
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coursepkg.metrics.corpus import check_lengths, check_unicode, describe
+
+
+def confusion_matrix(
+    predictions: Sequence[Hashable], truths: Sequence[Hashable], *, labels: Sequence[Hashable]
+) -> np.ndarray:
+    """How often each class was taken for each other.
+
+    Args:
+        predictions: what the classifier said.
+        truths: what is right, `truths[i]` for `predictions[i]`.
+        labels: all classes.
+
+    Returns:
+        (C, C) counts: row i, column j for truth `labels[i]` and prediction `labels[j]`.
+
+    Raises:
+        ValueError: the lengths differ, nothing is given, or a label is not in the list.
+    """
+    check_labels(labels)
+    check_lengths(predictions, truths, ("predictions", "truths"))
+    n = len(labels)
+    columns = _numbers("predictions", predictions, labels)
+    rows = _numbers("truths", truths, labels)
+    return np.bincount(rows * n + columns, minlength=n * n).reshape(n, n)
+
+
+@dataclass(frozen=True)
+class MacroF1:
+    """Macro-averaged F1 over a fixed list of labels, a fraction.
+
+    Example:
+        >>> round(score(MacroF1(("a", "b", "c")), ["a", "b", "a"], ["a", "b", "b"]).value, 4)
+        0.4444
+
+    Raises:
+        ValueError: labels are empty or repeated, or zero_division is not 0, 1 or NaN.
+    """
+
+    labels: tuple[Hashable, ...]
+    """All classes, each once."""
+    zero_division: float = 0.0
+    """F1 of a class without examples and predictions: 0, 1, or NaN to leave it out of the mean."""
+
+    def __post_init__(self) -> None:
+        check_labels(self.labels)
+        if not (self.zero_division in (0.0, 1.0) or math.isnan(self.zero_division)):
+            raise ValueError(f"zero_division must be 0, 1 or NaN, got {self.zero_division}")
+
+    @property
+    def name(self) -> str:
+        """Macro-F1."""
+        return "macro-F1"
+
+    def settings(self) -> dict[str, str]:
+        """Fields of the signature; the labels by their number and a hash, in any order."""
+        text = json.dumps(sorted(map(str, self.labels)))
+        digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:8]
+        return {"labels": f"{len(self.labels)}-{digest}", "zero": f"{self.zero_division:g}"}
+
+    def statistics(self, predictions: Sequence[Hashable], truths: Sequence[Hashable]) -> np.ndarray:
+        """Predictions and truths -> (examples, 3 C): for each class is it hit, predicted, true?"""
+        check_lengths(predictions, truths, ("predictions", "truths"))
+        classes = np.eye(len(self.labels), dtype=np.int64)
+        predicted = classes[_numbers("predictions", predictions, self.labels)]
+        true = classes[_numbers("truths", truths, self.labels)]
+        return np.concatenate([predicted * true, predicted, true], axis=-1)
+
+    def values(self, totals: np.ndarray) -> np.ndarray:
+        """Sums of rows (..., 3 C) -> macro-F1 (...); NaN where every class is left out."""
+        hits, predicted, true = np.split(totals, 3, axis=-1)
+        f_scores = self._ratio(2 * hits, predicted + true)
+        counted = ~np.isnan(f_scores)
+        n_counted = counted.sum(axis=-1)
+        total = np.where(counted, f_scores, 0.0).sum(axis=-1)
+        return np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
+
+    def details(self, totals: np.ndarray) -> dict[str, Any]:
+        """Precision, recall, F1 and number of examples of every class."""
+        hits, predicted, true = np.split(totals, 3)
+        columns = (
+            self._ratio(hits, predicted).tolist(),
+            self._ratio(hits, true).tolist(),
+            self._ratio(2 * hits, predicted + true).tolist(),
+            true.astype(int).tolist(),
+        )
+        names = ("precision", "recall", "f1", "support")
+        rows = zip(self.labels, *columns, strict=True)
+        return {str(label): dict(zip(names, row, strict=True)) for label, *row in rows}
+
+    def _ratio(self, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+        return np.where(below > 0, above / np.maximum(below, 1), self.zero_division)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Share of outputs that are wholly right: of labels, or of lines of text (sequence accuracy). A fraction.
+
+    Example:
+        >>> score(Accuracy(), ["phở", "bún"], ["phở", "bùn"]).value
+        0.5
+
+    Raises:
+        ValueError: unicode is unknown.
+    """
+
+    unicode: str = "NFC"
+    """`NFC`, or `raw` to compare code points as they stand. For texts only."""
+
+    def __post_init__(self) -> None:
+        check_unicode(self.unicode)
+
+    @property
+    def name(self) -> str:
+        """Accuracy."""
+        return "accuracy"
+
+    def settings(self) -> dict[str, str]:
+        """Fields of the signature."""
+        return {"unicode": self.unicode}
+
+    def statistics(self, predictions: Sequence[Hashable], truths: Sequence[Hashable]) -> np.ndarray:
+        """Predictions and truths -> (examples, 2): right or not, and 1 to count the examples."""
+        check_lengths(predictions, truths, ("predictions", "truths"))
+        pairs = zip(predictions, truths, strict=True)
+        return np.array([(self._form(ours) == self._form(right), 1) for ours, right in pairs], dtype=np.int64)
+
+    def values(self, totals: np.ndarray) -> np.ndarray:
+        """Sums of rows (..., 2) -> accuracy (...)."""
+        return totals[..., 0] / totals[..., 1]
+
+    def details(self, totals: np.ndarray) -> dict[str, Any]:
+        """The number of right outputs, and of all."""
+        return {"right": int(totals[0]), "all": int(totals[1])}
+
+    def _form(self, value: Hashable) -> Hashable:
+        if isinstance(value, str) and self.unicode == "NFC":
+            return unicodedata.normalize("NFC", value)
+        return value
+
+
+def check_labels(labels: Sequence[Hashable]) -> None:
+    """Raise a ValueError unless there is a label, and none twice."""
+    if isinstance(labels, str) or not len(labels):
+        raise ValueError(f"labels must be a list of at least one label, got {describe(labels)}")
+    if len(set(labels)) < len(labels):
+        repeated = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise ValueError(f"labels must be distinct, but {repeated!r} occurs more than once")
+
+
+def _numbers(name: str, given: Sequence[Hashable], labels: Sequence[Hashable]) -> np.ndarray:
+    place = {label: i for i, label in enumerate(labels)}
+    for i, label in enumerate(given):
+        if label not in place:
+            raise ValueError(f"{name}[{i}] must be one of the {len(labels)} labels, got {label!r}")
+    return np.array([place[label] for label in given])
