@@ -21,10 +21,13 @@ class DecoderState(Protocol):
     sentence and no token.
     """
 
-    n_rows: int
-    """Rows now alive (N)."""
-    device: torch.device
-    """Where tokens are expected and logits come back."""
+    @property
+    def n_rows(self) -> int:
+        """Rows now alive (N)."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where tokens are expected and logits come back."""
 
     def step(self, tokens: Tensor) -> Tensor:
         """Append tokens (N, T), T >= 1, to the rows -> logits (N, V) of the token that follows the last one.
