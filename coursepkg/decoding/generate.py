@@ -152,9 +152,12 @@ class _Rows:
     """(B, R, t) tokens, forced ones included."""
     log_probs: Tensor
     """(B, R, t) of these tokens."""
+    total: Tensor
+    """(B, R) their sum."""
 
     def append(self, token: Tensor, log_prob: Tensor) -> None:
         """Add a column: token and log_prob (B, R)."""
+        self.total = self.total + log_prob
         self.history = torch.cat([self.history, token[..., None]], dim=-1)
         self.log_probs = torch.cat([self.log_probs.to(log_prob), log_prob[..., None]], dim=-1)
 
@@ -162,7 +165,7 @@ class _Rows:
         """Keep some sentences (B',), and of these some rows (B', R')."""
         at = (sentences[:, None], rows)
         self.sentence, self.sample, self.is_open = self.sentence[sentences], self.sample[at], is_open
-        self.history, self.log_probs = self.history[at], self.log_probs[at]
+        self.history, self.log_probs, self.total = self.history[at], self.log_probs[at], self.total[at]
 
 
 def _generate(stepper: Stepper, limits: Tensor, n_samples: int, pick: Pick) -> list[list[Hypothesis]]:
@@ -202,11 +205,12 @@ def _first_rows(stepper: Stepper, n_samples: int) -> _Rows:
         is_open=torch.ones(n_sentences, n_samples, dtype=torch.bool, device=device),
         history=first[:, None].repeat(1, n_samples, 1),
         log_probs=torch.zeros(n_sentences, n_samples, first.shape[1], device=device),
+        total=torch.zeros(n_sentences, n_samples, device=device),
     )
 
 
 def _harvest(harvest: Harvest, rows: _Rows, ripe: Tensor, finished: Tensor) -> None:
-    total = rows.log_probs[ripe].sum(dim=-1)
+    total = rows.total[ripe]
     sentence = rows.sentence[:, None].expand_as(ripe)[ripe]
     harvest.add(
         sentence, rows.sample[ripe], rows.history[ripe], rows.log_probs[ripe], total, total, finished[ripe]
