@@ -10,6 +10,7 @@ _HOME = {
     "attention_heatmap": "heatmap",
     "mask_grid": "heatmap",
     "flipbook": "slider",
+    "training_curves": "curves",
 }
 
 __all__ = list(_HOME)
