@@ -18,6 +18,7 @@ _HOME = {
     "TopK": "filters",
     "TopP": "filters",
     "RepetitionPenalty": "filters",
+    "Forbid": "filters",
     "source_limits": "arguments",
     "token_log_probs": "scoring",
 }

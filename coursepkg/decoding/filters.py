@@ -104,6 +104,30 @@ class RepetitionPenalty:
         return logits.scatter(1, history, penalised)
 
 
+@dataclass(frozen=True)
+class Forbid:
+    """Never choose these tokens: PAD, BOS or UNK, to which label smoothing leaves some probability."""
+
+    ids: tuple[int, ...]
+    """Ids of the vocabulary."""
+
+    def __post_init__(self) -> None:
+        for i in self.ids:
+            check_count("forbidden id", i, least=0)
+
+    def __call__(self, logits: Tensor, history: Tensor) -> Tensor:
+        """Logits (N, V) -> logits (N, V), -inf at these tokens.
+
+        Raises:
+            ValueError: an id is outside the vocabulary.
+        """
+        if self.ids and max(self.ids) >= logits.shape[-1]:
+            raise ValueError(f"forbidden id must be below V = {logits.shape[-1]}, got {max(self.ids)}")
+        return logits.index_fill(
+            1, torch.tensor(self.ids, dtype=torch.int64, device=logits.device), -torch.inf
+        )
+
+
 def _check_positive(name: str, value: object, hint: str = "") -> None:
     check_finite(name, value)
     if not isinstance(value, int | float) or value <= 0:

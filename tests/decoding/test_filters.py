@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.generation import logits_process as hf
 
-from coursepkg.decoding import RepetitionPenalty, Temperature, TopK, TopP
+from coursepkg.decoding import Forbid, RepetitionPenalty, Temperature, TopK, TopP
 
 seeds = st.integers(0, 10_000)
 
@@ -84,10 +84,21 @@ def test_repetition_penalty_by_hand() -> None:
     torch.testing.assert_close(RepetitionPenalty(9.0)(found, nothing_seen), found, rtol=0, atol=0)
 
 
+@given(seeds, st.sets(st.integers(0, 10), max_size=5))
+def test_forbid(seed, ids) -> None:
+    logits, history = draw(seed)
+    wanted = logits.clone()
+    for i in ids:
+        wanted[:, i] = -torch.inf
+    torch.testing.assert_close(Forbid(tuple(ids))(logits, history), wanted)
+    with pytest.raises(ValueError, match="^forbidden id must be below V = 11, got 11$"):
+        Forbid((3, 11))(logits, history)
+
+
 def test_filters_leave_their_input_alone() -> None:
     logits, history = draw(0)
     before = logits.clone()
-    for keep in (Temperature(0.5), TopK(2), TopP(0.5), RepetitionPenalty(2.0)):
+    for keep in (Temperature(0.5), TopK(2), TopP(0.5), RepetitionPenalty(2.0), Forbid((1,))):
         keep(logits, history)
         torch.testing.assert_close(logits, before, rtol=0, atol=0)
 
@@ -102,6 +113,7 @@ def test_filters_leave_their_input_alone() -> None:
         (lambda: TopP(0.0), "top_p must be above 0 and at most 1, got 0.0"),
         (lambda: TopP(1.1), "top_p must be above 0 and at most 1, got 1.1"),
         (lambda: TopP(float("inf")), "top_p must be a finite number, got inf"),
+        (lambda: Forbid((4, -1)), "forbidden id must be an integer of at least 0, got -1"),
         (lambda: RepetitionPenalty(0), "repetition_penalty must be above 0, got 0"),
     ],
 )
