@@ -91,7 +91,7 @@ def test_forbid(seed, ids) -> None:
     for i in ids:
         wanted[:, i] = -torch.inf
     torch.testing.assert_close(Forbid(tuple(ids))(logits, history), wanted)
-    with pytest.raises(ValueError, match="^forbidden id must be below V = 11, got 11$"):
+    with pytest.raises(ValueError, match=r"^forbidden id must be below V = 11, got 11$"):
         Forbid((3, 11))(logits, history)
 
 
