@@ -11,23 +11,19 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from torch import Tensor
 
 from coursepkg.text.bpe_apply import apply_merges, index_merges, merge_steps
-from coursepkg.text.bpe_train import (
-    MarkPlace,
-    Merge,
-    learn_bpe,
-    split_words,
-)
+from coursepkg.text.bpe_train import MARK_PLACES, Merge, learn_bpe, split_words
 from coursepkg.text.byte_fallback import BYTE_TOKENS, join_bytes, to_byte_tokens
 from coursepkg.text.tokenizer import (
     LANGUAGE_TAGS,
+    UNICODE_FORMS,
     UNKNOWN,
     WORD_MARK,
-    UnicodeForm,
+    check_choice,
     check_tags,
     content,
     frame,
@@ -58,10 +54,11 @@ class BPE:
     """The rules in the order in which they were learned and are applied."""
     tags: tuple[str, ...] = LANGUAGE_TAGS
     """Tokens with an id that no text is ever encoded to, for the front of a sentence."""
-    mark: MarkPlace = "start"
+    mark: str = "start"
+    """Where a word carries its mark, one of `MARK_PLACES`."""
     byte_fallback: bool = False
-    form: UnicodeForm = "NFC"
-    """The Unicode form that text is brought to before anything else."""
+    form: str = "NFC"
+    """The Unicode form that text is brought to before anything else, one of `UNICODE_FORMS`."""
     tokens: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """All tokens in the order of their ids."""
     _ids: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -70,9 +67,8 @@ class BPE:
 
     def __post_init__(self) -> None:
         check_tags(self.tags)
-        for name, allowed in (("mark", get_args(MarkPlace)), ("form", get_args(UnicodeForm))):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        check_choice("mark", self.mark, MARK_PLACES)
+        check_choice("form", self.form, UNICODE_FORMS)
         if WORD_MARK not in self.alphabet or any(len(character) != 1 for character in self.alphabet):
             raise ValueError(f"alphabet must be single characters, {WORD_MARK!r} among them")
         front = (*SPECIALS, *self.tags, *(BYTE_TOKENS if self.byte_fallback else ()))
@@ -91,9 +87,9 @@ class BPE:
         limit_alphabet: int | None = None,
         initial_alphabet: str = "",
         tags: Sequence[str] = LANGUAGE_TAGS,
-        mark: MarkPlace = "start",
+        mark: str = "start",
         byte_fallback: bool = False,
-        form: UnicodeForm = "NFC",
+        form: str = "NFC",
     ) -> "BPE":
         """Learn from texts of the training part; no token of a word that only the test part has may get in.
 
@@ -213,6 +209,8 @@ class BPE:
             stored["merges"] = tuple(Merge(str(a), str(b), int(n)) for a, b, n in stored["merges"])
             for name in ("alphabet", "tags"):
                 stored[name] = tuple(map(str, stored[name]))
+            if not isinstance(stored.get("byte_fallback", False), bool):
+                raise TypeError("byte_fallback is neither true nor false")
             return cls(**stored)
         except (AttributeError, KeyError, TypeError, ValueError) as reason:
             raise ValueError(f"{path} is not a BPE file: {reason}") from reason

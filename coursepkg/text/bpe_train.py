@@ -12,11 +12,11 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from coursepkg.text.tokenizer import WORD_MARK, UnicodeForm, normalize
+from coursepkg.text.tokenizer import WORD_MARK, normalize
 
-MarkPlace = Literal["start", "end"]
+MARK_PLACES = ("start", "end")
 """Where a word carries `WORD_MARK`: in front, as in SentencePiece, or behind, as in the paper."""
 
 
@@ -34,14 +34,12 @@ class Merge(NamedTuple):
         return self.left + self.right
 
 
-def split_words(text: str, mark: MarkPlace) -> list[str]:
+def split_words(text: str, mark: str) -> list[str]:
     """Words of a normalised text, each with its mark; a merge never reaches over the end of a word."""
     return [WORD_MARK + word if mark == "start" else word + WORD_MARK for word in text.split()]
 
 
-def count_words(
-    lines: Iterable[str], *, mark: MarkPlace = "start", form: UnicodeForm = "NFC"
-) -> Counter[str]:
+def count_words(lines: Iterable[str], *, mark: str = "start", form: str = "NFC") -> Counter[str]:
     """How often each marked word occurs in a text.
 
     Raises:
@@ -65,8 +63,8 @@ def learn_bpe(
     min_frequency: int,
     limit_alphabet: int | None,
     initial_alphabet: str,
-    mark: MarkPlace,
-    form: UnicodeForm,
+    mark: str,
+    form: str,
 ) -> tuple[list[str], list[Merge]]:
     """The alphabet and the merges of a vocabulary in which `fixed` tokens have their place; see `BPE.train`."""
     always = {WORD_MARK, *initial_alphabet}

@@ -12,7 +12,7 @@ import sentencepiece
 from torch import Tensor
 
 from coursepkg.text.subword_sampling import PieceSampler
-from coursepkg.text.subword_train import ModelType, train_model
+from coursepkg.text.subword_train import train_model
 from coursepkg.text.tokenizer import LANGUAGE_TAGS, content, frame, normalize, write_whole
 from coursepkg.text.vocabulary import SPECIALS
 
@@ -55,7 +55,7 @@ class SentencePiece:
         lines: Iterable[str],
         *,
         vocab_size: int,
-        model_type: ModelType = "unigram",
+        model_type: str = "unigram",
         character_coverage: int | float = 1.0,
         tags: Sequence[str] = LANGUAGE_TAGS,
         byte_fallback: bool = False,
@@ -95,7 +95,7 @@ class SentencePiece:
         return hashlib.sha256(self.model).hexdigest()
 
     @property
-    def model_type(self) -> ModelType:
+    def model_type(self) -> str:
         """`unigram` or `bpe`."""
         return self._sampler.model_type
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from coursepkg.text.bpe_apply import apply_merges
 from coursepkg.text.byte_fallback import BYTE_TOKENS, to_byte_tokens
-from coursepkg.text.subword_train import ModelType
 from coursepkg.text.tokenizer import WORD_MARK
 from coursepkg.text.unigram import sample_segmentation
 from coursepkg.text.vocabulary import UNK
@@ -38,7 +37,7 @@ class PieceSampler:
         }
         # BPE scores a piece by minus the rank of its merge; log-probabilities are no whole numbers.
         whole = all(score.is_integer() for score in self.scores.values())
-        self.model_type: ModelType = "bpe" if whole else "unigram"
+        self.model_type = "bpe" if whole else "unigram"
         self.longest = max(map(len, self.ids), default=1)
         self.unknown = min(self.scores.values(), default=0.0) - UNKNOWN_PENALTY
         self.byte_ids = {token: library.piece_to_id(token) for token in BYTE_TOKENS}

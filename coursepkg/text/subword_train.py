@@ -3,14 +3,14 @@
 import io
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 import sentencepiece
 
-from coursepkg.text.tokenizer import UNKNOWN, check_tags, normalize
+from coursepkg.text.tokenizer import UNKNOWN, check_choice, check_tags, normalize
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
-ModelType = Literal["unigram", "bpe"]
+MODEL_TYPES = ("unigram", "bpe")
 
 FIXED: dict[str, Any] = {
     "pad_id": PAD,
@@ -34,7 +34,7 @@ def train_model(
     lines: Iterable[str],
     *,
     vocab_size: int,
-    model_type: ModelType,
+    model_type: str,
     character_coverage: int | float,
     tags: Sequence[str],
     byte_fallback: bool,
@@ -44,8 +44,7 @@ def train_model(
         raise ValueError(f"lines must be several texts, got the string {lines[:60]!r}; put it in a list")
     if vocab_size < 1:
         raise ValueError(f"vocab_size must be at least 1, got {vocab_size}")
-    if model_type not in get_args(ModelType):
-        raise ValueError(f"model_type must be one of {', '.join(get_args(ModelType))}, got {model_type!r}")
+    check_choice("model_type", model_type, MODEL_TYPES)
     if not 0.98 <= character_coverage <= 1:
         raise ValueError(f"character_coverage must lie in [0.98, 1], got {character_coverage}")
     check_tags(tags)

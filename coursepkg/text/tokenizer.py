@@ -4,7 +4,7 @@ import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
@@ -17,7 +17,7 @@ WORD_MARK = "▁"
 UNKNOWN = "⁇"
 """U+2047: what UNK looks like in decoded text, as in SentencePiece."""
 
-UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+UNICODE_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 class Tokenizer(Protocol):
@@ -37,13 +37,14 @@ class Tokenizer(Protocol):
         """Text of ids, up to the first EOS."""
 
 
-def normalize(text: str, form: UnicodeForm = "NFC", name: str = "text") -> str:
+def normalize(text: str, form: str = "NFC", name: str = "text") -> str:
     """Bring a text to one Unicode form and its white space to single spaces inside.
 
     Raises:
-        ValueError: the text holds half a surrogate pair, which no encoding can write, or `WORD_MARK`, which
-            decoding would turn into a space; the message begins with `name`.
+        ValueError: the form is unknown, or the text holds half a surrogate pair, which no encoding can write,
+            or `WORD_MARK`, which decoding would turn into a space; the message begins with `name`.
     """
+    check_choice("form", form, UNICODE_FORMS)
     broken = next((i for i, sign in enumerate(text) if "\ud800" <= sign <= "\udfff"), None)
     if broken is not None:
         raise ValueError(f"{name} must be valid Unicode, got a lone surrogate at position {broken}")
@@ -51,7 +52,13 @@ def normalize(text: str, form: UnicodeForm = "NFC", name: str = "text") -> str:
         raise ValueError(
             f"{name} must not contain {WORD_MARK!r} (U+2581), the mark of a word, got {text[:60]!r}"
         )
-    return " ".join(unicodedata.normalize(form, text).split())
+    return " ".join(unicodedata.normalize(form, text).split())  # type: ignore[arg-type]
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse a value that is not one of those allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def check_tags(tags: Sequence[str]) -> None:

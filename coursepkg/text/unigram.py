@@ -7,6 +7,7 @@ keeping one number for each place where a piece may end: n L steps for n charact
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 
 
 def best_segmentation(
@@ -28,7 +29,12 @@ def best_segmentation(
         for i, log_prob in _pieces_ending_at(j, text, log_probs, longest, unknown):
             if best[i] + log_prob > best[j]:
                 best[j], start[j] = best[i] + log_prob, i
-    return _walk_back(text, start.__getitem__), best[-1]
+    starts = []
+    j = len(text)
+    while j:
+        j = start[j]
+        starts.append(j)
+    return _cut(text, starts[::-1]), best[-1]
 
 
 def sample_segmentation(
@@ -60,15 +66,17 @@ def sample_segmentation(
         largest = max(weights)
         total[j] = largest + math.log(sum(math.exp(weight - largest) for weight in weights))
 
-    def draw_start(j: int) -> int:
+    starts = []
+    j = len(text)
+    while j:
         left = draw()
         for i, log_prob in endings[j]:
             left -= math.exp(total[i] + alpha * log_prob - total[j])
             if left < 0:
                 break
-        return i
-
-    return _walk_back(text, draw_start)
+        starts.append(i)
+        j = i
+    return _cut(text, starts[::-1])
 
 
 def _pieces_ending_at(
@@ -81,12 +89,6 @@ def _pieces_ending_at(
             yield i, log_prob
 
 
-def _walk_back(text: str, start_of: Callable[[int], int]) -> list[str]:
-    """The pieces of a text, given for each end the start of the piece that ends there."""
-    pieces = []
-    end = len(text)
-    while end:
-        start = start_of(end)
-        pieces.append(text[start:end])
-        end = start
-    return pieces[::-1]
+def _cut(text: str, starts: list[int]) -> list[str]:
+    """The pieces of a text, given where each of them starts."""
+    return [text[i:j] for i, j in pairwise([*starts, len(text)])]

@@ -3,6 +3,7 @@
 Cutting text into tokens is not its business: it takes and returns lists of strings.
 """
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -75,6 +76,11 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the tokens in their order; a checkpoint stores it to refuse another vocabulary."""
+        return hashlib.sha256(json.dumps(self.tokens).encode()).hexdigest()
 
     def __contains__(self, token: object) -> bool:
         return token in self.ids
