@@ -6,6 +6,8 @@ from torch import Tensor, nn
 
 from coursepkg.training.sam import SAM, climb, refuse_sam
 
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
 
 def network(dropout_p: float = 0.5) -> nn.Sequential:
     torch.manual_seed(0)
@@ -58,8 +60,9 @@ def test_gradient_with_dropout_is_that_of_one_and_the_same_thinned_network() -> 
         torch.testing.assert_close(ours, parameter.grad, rtol=0, atol=0)
 
 
-def test_both_passes_drop_the_same_and_the_next_step_drops_something_else() -> None:
-    model, x = network(), torch.ones(4, 5, dtype=torch.float64)
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+def test_both_passes_drop_the_same_and_the_next_step_drops_something_else(device: str) -> None:
+    model, x = network().to(device), torch.ones(4, 5, dtype=torch.float64, device=device)
     masks: list[Tensor] = []
     model[2].register_forward_hook(lambda module, inputs, output: masks.append(output != 0))
     sam = SAM(model)
