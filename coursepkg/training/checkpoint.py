@@ -78,11 +78,10 @@ def write_checkpoint(
         seals = {name: write_tensors(part / name, content) for name, content in files.items()}
         seal = write_json(part / STATE, {"state": state, "files": seals})
         os.rename(part, folder)
-        write_json(out / LAST, {"folder": folder.name, "state": seal})
     except OSError:
         shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(folder, ignore_errors=True)
         raise
+    write_json(out / LAST, {"folder": folder.name, "state": seal})
     if best_step == step:
         point_to_best(out, step)
     for old in _folders(out)[:-keep]:
@@ -110,7 +109,7 @@ def read_checkpoint(out: str | Path, which: str = "last") -> Checkpoint:
     """
     if which not in ("last", "best"):
         raise ValueError(f"which must be last or best, got {which!r}")
-    pointer = read_json(Path(out) / f"{which}.json")
+    pointer = read_json(Path(out) / f"{which}.json", needs=("folder", "state"))
     folder = Path(out) / pointer["folder"]
     content = read_json(folder / STATE, pointer["state"])
     return Checkpoint(folder, content["state"], content["files"])

@@ -68,6 +68,16 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.max_steps is None and self.max_epochs is None and self.max_seconds is None:
             raise ValueError("max_steps, max_epochs or max_seconds must be given, or training never ends")
+        self._check_numbers()
+        for name, choices in (("precision", PRECISIONS), ("strategy", STRATEGIES), ("mode", MODES)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        if self.sam_rho is not None:
+            refuse_sam(precision=self.precision, accumulate=self.accumulate, sharded=self.strategy == "fsdp")
+        if self.ema_decay is not None and self.strategy == "fsdp":
+            raise ValueError("ema_decay must be None with strategy fsdp: no process holds all the weights")
+
+    def _check_numbers(self) -> None:
         optional = ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
         for name in (*optional, "accumulate", "keep_last", "log_every"):
             value = getattr(self, name)
@@ -77,27 +87,15 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{name} must be above 0 and finite, got {value}")
-        for name in (
-            ("weight_decay", "seed")
-            if callable(self.learning_rate)
-            else ("learning_rate", "weight_decay", "seed")
-        ):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be at least 0 and finite, got {getattr(self, name)}")
-        for name, share in (
-            ("ema_decay", self.ema_decay),
-            ("betas", self.betas[0]),
-            ("betas", self.betas[1]),
-        ):
+        rates = {} if callable(self.learning_rate) else {"learning_rate": self.learning_rate}
+        for name, value in {**rates, "weight_decay": self.weight_decay}.items():
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed must be at least 0 and below 2^32, got {self.seed}")
+        for name, share in (("ema_decay", self.ema_decay), *(("betas", beta) for beta in self.betas)):
             if share is not None and not 0 <= share < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {share}")
-        for name, choices in (("precision", PRECISIONS), ("strategy", STRATEGIES), ("mode", MODES)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        if self.sam_rho is not None:
-            refuse_sam(precision=self.precision, accumulate=self.accumulate, sharded=self.strategy == "fsdp")
-        if self.ema_decay is not None and self.strategy == "fsdp":
-            raise ValueError("ema_decay must be None with strategy fsdp: no process holds all the weights")
 
     def described(self) -> dict[str, Any]:
         """All fields as JSON can hold them; a schedule becomes a text that says what it is."""

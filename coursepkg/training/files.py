@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Fingerprint:
         OSError: it cannot be written, as on a full disk.
     """
     try:
-        save_file(dict(tensors), path)
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as reason:
         raise OSError(f"{path} could not be written: {reason}; free some space and try again") from reason
     return _sealed(path)
@@ -75,25 +75,28 @@ def read_tensors(path: Path, seal: Fingerprint) -> dict[str, Tensor]:
     return load_file(path)
 
 
-def read_json(path: Path, seal: Fingerprint | None = None) -> dict[str, Any]:
-    """Read a JSON file of ours, checked against its fingerprint where one is known.
+def read_json(path: Path, seal: Fingerprint | None = None, *, needs: Sequence[str] = ()) -> dict[str, Any]:
+    """Read a JSON file of ours that has these entries, checked against its fingerprint where one is known.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is cut short, was changed, or is of a newer format.
+        ValueError: it is damaged, was changed, or is of a newer format.
     """
     if seal is not None:
         check_seal(path, seal)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        version = content["format"]
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
+        version = int(content["format"])
     except (ValueError, KeyError, TypeError) as reason:
-        raise ValueError(f"{path} is damaged: it is no JSON file of this package ({reason})") from reason
+        raise ValueError(f"{path} is damaged: it is no JSON file of this package; copy it again") from reason
     if version > FORMAT:
         raise ValueError(f"{path} has format {version}, newer than {FORMAT}; update coursepkg to read it")
-    return dict(content)
+    missing = [name for name in needs if name not in content]
+    if missing:
+        raise ValueError(f"{path} is damaged: it has no {missing[0]}; copy it again")
+    return content
 
 
 def check_seal(path: Path, seal: Fingerprint) -> None:

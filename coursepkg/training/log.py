@@ -7,6 +7,7 @@ that was not.
 import csv
 import io
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 Row = dict[str, int | float]
@@ -55,8 +56,7 @@ class CsvLog:
             return
         lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
-        rows = [_parse(row) for row in csv.DictReader(whole)]
-        self.rows = [row for row in rows if row["step"] <= step]
+        self.rows = [row for row in _parse(self.path, whole) if row["step"] <= step]
         part = self.path.with_name(self.path.name + ".part")
         part.write_text(_as_csv(self.rows, header=bool(self.rows)), encoding="utf-8", newline="")
         os.replace(part, self.path)
@@ -69,15 +69,17 @@ def read_log(path: str | Path) -> list[Row]:
         FileNotFoundError: there is no such file.
         ValueError: it is no log.
     """
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        try:
-            return [_parse(row) for row in csv.DictReader(file)]
-        except (KeyError, TypeError, ValueError) as reason:
-            raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
+    return _parse(Path(path), Path(path).read_text(encoding="utf-8").splitlines())
 
 
-def _parse(row: dict[str, str]) -> Row:
-    return {name: int(value) if name in WHOLE else float(value) for name, value in row.items()}
+def _parse(path: Path, lines: Iterable[str]) -> list[Row]:
+    try:
+        return [
+            {name: int(value) if name in WHOLE else float(value) for name, value in row.items()}
+            for row in csv.DictReader(lines)
+        ]
+    except (TypeError, ValueError) as reason:
+        raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
 
 
 def _as_csv(rows: list[Row], *, header: bool) -> str:

@@ -122,6 +122,7 @@ def _train(
     config, progress = run.config, run.progress
     deadline = time.monotonic() + (math.inf if config.max_seconds is None else config.max_seconds)
     groups = _groups(batches, progress, config.accumulate * run.fabric.world_size)
+    run.model.train()
     with noticed_interrupt() as interrupted:
         while _limit(progress, config) is None:
             epoch, group = next(groups)

@@ -80,7 +80,7 @@ def load_model(
             differs; or the weights do not fit what `build` makes.
     """
     path = Path(folder) / CARD
-    card = read_json(path)
+    card = read_json(path, needs=("config", "meta", "weights"))
     if config is not None:
         _check_equal(path, "config", card["config"], _as_json(dataclasses.asdict(config)))
     meta = card["meta"]

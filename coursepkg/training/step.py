@@ -28,7 +28,7 @@ class Step:
     loss: float
     """Mean over the units of the step, before the update."""
     grad_norm: float
-    """Norm of the gradient over all parameters, before clipping. Infinite where fp16 scaling skips the update."""
+    """Norm of the gradient over all parameters, before clipping. Not finite where fp16 scaling skips the update."""
     units: int
     """Units (target tokens) that the step saw."""
 

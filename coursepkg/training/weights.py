@@ -42,7 +42,7 @@ def bare_name(name: str) -> str:
 def weight_tensors(model: nn.Module, tied: Mapping[str, str]) -> dict[str, Tensor]:
     """Parameters and buffers by name. Every process must call this; with shards, only the first one gets them."""
     weights: dict[str, Any] = get_model_state_dict(_unwrap_objects(model), options=ON_FIRST)
-    return {name: tensor.contiguous() for name, tensor in weights.items() if name not in tied}
+    return {name: tensor for name, tensor in weights.items() if name not in tied}
 
 
 def load_weights(model: nn.Module, tied: Mapping[str, str], weights: Mapping[str, Tensor]) -> None:
@@ -63,7 +63,7 @@ def optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tenso
     """The optimiser's state as `parameter.entry`. Every process must call this, as for the weights."""
     state: Any = get_optimizer_state_dict(_unwrap_objects(model), optimizer, options=ON_FIRST)
     return {
-        f"{parameter}.{entry}": tensor.contiguous()
+        f"{parameter}.{entry}": tensor
         for parameter, entries in state.get("state", {}).items()
         for entry, tensor in entries.items()
     }

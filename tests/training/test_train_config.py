@@ -1,0 +1,53 @@
+"""The settings of a run: what is out of range is refused by name."""
+
+import pytest
+
+from coursepkg.training.config import TrainConfig, describe_schedule
+from coursepkg.training.plateau import Plateau
+from coursepkg.training.schedules import noam
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"max_steps": None}, "max_steps, max_epochs or max_seconds must be given"),
+        ({"max_steps": 0}, "max_steps must be at least 1, got 0"),
+        ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
+        ({"max_seconds": 0}, "max_seconds must be above 0 and finite, got 0"),
+        ({"learning_rate": -1.0}, "learning_rate must be at least 0 and finite, got -1.0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be at least 0 and finite, got nan"),
+        ({"betas": (0.9, 1.0)}, "betas must be at least 0 and below 1, got 1.0"),
+        ({"eps": 0.0}, "eps must be above 0 and finite, got 0.0"),
+        ({"weight_decay": -0.1}, "weight_decay must be at least 0 and finite, got -0.1"),
+        ({"accumulate": 0}, "accumulate must be at least 1, got 0"),
+        ({"clip_norm": 0.0}, "clip_norm must be above 0 and finite, got 0.0"),
+        ({"ema_decay": 1.0}, "ema_decay must be at least 0 and below 1, got 1.0"),
+        ({"sam_rho": 0.0}, "sam_rho must be above 0 and finite, got 0.0"),
+        (
+            {"sam_rho": 0.05, "precision": "16-mixed"},
+            "precision must be 32-true or bf16-mixed with SAM, got 16-mixed",
+        ),
+        ({"sam_rho": 0.05, "accumulate": 2}, "accumulate must be 1 with SAM, got 2"),
+        ({"sam_rho": 0.05, "strategy": "fsdp"}, "strategy must not be fsdp with SAM"),
+        ({"ema_decay": 0.9, "strategy": "fsdp"}, "ema_decay must be None with strategy fsdp"),
+        ({"validate_every": 0}, "validate_every must be at least 1, got 0"),
+        ({"checkpoint_every": 0}, "checkpoint_every must be at least 1, got 0"),
+        ({"patience": 0}, "patience must be at least 1, got 0"),
+        ({"keep_last": 0}, "keep_last must be at least 1, got 0"),
+        ({"log_every": 0}, "log_every must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0 and below 2\\^32, got -1"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_by_name(changes, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as told:
+        TrainConfig(**({"max_steps": 1} | changes))
+    assert "\n" not in str(told.value)
+
+
+def test_a_schedule_is_known_again_by_what_it_is() -> None:
+    assert describe_schedule(noam(512, 4000)) == "noam(d_model=512, warmup=4000, factor=1.0)"
+    assert (
+        describe_schedule(Plateau(0.1)) == describe_schedule(Plateau(0.1)) != describe_schedule(Plateau(0.2))
+    )
+    assert describe_schedule(abs) == "builtins.abs"
+    assert TrainConfig(max_steps=1, learning_rate=noam(8, 4)).described()["learning_rate"].startswith("noam(")
