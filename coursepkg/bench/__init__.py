@@ -13,6 +13,9 @@ SUITES = {
     "window": "sliding window, dilated window, global and random blocks against dense attention",
     "linear": "chunked linear attention against causal softmax attention, and its growth with length",
     "gqa-decode": "one decoding step with grouped key-value heads against repeated ones",
+    "decoding": "greedy and beam search with a cache against recomputation, expanded keys and Hugging Face",
+    "training": "a training step against torch.nn.Transformer, batches by length against random ones",
+    "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 
 
