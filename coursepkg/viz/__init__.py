@@ -11,6 +11,7 @@ _HOME = {
     "mask_grid": "heatmap",
     "flipbook": "slider",
     "training_curves": "curves",
+    "draw_search_tree": "search_tree",
 }
 
 __all__ = list(_HOME)
