@@ -21,7 +21,7 @@ PACKAGE = ROOT / "coursepkg"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 IMPLEMENTATIONS = ("reference", "tiled", "sdpa", "sparse", "flash_triton", "linear", "topk", "additive")
-LONGEST = 300
+LONGEST = 250
 
 
 def module_name(path: Path) -> str:
