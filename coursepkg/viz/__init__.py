@@ -11,6 +11,8 @@ _HOME = {
     "mask_grid": "heatmap",
     "flipbook": "slider",
     "training_curves": "curves",
+    "merge_tree": "segmentation",
+    "token_boxes": "segmentation",
     "draw_search_tree": "search_tree",
 }
 
