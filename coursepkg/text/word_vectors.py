@@ -1,5 +1,6 @@
 """Word vectors: one vector a word, whatever its sentence. Nearest words, analogies, and a start for an embedding."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -126,7 +127,9 @@ def orient(columns: Float[Tensor, "rows n"]) -> Float[Tensor, "rows n"]:
     return columns * torch.where(signs == 0, 1, signs)
 
 
-def embedding_from(vectors: WordVectors, vocabulary: Vocabulary, *, seed: int = 0) -> nn.Embedding:
+def embedding_from(
+    vectors: WordVectors, vocabulary: Vocabulary, *, std: float | None = None, seed: int = 0
+) -> nn.Embedding:
     """An embedding that begins with pretrained vectors; it trains on like any other.
 
     Words without a vector, and the special tokens, get normal draws with the mean and deviation of the pretrained
@@ -135,10 +138,15 @@ def embedding_from(vectors: WordVectors, vocabulary: Vocabulary, *, seed: int = 
     Args:
         vectors: the pretrained vectors.
         vocabulary: gives the words and their ids.
+        std: deviation that all entries get, around a mean of 0 in each dimension; a model expects the scale of its
+            own first weights. None leaves the vectors as they are.
         seed: of the draws.
 
     Returns:
         an embedding of V rows and E columns in the dtype of the vectors.
+
+    Raises:
+        ValueError: std is not positive, or the vectors are all the same.
     """
     shape = (len(vocabulary), vectors.vectors.shape[1])
     mean, deviation = vectors.vectors.mean(dim=0), vectors.vectors.std(dim=0, unbiased=False)
@@ -148,5 +156,17 @@ def embedding_from(vectors: WordVectors, vocabulary: Vocabulary, *, seed: int = 
     if known:
         rows, pretrained = torch.tensor(known).unbind(dim=1)
         weight[rows] = vectors.vectors[pretrained]
+    if std is not None:
+        weight = _rescaled(weight, std)
     weight[PAD] = 0
     return nn.Embedding.from_pretrained(weight, freeze=False, padding_idx=PAD)
+
+
+def _rescaled(weight: Float[Tensor, "V E"], std: float) -> Float[Tensor, "V E"]:
+    if not 0 < std < math.inf:
+        raise ValueError(f"std must be positive and finite, got {std}")
+    centred = weight - weight[PAD + 1 :].mean(dim=0)
+    size = centred[PAD + 1 :].square().mean().sqrt()
+    if size == 0:
+        raise ValueError("vectors must differ from one another to be rescaled, got equal ones")
+    return centred * (std / size)

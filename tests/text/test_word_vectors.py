@@ -96,6 +96,25 @@ def test_words_without_a_vector_are_drawn_like_the_others() -> None:
     assert drawn.std(dim=0).tolist() == pytest.approx([1, 0], abs=0.05)
 
 
+def test_an_embedding_takes_the_scale_of_a_model() -> None:
+    vectors = random_vectors(30, 8)
+    vocabulary = Vocabulary((*SPECIALS, *vectors.words, "lạ"))
+    plain = embedding_from(vectors, vocabulary, seed=1).weight.detach()
+    scaled = embedding_from(vectors, vocabulary, std=0.1, seed=1).weight.detach()
+    assert scaled[1:].square().mean().sqrt().item() == pytest.approx(0.1)
+    assert scaled[1:].mean(dim=0).tolist() == pytest.approx([0.0] * 8, abs=1e-12)
+    assert not scaled[PAD].any()
+    # differences of words keep their directions
+    expected = torch.nn.functional.cosine_similarity(plain[4] - plain[5], plain[6] - plain[9], dim=0)
+    assert torch.cosine_similarity(scaled[4] - scaled[5], scaled[6] - scaled[9], dim=0) == pytest.approx(
+        expected
+    )
+    with pytest.raises(ValueError, match="std must be positive and finite, got 0"):
+        embedding_from(vectors, vocabulary, std=0.0)
+    with pytest.raises(ValueError, match="vectors must differ from one another"):
+        embedding_from(WordVectors(("a",), torch.ones(1, 3)), vocabulary, std=0.1)
+
+
 def test_padding_gets_no_gradient() -> None:
     embedding = embedding_from(random_vectors(3, 4), Vocabulary((*SPECIALS, "w0")))
     embedding(torch.tensor([PAD, 4])).sum().backward()
