@@ -1,0 +1,76 @@
+"""Checks of the exercises in the chapter on positions."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from coursepkg.blocks.position import sinusoidal_table
+from coursepkg.checks import expect
+
+
+def position_table(student: Callable[[int, int], Tensor]) -> None:
+    """Three sizes, one of them with a single pair."""
+    for length, d_model in ((3, 512), (50, 8), (7, 2)):
+        table = student(length, d_model)
+        case = f"the table for length {length}, d_model {d_model}"
+        expect.is_tensor(table, (length, d_model), what=case)
+        expect.close(
+            table,
+            sinusoidal_table(length, d_model),
+            what=case,
+            tolerance=1e-4,
+            hint="column 2i is sin(t * 10000^(-2i / d_model)) and column 2i + 1 the cosine of the same angle",
+        )
+
+
+def shift_matrix(student: Callable[[int, int], Tensor]) -> None:
+    """The matrix moves every row of a table: forward, back, and not at all."""
+    for offset, d_model in ((1, 2), (5, 16), (-3, 16), (0, 4)):
+        matrix = student(offset, d_model)
+        expect.is_tensor(matrix, (d_model, d_model), what=f"R for offset {offset}, d_model {d_model}")
+        table = sinusoidal_table(40, d_model)
+        rows = torch.arange(10, 30)
+        expect.close(
+            table[rows] @ matrix.to(table.dtype).T,
+            table[rows + offset],
+            what=f"R @ table[t] for offset {offset}, d_model {d_model}",
+            tolerance=1e-4,
+            hint="is the minus sign on the right side of the diagonal?",
+        )
+
+
+def read_positions(student: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Noisy rows of a table, in a random order, further apart than one turn of the first hand."""
+    generator = torch.Generator().manual_seed(0)
+    table = sinusoidal_table(200, 64)
+    places = torch.randperm(200, generator=generator)[:50]
+    x = table[places] + 0.1 * torch.randn(50, 64, generator=generator)
+    found = student(x.clone(), table.clone())
+    expect.is_tensor(found, (50,), what="the positions")
+    expect.equal(
+        found.long().tolist(),
+        places.tolist(),
+        what="the list of positions",
+        hint="compare each vector with every row of the table, in all dimensions",
+    )
+
+
+def relative_key_scores(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+    """Offsets within the table and beyond it, against a score computed pair by pair."""
+    generator = torch.Generator().manual_seed(0)
+    for length, furthest in ((4, 6), (7, 2), (5, 1)):
+        q, k = torch.randn(2, length, 8, generator=generator)
+        a = torch.randn(2 * furthest + 1, 8, generator=generator)
+        expected = torch.empty(length, length)
+        for i in range(length):
+            for j in range(length):
+                row = min(max(j - i, -furthest), furthest) + furthest
+                expected[i, j] = q[i] @ (k[j] + a[row]) / 8**0.5
+        scores = student(q.clone(), k.clone(), a.clone())
+        expect.close(
+            scores,
+            expected,
+            what=f"the scores for T = {length}, m = {furthest}",
+            hint="the offset is j - i, key minus query, clipped to -m..m; both terms are divided by sqrt(D)",
+        )
