@@ -46,7 +46,7 @@ def align(hypothesis: Sequence[str], reference: Sequence[str]) -> list[Edit]:
 
     Example:
         >>> [edit.kind for edit in align("mà", "mai")]
-        ['equal', 'delete', 'substitute']
+        ['equal', 'substitute', 'delete']
     """
     n_before, n_behind = _common_ends(hypothesis, reference)
     i, j = len(reference) - n_behind, len(hypothesis) - n_behind

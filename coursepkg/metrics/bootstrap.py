@@ -48,6 +48,7 @@ class Comparison:
 def resampled_values(metric: Metric, statistics: np.ndarray, *, n_resamples: int, seed: int) -> np.ndarray:
     """Scores of `n_resamples` draws, from one row of counts a sentence, (sentences, K) -> (n_resamples,)."""
     check_integer("n_resamples", n_resamples, least=2)
+    check_integer("seed", seed, least=0)
     draws = _draws(len(statistics), n_resamples, seed)
     return np.concatenate([metric.values(counts @ statistics) for counts in draws])
 
@@ -106,7 +107,7 @@ def compare(
         ValueError: the inputs do not fit one another, or an option is out of range.
     """
     statistics = [metric.statistics(outputs, references) for outputs in (baseline, system)]
-    first, second = (float(metric.values(counts.sum(axis=0))) for counts in statistics)
+    first, second = (metric.values(counts.sum(axis=0, keepdims=True)).item() for counts in statistics)
     before, after = (
         resampled_values(metric, counts, n_resamples=n_resamples, seed=seed) for counts in statistics
     )

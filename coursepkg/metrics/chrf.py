@@ -24,8 +24,8 @@ class CHRF:
     """chrF of a corpus, 0 to 100; `CHRF(word_order=2)` is chrF++.
 
     Example:
-        >>> round(float(score(CHRF(), ["đi học"], ["đi học."]).value), 2)
-        75.14
+        >>> round(score(CHRF(), ["đi học"], ["đi học."]).value, 2)
+        75.37
 
     Raises:
         ValueError: a setting is out of range.
@@ -75,7 +75,7 @@ class CHRF:
         return np.array([self._count(hypothesis, texts) for hypothesis, texts in pairs], dtype=np.int64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 3 orders) -> chrF (...)."""
+        """Sums of rows (n, 3 orders) -> chrF (n,)."""
         precision, recall = self._means(totals)
         weight = self.beta**2
         below = weight * precision + recall
@@ -83,8 +83,8 @@ class CHRF:
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
         """Mean precision and mean recall, fractions."""
-        precision, recall = self._means(totals)
-        return {"precision": float(precision), "recall": float(recall)}
+        precision, recall = self._means(totals[None])
+        return {"precision": precision.item(), "recall": recall.item()}
 
     def _means(self, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counts = totals.astype(np.float64)

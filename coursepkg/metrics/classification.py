@@ -86,7 +86,7 @@ class MacroF1:
         return np.concatenate([predicted * true, predicted, true], axis=-1)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 3 C) -> macro-F1 (...); NaN where every class is left out."""
+        """Sums of rows (n, 3 C) -> macro-F1 (n,); NaN where every class is left out."""
         hits, predicted, true = np.split(totals, 3, axis=-1)
         f_scores = self._ratio(2 * hits, predicted + true)
         counted = ~np.isnan(f_scores)
@@ -145,7 +145,7 @@ class Accuracy:
         return np.array([(self._form(ours) == self._form(right), 1) for ours, right in pairs], dtype=np.int64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 2) -> accuracy (...)."""
+        """Sums of rows (n, 2) -> accuracy (n,)."""
         return totals[..., 0] / totals[..., 1]
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:

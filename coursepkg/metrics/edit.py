@@ -92,7 +92,7 @@ class ErrorRate:
         return np.array([self._count(hypothesis, text) for hypothesis, (text,) in pairs], dtype=np.int64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 4) -> rate (...)."""
+        """Sums of rows (n, 4) -> rate (n,)."""
         n_edits = totals[..., 1:].sum(axis=-1)
         return n_edits / np.maximum(totals[..., :3].sum(axis=-1), 1)
 

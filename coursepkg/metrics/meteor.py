@@ -87,7 +87,7 @@ class METEOR:
         return np.array(rows)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 2) -> mean METEOR (...)."""
+        """Sums of rows (n, 2) -> mean METEOR (n,)."""
         return totals[..., 0] / totals[..., 1]
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:

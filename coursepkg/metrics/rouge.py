@@ -79,7 +79,7 @@ class ROUGE:
         return np.array(rows)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 4) -> mean F (...)."""
+        """Sums of rows (n, 4) -> mean F (n,)."""
         return totals[..., 2] / totals[..., 3]
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:

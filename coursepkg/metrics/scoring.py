@@ -41,7 +41,7 @@ def score(
         ValueError: hypotheses and references do not fit each other or the metric, or an option is out of range.
     """
     statistics = metric.statistics(hypotheses, references)
-    totals = statistics.sum(axis=0)
+    totals = statistics.sum(axis=0, keepdims=True)
     interval = (
         interval_of(metric, statistics, n_resamples=n_resamples, confidence=confidence, seed=seed)
         if n_resamples
@@ -49,7 +49,7 @@ def score(
     )
     return Score(
         name=metric.name,
-        value=float(metric.values(totals)),
+        value=metric.values(totals).item(),
         signature=signature(
             metric,
             references,
@@ -59,7 +59,7 @@ def score(
             seed=seed,
         ),
         interval=interval,
-        details=metric.details(totals),
+        details=metric.details(totals[0]),
     )
 
 

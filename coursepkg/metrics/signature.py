@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ import coursepkg
 from coursepkg.metrics.corpus import check_integer
 
 
+@runtime_checkable
 class Metric(Protocol):
     """What `score`, `sentence_scores` and `compare` need of a metric.
 
@@ -37,7 +38,7 @@ class Metric(Protocol):
         """Hypotheses and references -> (sentences, K): what each sentence adds to the counts."""
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., K) -> scores (...)."""
+        """Sums of rows (n, K) -> scores (n,)."""
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
         """What a reader may want beside the score, from a sum of rows (K,)."""

@@ -97,7 +97,7 @@ class TER:
         return np.array([self._count(hypothesis, texts) for hypothesis, texts in pairs], dtype=np.float64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (..., 2) -> TER (...)."""
+        """Sums of rows (n, 2) -> TER (n,)."""
         n_edits, length = totals[..., 0], totals[..., 1]
         return np.where(length > 0, 100 * n_edits / np.where(length > 0, length, 1.0), 100.0 * (n_edits > 0))
 
@@ -105,9 +105,10 @@ class TER:
         """Edits, and words of the references."""
         return {"edits": int(totals[0]), "reference_length": float(totals[1])}
 
-    def _count(self, hypothesis: str, references: Sequence[str]) -> tuple[float, float]:
+    def _count(self, hypothesis: str, references: Sequence[str]) -> tuple[int, float]:
         words = self.cut(hypothesis)
-        others = [self.cut(text) for text in references]
+        # SacreBLEU prepares references twice, and the rules are not idempotent: 's may part in the second pass only.
+        others = [self.cut(" ".join(self.cut(text))) for text in references]
         n_edits = min(count_edits(words, other) for other in others)
         return n_edits, sum(len(other) for other in others) / len(others)
 

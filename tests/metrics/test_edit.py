@@ -1,0 +1,101 @@
+"""CER and WER against jiwer, operations included, and by hand."""
+
+import random
+import unicodedata
+
+import jiwer
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coursepkg.metrics import CER, WER, score, sentence_scores
+from coursepkg.metrics.edit import ErrorRate
+from tests.metrics.texts import WORDS, disturb, few_words, sentences
+
+
+def corpus(rng: random.Random) -> tuple[list[str], list[str]]:
+    lines = [" ".join(rng.choices(WORDS, k=rng.randint(0, 12))) for _ in range(rng.randint(1, 5))]
+    said = [disturb(rng, line) if rng.random() < 0.8 else "" for line in lines]
+    return said, lines
+
+
+def assert_equal(hypotheses: list[str], references: list[str]) -> None:
+    words = jiwer.process_words(references, hypotheses)
+    characters = jiwer.process_characters(references, hypotheses)
+    for metric, theirs, rate in (
+        (WER("raw"), words, words.wer),
+        (CER("raw"), characters, characters.cer),
+    ):
+        found = score(metric, hypotheses, references)
+        assert found.value == pytest.approx(rate, rel=0, abs=1e-12)
+        assert found.details == {
+            "hits": theirs.hits,
+            "substitutions": theirs.substitutions,
+            "deletions": theirs.deletions,
+            "insertions": theirs.insertions,
+        }
+
+
+def test_equals_jiwer_on_random_corpora() -> None:
+    rng = random.Random(0)
+    for _ in range(500):
+        assert_equal(*corpus(rng))
+
+
+@settings(max_examples=300, deadline=None)
+@given(pairs=st.lists(st.tuples(few_words | sentences, few_words | sentences), min_size=1, max_size=3))
+def test_equals_jiwer_where_words_repeat(pairs: list[tuple[str, str]]) -> None:
+    assert_equal([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+
+@settings(max_examples=200, deadline=None)
+@given(hypothesis=st.text(max_size=12), reference=st.text(max_size=12))
+def test_characters_equal_jiwer_on_any_text(hypothesis: str, reference: str) -> None:
+    found = score(CER("raw"), [hypothesis], [reference]).value
+    assert found == pytest.approx(jiwer.process_characters([reference], [hypothesis]).cer, abs=1e-12)
+
+
+def test_by_hand() -> None:
+    # ô -> o, ò -> o and a -> à: 3 of 8 characters, 2 of 2 words
+    found = score(CER(), ["Cong hoà"], ["Cộng hòa"])
+    assert (found.value, found.details["substitutions"]) == (3 / 8, 3)
+    assert score(WER(), ["Cong hoà"], ["Cộng hòa"]).value == 1
+
+
+def test_the_corpus_is_not_the_mean_of_its_lines() -> None:
+    hypotheses, references = ["xy", "a" * 98], ["ab", "a" * 98]
+    assert sentence_scores(CER(), hypotheses, references).tolist() == [1.0, 0.0]
+    assert score(CER(), hypotheses, references).value == 2 / 100
+
+
+def test_can_exceed_1() -> None:
+    assert score(CER(), ["aaaaaa"], ["bb"]).value == 3
+
+
+def test_without_a_reference_the_insertions_are_the_score() -> None:
+    assert score(CER(), ["abc"], [""]).value == 3 == jiwer.process_characters([""], ["abc"]).cer
+    assert score(CER(), ["", ""], ["", ""]).value == 0
+    assert score(CER(), ["abc", "ab"], ["", "ab"]).value == 3 / 2
+
+
+def test_spaces_at_the_ends_do_not_count_those_inside_do() -> None:
+    assert score(CER(), ["  ab "], ["ab"]).value == 0
+    assert score(CER(), ["a  b"], ["a b"]).value == 1 / 3
+
+
+def test_nfc_is_the_default_and_is_declared() -> None:
+    line = "Phở bò tái nạm"
+    decomposed = unicodedata.normalize("NFD", line)
+    composed = score(CER(), [decomposed], [line])
+    assert composed.value == 0
+    assert "|unicode:NFC|" in composed.signature
+    raw = score(CER("raw"), [decomposed], [line])
+    assert raw.value > 0.5
+    assert "|unicode:raw|" in raw.signature
+
+
+def test_bad_settings() -> None:
+    with pytest.raises(ValueError, match=r"^unit must be one of character, word, got 'line'$"):
+        ErrorRate("line")
+    with pytest.raises(ValueError, match=r"^unicode must be one of raw, NFC, got 'NFD'$"):
+        WER("NFD")
