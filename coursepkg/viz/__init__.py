@@ -10,6 +10,8 @@ _HOME = {
     "attention_heatmap": "heatmap",
     "mask_grid": "heatmap",
     "flipbook": "slider",
+    "architecture_diagram": "architecture",
+    "draw_architecture": "architecture",
     "training_curves": "curves",
     "merge_tree": "segmentation",
     "token_boxes": "segmentation",
