@@ -1,9 +1,8 @@
 """Cross-attention: the bridge over which a decoder looks at the encoded source."""
 
-from typing import cast
-
 from torch import Tensor, nn
 
+from coursepkg.attention.cached import attend_cached
 from coursepkg.attention.rope import RotaryEmbedding
 from coursepkg.blocks.cache import SourceKeys
 from coursepkg.blocks.config import TransformerConfig
@@ -43,10 +42,5 @@ class CrossAttention(nn.Module):
         return self.residual(x, lambda y: self._attend(y, source, offset))
 
     def _attend(self, x: Tensor, source: SourceKeys, offset: int) -> Tensor:
-        """The rows of a sentence become further queries to its one set of keys: beams never copy keys."""
-        q = self.attention.project_q(x, offset)  # (N, H, T, D)
-        n_sentences = source.k.shape[0]
-        if q.shape[0] != n_sentences:
-            q = q.unflatten(0, (n_sentences, -1)).transpose(1, 2).flatten(2, 3)  # (B, H, N / B * T, D)
-        attended = self.attention.attend(q, source.k, source.v, pattern=source.pattern)
-        return cast(Tensor, attended).view_as(x)
+        q = self.attention.project_q(x, offset)
+        return attend_cached(self.attention, q, source.k, source.v, visible=source.visible)

@@ -4,9 +4,10 @@ from typing import cast
 
 from torch import Tensor, nn
 
+from coursepkg.attention.cached import attend_cached
 from coursepkg.attention.patterns import causal
 from coursepkg.attention.rope import RotaryEmbedding
-from coursepkg.blocks.cache import CrossCache, LayerCache, SelfCache, SourceKeys
+from coursepkg.blocks.cache import CrossCache, SelfCache, SourceKeys, Step
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.cross_attention import CrossAttention
 from coursepkg.blocks.layer_parts import (
@@ -46,7 +47,8 @@ class DecoderLayer(nn.Module):
         source: SourceKeys | None = None,
         *,
         score_bias: Tensor | None = None,
-        cache: LayerCache | None = None,
+        step: Step | None = None,
+        index: int = 0,
     ) -> Tensor:
         """x (N, T, E) -> (N, T, E).
 
@@ -54,24 +56,24 @@ class DecoderLayer(nn.Module):
             x: the residual stream of N rows, a whole multiple of the B source sentences; the rows of one sentence
                 stand side by side.
             source: this layer's keys and values of the source; None for a layer without cross-attention.
-            score_bias: broadcastable to (N, H, T, past + T), added to the scores of self-attention.
-            cache: keys and values of the tokens before x; None: x begins at the first token.
+            score_bias: broadcastable to (N, H, T, T), added to the scores of self-attention; with a step as
+                `Step.spread` makes it.
+            step: where the cache has its keys and values; None: x begins at the first token, and nothing is kept.
+            index: number of this layer in the cache.
         """
-        offset = 0 if cache is None else cache.length
-        x = self.self_residual(x, lambda y: self._attend_to_past(y, offset, score_bias, cache))
+        x = self.self_residual(x, lambda y: self._attend_to_past(y, score_bias, step, index))
         if self.cross is not None and source is not None:
-            x = self.cross(x, source, offset)
+            x = self.cross(x, source, 0 if step is None else step.offset)
         return self.feed_forward_residual(x, self.feed_forward)
 
-    def _attend_to_past(
-        self, x: Tensor, offset: int, score_bias: Tensor | None, cache: LayerCache | None
-    ) -> Tensor:
-        q = self.self_attention.project_q(x, offset)
-        k, v = self.self_attention.project_kv(x, offset)
-        if cache is not None:
-            k, v = cache.append(k, v)
-        attended = self.self_attention.attend(q, k, v, pattern=causal(), score_bias=score_bias)
-        return cast(Tensor, attended)
+    def _attend_to_past(self, x: Tensor, score_bias: Tensor | None, step: Step | None, index: int) -> Tensor:
+        attention, offset = self.self_attention, 0 if step is None else step.offset
+        q, (k, v) = attention.project_q(x, offset), attention.project_kv(x, offset)
+        if step is not None:
+            k, v = step.write(index, k, v)
+            if step.visible is not None or x.shape[1] == 1:  # one token behind all others sees them all
+                return attend_cached(attention, q, k, v, visible=step.visible, score_bias=score_bias)
+        return cast(Tensor, attention.attend(q, k, v, pattern=causal(), score_bias=score_bias))
 
 
 class Decoder(nn.Module):
@@ -104,22 +106,25 @@ class Decoder(nn.Module):
         Returns:
             (N, T, E).
         """
-        offset, length = (0 if cache is None else cache.length), x.shape[1]
+        step = None if cache is None else cache.open(x.shape[1])
+        offset = 0 if step is None else step.offset
         x = self.dropout(x if self.position is None else self.position(x, offset))
-        score_bias = None if self.relative_bias is None else self.relative_bias(length, offset + length)
+        score_bias = self._score_bias(x.shape[1], step)
         for i, layer in enumerate(self.layers):
             x = layer(
-                x,
-                None if source is None else source.layer(i),
-                score_bias=score_bias,
-                cache=None if cache is None else cache.layer(i),
+                x, None if source is None else source.layer(i), score_bias=score_bias, step=step, index=i
             )
-        if cache is not None:
-            cache.advance(length)
         return self.final_norm(x)
+
+    def _score_bias(self, n_tokens: int, step: Step | None) -> Tensor | None:
+        if self.relative_bias is None:
+            return None
+        if step is None:
+            return self.relative_bias(n_tokens, n_tokens)
+        return step.spread(self.relative_bias(n_tokens, step.offset + n_tokens))
 
     def read(self, memory: Memory) -> CrossCache:
         """Each layer's keys and values of the encoded source."""
         bridges = [cast(CrossAttention, layer.cross) for layer in self.layers]
         keys, values = zip(*(bridge.project_source(memory.outputs) for bridge in bridges), strict=True)
-        return CrossCache(keys, values, None if memory.is_real.all() else memory.is_real.sum(dim=1))
+        return CrossCache(keys, values, None if memory.is_real.all() else memory.is_real)

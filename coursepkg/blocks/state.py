@@ -25,12 +25,16 @@ class CachedState:
     ) -> None:
         self._next_logits, self._vocab_size = next_logits, vocab_size
         self.cache, self.source = cache, source
-        self.n_sentences = cache.n_rows
 
     @property
     def n_rows(self) -> int:
         """Rows now alive (N)."""
         return self.cache.n_rows
+
+    @property
+    def n_sentences(self) -> int:
+        """Sentences that the rows belong to (B)."""
+        return self.cache.n_sentences
 
     @property
     def device(self) -> torch.device:
@@ -58,17 +62,17 @@ class CachedState:
         Args:
             rows: (N',) old rows, sentence-major: as many for each sentence as for the others, each of its own
                 sentence. There may be more or fewer of them than before.
-            sentences: (B',) the sentences that stay, in their order, where some are dropped; None keeps all. The keys of the source
-                are copied only when sentences are dropped.
+            sentences: (B',) the sentences that stay, in their order, where some are dropped; None keeps all.
+                The keys of the source are copied only when sentences are dropped.
 
         Raises:
             ValueError: rows do not fit the sentences.
         """
-        n_kept = check_rows(rows, sentences, self.n_rows, self.n_sentences)
-        self.cache.select(rows)
-        if sentences is not None and n_kept < self.n_sentences and self.source is not None:
-            self.source = self.source.select(sentences)
-        self.n_sentences = n_kept
+        check_rows(rows, sentences, self.n_rows, self.n_sentences)
+        kept = sentences if sentences is not None and len(sentences) < self.n_sentences else None
+        self.cache.select(rows, kept)
+        if kept is not None and self.source is not None:
+            self.source = self.source.select(kept)
 
 
 def check_tokens(tokens: Tensor, n_rows: int, room: int) -> None:
