@@ -5,8 +5,8 @@ schedule, accumulation, an average of the weights, validation with a best checkp
 """
 
 import multiprocessing
-import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -101,38 +101,55 @@ def kill_and_resume(folder: Path, seed: int, *, n_kills: int = 1, n_steps: int =
     """
     whole, out = folder / "whole", folder / f"killed-{seed}"
     if not (whole / LAST).exists():
-        _in_process(whole, n_steps)
+        _ended(whole, n_steps)
     draw = random.Random(seed)
     killed_at: list[int] = []
     broken: list[str] = []
     half_written = 0
-    for _ in range(n_kills):
+    while len(killed_at) < n_kills:
         # Aim at a step, then wait a random part of a step, so that any instruction may be the last.
-        begun = _n_rows(out)
-        aim = draw.randrange(begun, n_steps) if begun < n_steps else n_steps
-        _in_process(out, n_steps, kill_at=aim, delay=draw.uniform(0, 0.03))
+        aim = draw.randint(min(_n_rows(out), n_steps - 2), n_steps - 2)
+        if not _killed(out, n_steps, aim, delay=draw.uniform(0, 0.02)):
+            shutil.rmtree(out)
+            killed_at.clear()
+            continue
         killed_at.append(_n_rows(out))
         half_written += bool(list(out.glob("*.part")))
         broken += _faults(out)
-    _in_process(out, n_steps)
+    _ended(out, n_steps)
     return Crash(tuple(killed_at), half_written, tuple(broken), tuple(_differences(whole, out)))
 
 
-def _in_process(out: Path, n_steps: int, *, kill_at: int | None = None, delay: float = 0.0) -> None:
-    """Run the job in a process of its own, to its end or until it is killed after `kill_at` logged steps."""
+def _started(out: Path, n_steps: int) -> Any:
+    """The job in a process of its own."""
     # A fork server forks from a fresh process: nothing of this one, threads and random states, comes along.
     context: Any = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     process = context.Process(target=train_reverser, args=(out,), kwargs={"n_steps": n_steps})
     process.start()
-    if kill_at is not None:
-        while _n_rows(out) < kill_at and process.is_alive():
-            time.sleep(0.001)
-        time.sleep(delay)
-        os.kill(process.pid, signal.SIGKILL)
+    return process
+
+
+def _ended(out: Path, n_steps: int) -> None:
+    """Let the job run to its end."""
+    process = _started(out, n_steps)
     process.join()
-    if kill_at is None and process.exitcode != 0:
+    if process.exitcode != 0:
         raise RuntimeError(f"the run in {out} must end by itself, got exit code {process.exitcode}")
+
+
+def _killed(out: Path, n_steps: int, aim: int, delay: float) -> bool:
+    """Kill the job some seconds after it has logged `aim` steps; False if it had ended by then."""
+    log = out / "log.csv"
+    before = log.stat().st_ino if log.exists() else None
+    process = _started(out, n_steps)
+    # A run that resumes replaces the log by one that is cut back: from then on its rows are its own.
+    while process.is_alive() and not (log.exists() and log.stat().st_ino != before and _n_rows(out) >= aim):
+        time.sleep(0.001)
+    time.sleep(delay)
+    process.kill()
+    process.join()
+    return process.exitcode == -signal.SIGKILL
 
 
 def _pairs(n: int, seed: int) -> list[Pair]:

@@ -14,17 +14,15 @@ from lightning_fabric import Fabric
 from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.strategies.fsdp import FSDPStrategy
 from lightning_fabric.strategies.strategy import Strategy
-from torch import nn
+from torch import Tensor
 
+from coursepkg.blocks.decoder import DecoderLayer
+from coursepkg.blocks.encoder import EncoderLayer
 from coursepkg.training.config import TrainConfig
 
 
-def make_fabric(config: TrainConfig, model: nn.Module) -> Fabric:
+def make_fabric(config: TrainConfig) -> Fabric:
     """The launched Fabric for this configuration and for the way this process was started.
-
-    Args:
-        config: precision and strategy.
-        model: FSDP shards it layer by layer.
 
     Raises:
         ValueError: the machine cannot do what the configuration asks for.
@@ -48,7 +46,7 @@ def make_fabric(config: TrainConfig, model: nn.Module) -> Fabric:
             accelerator="cuda" if on_gpu else "cpu",
             devices=n_here,
             num_nodes=n_processes // n_here,
-            strategy=_strategy(config, model) if n_processes > 1 else "auto",
+            strategy=_strategy(config) if n_processes > 1 else "auto",
             precision=config.precision,
         )
         fabric.launch()
@@ -70,6 +68,13 @@ def is_sharded(fabric: Fabric) -> bool:
     return isinstance(fabric.strategy, FSDPStrategy)
 
 
+def gather(fabric: Fabric, values: Tensor) -> Tensor:
+    """The values (n,) of every process, in the order of their ranks (processes, n)."""
+    rows = values.new_zeros(fabric.world_size, len(values))
+    rows[fabric.global_rank] = values
+    return fabric.strategy.all_reduce(rows, reduce_op="sum")
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Inside `with`, Fabric does not report what it was told to do anyway."""
@@ -82,22 +87,8 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _strategy(config: TrainConfig, model: nn.Module) -> Strategy:
+def _strategy(config: TrainConfig) -> Strategy:
+    # FSDP gathers the weights of one such layer at a time, and keeps what lies outside them whole during a pass.
     if config.strategy == "ddp":
         return DDPStrategy()
-    return FSDPStrategy(auto_wrap_policy=sharded_layers(model))
-
-
-def sharded_layers(model: nn.Module) -> set[type[nn.Module]]:
-    """The classes of the layers that a stack repeats: whatever a `ModuleList` of the model holds.
-
-    FSDP gathers the weights of one such layer at a time. In a Transformer they are EncoderLayer and DecoderLayer.
-
-    Raises:
-        ValueError: the model has no stack of layers.
-    """
-    stacks = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
-    layers = {type(layer) for stack in stacks for layer in stack}
-    if not layers:
-        raise ValueError("model must have its layers in a ModuleList for strategy fsdp, got none")
-    return layers
+    return FSDPStrategy(auto_wrap_policy={EncoderLayer, DecoderLayer})

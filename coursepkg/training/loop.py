@@ -90,8 +90,8 @@ def fit(
         OSError: `out` cannot be read or written; the last checkpoint is kept.
         KeyboardInterrupt: after Ctrl-C, when the step has ended and a checkpoint is stored.
     """
-    _check_arguments(task, batches, config, out, validate, resume)
-    fabric = make_fabric(config, model) if fabric is None else fabric
+    _check_arguments(model, task, batches, config, out, validate, resume)
+    fabric = make_fabric(config) if fabric is None else fabric
     check_fabric(fabric, config)
     set_seed(config.seed + fabric.global_rank)
     was_training = model.training
@@ -209,6 +209,7 @@ def _row(number: int, epoch: int, rate: float, step: Step) -> Row:
 
 
 def _check_arguments(
+    model: nn.Module,
     task: Task,
     batches: Batches,
     config: TrainConfig,
@@ -216,6 +217,10 @@ def _check_arguments(
     validate: Validate | None,
     resume: bool,
 ) -> None:
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if not isinstance(config, TrainConfig):
+        raise ValueError(f"config must be a TrainConfig, got {type(config).__name__}")
     if not isinstance(task, Task):
         raise ValueError(f"task must have the methods count and loss, got {type(task).__name__}")
     if not isinstance(batches, Batches):

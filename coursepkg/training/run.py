@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from coursepkg.training.averaging import EMA
 from coursepkg.training.config import TrainConfig
-from coursepkg.training.engine import is_sharded
+from coursepkg.training.engine import gather, is_sharded
 from coursepkg.training.plateau import Plateau
 from coursepkg.training.progress import Progress
 from coursepkg.training.sam import SAM
@@ -68,11 +68,9 @@ class Run:
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """What a checkpoint stores as tensors, by file. Every process must call this; the first one writes."""
-        device, n_processes = self.fabric.device, self.fabric.world_size
-        rng = {
-            name: self.fabric.strategy.all_gather(state.to(device)).view(n_processes, -1).cpu()
-            for name, state in rng_state(device).items()
-        }
+        device = self.fabric.device
+        states = {name: state.to(device) for name, state in rng_state(device).items()}
+        rng = {name: gather(self.fabric, state).cpu() for name, state in states.items()}
         files = {
             "model": weight_tensors(self.model, self.tied),
             "optimizer": optimizer_tensors(self.model, self.optimizer),
@@ -91,7 +89,7 @@ class Run:
 
     def load(self, files: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
         """Go on from what `tensors` and `state` returned."""
-        load_weights(self.model, self.tied, files["model"])
+        load_weights(self.model, self.tied, files["model"], "the checkpoint")
         load_optimizer(self.model, self.optimizer, files["optimizer"])
         if self.ema is not None:
             self.ema.load_state_dict(files["ema"])

@@ -19,7 +19,7 @@ from torch import nn
 
 from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.files import read_json, read_tensors, sync_folder, write_json, write_tensors
-from coursepkg.training.weights import check_same_tensors, load_weights, tied_names, weight_tensors
+from coursepkg.training.weights import load_weights, tied_names, weight_tensors
 
 CARD, WEIGHTS = "model.json", "model.safetensors"
 
@@ -92,8 +92,7 @@ def load_model(
         raise ValueError(
             f"{path} does not describe a model that this version can build: {reason}"
         ) from reason
-    check_same_tensors(model, weights, str(Path(folder) / WEIGHTS), tied_names(model))
-    load_weights(model, tied_names(model), weights)
+    load_weights(model, tied_names(model), weights, str(Path(folder) / WEIGHTS))
     return model.eval(), meta
 
 
@@ -115,9 +114,7 @@ def restore(model: nn.Module, out: str | Path, which: str = "best") -> int:
     checkpoint = read_checkpoint(out, which)
     files = checkpoint.tensors()
     averages = {name: average for name, average in files.get("ema", {}).items() if name != "n_updates"}
-    source = str(checkpoint.folder)
-    check_same_tensors(model, files["model"], source, tied_names(model))
-    load_weights(model, tied_names(model), files["model"] | averages)
+    load_weights(model, tied_names(model), files["model"] | averages, str(checkpoint.folder))
     return int(checkpoint.state["progress"]["step"])
 
 

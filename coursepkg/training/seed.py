@@ -50,9 +50,10 @@ def load_rng_state(state: Mapping[str, Tensor], device: torch.device | None = No
     place, has_cached, cached = state["numpy_place"].tolist()
     keys = state["numpy"].numpy().astype(np.uint32)
     np.random.set_state(("MT19937", keys, int(place), int(has_cached), cached))
-    torch.set_rng_state(state["torch"])
+    # torch reads a state from the start of its storage, whatever row of it a view shows.
+    torch.set_rng_state(state["torch"].clone())
     if "cuda" in state and device is not None and device.type == "cuda":
-        torch.cuda.set_rng_state(state["cuda"], device)
+        torch.cuda.set_rng_state(state["cuda"].clone(), device)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from coursepkg.training.engine import gather
 from coursepkg.training.run import Run
 from coursepkg.training.task import Task
 
@@ -98,9 +99,8 @@ def _check_loss(loss: Tensor) -> None:
 
 def _sum_losses(run: Run, losses: Tensor, group: range) -> float:
     """The sum over all processes and micro-batches, if each is finite."""
-    gathered = run.fabric.strategy.all_gather(losses)
     # (processes, rounds) -> in the order of the group; what weighed 0 stands at the end
-    ordered = gathered.view(run.fabric.world_size, -1).T.flatten()[: len(group)].cpu().double()
+    ordered = gather(run.fabric, losses).T.flatten()[: len(group)].cpu().double()
     wrong = (~ordered.isfinite()).nonzero()
     if wrong.numel():
         first = int(wrong[0])

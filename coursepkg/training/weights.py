@@ -15,11 +15,11 @@ from torch.distributed.checkpoint.state_dict import (
     set_model_state_dict,
     set_optimizer_state_dict,
 )
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
 WHOLE = StateDictOptions(full_state_dict=True)
-ON_FIRST = StateDictOptions(full_state_dict=True, cpu_offload=True)
-"""Gathered on the first process only, in the memory of the CPU."""
+"""With shards every process gathers everything for a moment: enough for models that fit on one GPU several times."""
 
 
 def tied_names(module: nn.Module) -> dict[str, str]:
@@ -32,6 +32,12 @@ def tied_names(module: nn.Module) -> dict[str, str]:
     return tied
 
 
+def _network(model: nn.Module) -> nn.Module:
+    """What holds the weights inside Fabric's wrapper: the module of FSDP, or else the bare network."""
+    inner = _unwrap_objects(model)
+    return inner.module if isinstance(inner, DistributedDataParallel) else inner
+
+
 def bare_name(name: str) -> str:
     """A parameter's name without what Fabric, DDP and FSDP put in front of its parts."""
     for wrapper in ("_forward_module.", "_fsdp_wrapped_module."):
@@ -40,13 +46,15 @@ def bare_name(name: str) -> str:
 
 
 def weight_tensors(model: nn.Module, tied: Mapping[str, str]) -> dict[str, Tensor]:
-    """Parameters and buffers by name. Every process must call this; with shards, only the first one gets them."""
-    weights: dict[str, Any] = get_model_state_dict(_unwrap_objects(model), options=ON_FIRST)
+    """Parameters and buffers by name. Every process must call this."""
+    weights: dict[str, Any] = get_model_state_dict(_network(model), options=WHOLE)
     return {name: tensor for name, tensor in weights.items() if name not in tied}
 
 
-def load_weights(model: nn.Module, tied: Mapping[str, str], weights: Mapping[str, Tensor]) -> None:
-    """Put back what `weight_tensors` returned.
+def load_weights(
+    model: nn.Module, tied: Mapping[str, str], weights: Mapping[str, Tensor], source: str
+) -> None:
+    """Put back what `weight_tensors` returned; `source` says where it came from.
 
     Raises:
         ValueError: names or shapes are not those of the model.
@@ -55,13 +63,13 @@ def load_weights(model: nn.Module, tied: Mapping[str, str], weights: Mapping[str
         **weights,
         **{name: weights[first] for name, first in tied.items() if first in weights},
     }
-    check_same_tensors(model, weights, "checkpoint", tied)
-    set_model_state_dict(_unwrap_objects(model), whole, options=WHOLE)
+    check_same_tensors(weight_tensors(model, tied), weights, source)
+    set_model_state_dict(_network(model), whole, options=WHOLE)
 
 
 def optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
     """The optimiser's state as `parameter.entry`. Every process must call this, as for the weights."""
-    state: Any = get_optimizer_state_dict(_unwrap_objects(model), optimizer, options=ON_FIRST)
+    state: Any = get_optimizer_state_dict(_network(model), optimizer, options=WHOLE)
     return {
         f"{parameter}.{entry}": tensor
         for parameter, entries in state.get("state", {}).items()
@@ -71,7 +79,7 @@ def optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tenso
 
 def load_optimizer(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Put back what `optimizer_tensors` returned; learning rate and weight decay stay those of the optimiser."""
-    network = _unwrap_objects(model)
+    network = _network(model)
     groups = get_optimizer_state_dict(network, optimizer, options=WHOLE)["param_groups"]
     state: dict[str, Any] = {}
     for name, tensor in tensors.items():
@@ -80,11 +88,8 @@ def load_optimizer(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str,
     set_optimizer_state_dict(network, optimizer, {"state": state, "param_groups": groups}, options=WHOLE)
 
 
-def check_same_tensors(
-    model: nn.Module, weights: Mapping[str, Tensor], source: str, tied: Mapping[str, str]
-) -> None:
+def check_same_tensors(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], source: str) -> None:
     """Raises a ValueError that names the first tensor which only one side has, or whose shapes differ."""
-    wanted = {name: tensor for name, tensor in model.state_dict().items() if name not in tied}
     for name in sorted(wanted.keys() | weights.keys()):
         if name not in weights or name not in wanted:
             said = "lacks {}, which the model has" if name in wanted else "has {}, which the model lacks"

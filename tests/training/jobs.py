@@ -1,5 +1,6 @@
 """A regression small enough to train in a blink, with batches of uneven size, for the tests of the loop."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,18 @@ class NetConfig:
     dropout_p: float = 0.0
 
 
+class Layer(nn.Module):
+    """x + dropout(tanh(W x + b))."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.linear = nn.Linear(config.width, config.width)
+        self.dropout = nn.Dropout(config.dropout_p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.dropout(torch.tanh(self.linear(x)))
+
+
 class Net(nn.Module):
     """Two layers in a stack, a shared weight, a buffer that training changes, and dropout."""
 
@@ -24,10 +37,8 @@ class Net(nn.Module):
         super().__init__()
         self.config = config
         self.inner = nn.Linear(3, config.width)
-        self.layers = nn.ModuleList([nn.Linear(config.width, config.width) for _ in range(2)])
-        self.dropout = nn.Dropout(config.dropout_p)
+        self.layers = nn.ModuleList([Layer(config) for _ in range(2)])
         self.outer = nn.Linear(config.width, 3, bias=False)
-        self.outer.weight = nn.Parameter(self.inner.weight.detach().T.clone())
         self.again = self.outer
         self.register_buffer("n_calls", torch.tensor(0.0))
 
@@ -35,7 +46,7 @@ class Net(nn.Module):
         self.n_calls += 1
         x = self.inner(x)
         for layer in self.layers:
-            x = x + self.dropout(torch.tanh(layer(x)))
+            x = layer(x)
         return self.again(x)
 
 
@@ -64,6 +75,16 @@ class RandomBatches:
     def _batch(self, n_rows: int, draw: torch.Generator) -> Batch:
         x = torch.randn(n_rows, 3, generator=draw, dtype=self.dtype)
         return x, x.flip(1)
+
+
+class Poisoned(RandomBatches):
+    """Batch 3 of epoch 1 holds a value that is not finite."""
+
+    def epoch(self, number: int):
+        batches = list(super().epoch(number))
+        if number == 1:
+            batches[3] = (batches[3][0] * math.inf, batches[3][1])
+        return batches
 
 
 def make_net(dropout_p: float = 0.0, width: int = 8) -> Net:

@@ -15,7 +15,7 @@ from coursepkg.training.averaging import average_checkpoints
 from coursepkg.training.checkpoint import read_checkpoint, tidy, weight_files, write_checkpoint
 from coursepkg.training.files import FORMAT
 
-TENSORS = {"model": {"w": torch.arange(6.0).view(2, 3)}, "rng": {"torch": torch.get_rng_state()}}
+TENSORS = {"model": {}, "rng": {"torch": torch.get_rng_state()}}
 
 
 def write(out: Path, step: int, *, best_step: int | None = None, keep: int = 1) -> None:
@@ -33,6 +33,12 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert checkpoint.state == {"step": 3}
     assert torch.equal(checkpoint.tensors()["model"]["w"], torch.full((2, 3), 3.0))
     assert torch.equal(checkpoint.tensors()["rng"]["torch"], TENSORS["rng"]["torch"])
+
+
+def test_a_transposed_tensor_is_stored_as_it_reads(tmp_path: Path) -> None:
+    transposed = torch.arange(6.0).view(2, 3).T
+    write_checkpoint(tmp_path, 1, {"model": {"w": transposed}}, {}, best_step=None, keep=1)
+    assert torch.equal(read_checkpoint(tmp_path).tensors()["model"]["w"], transposed)
 
 
 def test_the_best_and_the_newest_stay(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from coursepkg.training.crash import kill_and_resume
 from coursepkg.training.loop import fit
 from coursepkg.training.plateau import Plateau
 from coursepkg.training.step import TrainingError
-from tests.training.jobs import RandomBatches, SquareTask, make_net, mean_error, same
-from tests.training.test_loop import Poisoned
+from tests.training.jobs import Poisoned, RandomBatches, SquareTask, make_net, mean_error, same
 
 
 def train(out: Path | None, *, net=None, task=None, batches=None, resume=True, fabric=None, **changes):
