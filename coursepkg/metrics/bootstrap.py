@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from coursepkg.metrics.corpus import check_integer
-from coursepkg.metrics.signature import Interval, Metric, format_value, signature
+from coursepkg.metrics.signature import Interval, Metric, format_values, signature
 
 _BLOCK_CELLS = 4_000_000
 
@@ -40,9 +40,9 @@ class Comparison:
     """Signature of both scores."""
 
     def __str__(self) -> str:
-        change = f"{self.system - self.baseline:+.4g} {self.difference}"
-        scores = f"{format_value(self.baseline)} -> {format_value(self.system)}"
-        return f"{self.name}|{self.signature} = {scores}, {change}, p = {self.p_value:.4f}"
+        before, after, change = format_values(self.baseline, self.system, self.system - self.baseline)
+        scores = f"{before} -> {after}, {change} {self.difference}"
+        return f"{self.name}|{self.signature} = {scores}, p = {self.p_value:.4f}"
 
 
 def resampled_values(metric: Metric, statistics: np.ndarray, *, n_resamples: int, seed: int) -> np.ndarray:

@@ -60,7 +60,8 @@ class Interval:
     """Seed of the resampling."""
 
     def __str__(self) -> str:
-        return f"[{format_value(self.lower)}, {format_value(self.upper)}] at {self.confidence:.0%}"
+        lower, upper = format_values(self.lower, self.upper)
+        return f"[{lower}, {upper}] at {self.confidence:.0%}"
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,13 @@ class Score:
 
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" {self.interval}"
-        return f"{self.name}|{self.signature} = {format_value(self.value)}{interval}"
+        return f"{self.name}|{self.signature} = {format_values(self.value)[0]}{interval}"
 
 
-def format_value(value: float) -> str:
-    """Two decimals for scores from 1, four below, where fractions lie."""
-    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.4f}"
+def format_values(*values: float) -> list[str]:
+    """All with two decimals if the largest is at least 1, else with four: below 1 lie fractions."""
+    decimals = 2 if max(map(abs, values)) >= 1 else 4
+    return [f"{value:.{decimals}f}" for value in values]
 
 
 def signature(

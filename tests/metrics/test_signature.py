@@ -6,7 +6,7 @@ import pytest
 
 import coursepkg
 from coursepkg.metrics import BLEU, CER, Accuracy, Interval, MacroF1, Metric, Score, score
-from coursepkg.metrics.signature import data_hash, format_value, signature
+from coursepkg.metrics.signature import data_hash, format_values, signature
 from tests.metrics.texts import exactly
 
 
@@ -41,11 +41,11 @@ def test_prints_one_line() -> None:
     assert str(Score("BLEU", 31.254, "nrefs:1", interval)) == "BLEU|nrefs:1 = 31.25 [29.80, 32.71] at 95%"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(31.254, "31.25"), (0.15023, "0.1502"), (1.5, "1.50"), (-0.5, "-0.5000")]
-)
-def test_decimals(value: float, text: str) -> None:
-    assert format_value(value) == text
+def test_decimals() -> None:
+    assert format_values(31.254) == ["31.25"]
+    assert format_values(0.15023) == ["0.1502"]
+    assert format_values(-0.5, 0.25) == ["-0.5000", "0.2500"]
+    assert format_values(0.5016, 4.2162) == ["0.50", "4.22"]
 
 
 def test_data_hash_tells_test_sets_apart() -> None:
