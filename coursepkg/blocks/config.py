@@ -77,7 +77,7 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            _check_kind(field.name, getattr(self, field.name), str(field.type))
+            _check_kind(field.name, getattr(self, field.name), field.type)
         for name, known in (
             ("norm", NORMS),
             ("activation", tuple(ACTIVATIONS)),
@@ -168,15 +168,15 @@ class TransformerConfig:
         )
 
 
-def _check_kind(name: str, value: object, kind: str) -> None:
+def _check_kind(name: str, value: object, kind: object) -> None:
     """Raises a ValueError unless the value fits the annotation of its field; integers are positive."""
-    if value is None and "None" in kind:
+    if value is None and kind in (int | None, float | None):
         return
-    if kind.startswith("int"):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    elif kind.startswith("float"):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{name} must be a number, got {value!r}")
-    elif kind == "bool" and not isinstance(value, bool):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind in (int, int | None) and not (is_number and isinstance(value, int) and value > 0):
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    if kind in (float, float | None) and not is_number:
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    if kind in (bool, str) and type(value) is not kind:
+        what = "True or False" if kind is bool else "a string"
+        raise ValueError(f"{name} must be {what}, got {value!r}")

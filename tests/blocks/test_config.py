@@ -1,0 +1,106 @@
+"""The configuration: what it refuses, what its presets are, and that it survives JSON."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from coursepkg.blocks.config import TransformerConfig
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be a positive integer, got 0"),
+        ({"source_vocab_size": -3}, "source_vocab_size must be a positive integer, got -3"),
+        ({"d_model": -512}, "d_model must be a positive integer, got -512"),
+        ({"n_encoder_layers": 0}, "n_encoder_layers must be a positive integer, got 0"),
+        ({"max_len": 0}, "max_len must be a positive integer, got 0"),
+        ({"n_heads": 7}, "n_heads must divide d_model = 512 unless head_dim is given, got 7"),
+        ({"n_kv_heads": 3}, "n_kv_heads must divide n_heads = 8, got 3"),
+        ({"dropout_p": 1.0}, "dropout_p must be at least 0 and below 1, got 1.0"),
+        ({"attention_dropout_p": -0.1}, "attention_dropout_p must be at least 0 and below 1, got -0.1"),
+        ({"activation_dropout_p": 2.0}, "activation_dropout_p must be at least 0 and below 1, got 2.0"),
+        ({"norm": "batch"}, "norm must be one of layer, rms, got 'batch'"),
+        ({"norm_eps": 0.0}, "norm_eps must be positive, got 0.0"),
+        ({"activation": "swish"}, "activation must be one of relu, gelu, swiglu, geglu, got 'swish'"),
+        (
+            {"position": "rope"},
+            "position must be one of sinusoidal, learned, rotary, relative, none, got 'rope'",
+        ),
+        ({"rope_layout": "neox"}, "rope_layout must be one of interleaved, half, got 'neox'"),
+        ({"rope_base": -1.0}, "rope_base must be positive, got -1.0"),
+        (
+            {"rope_cross": True},
+            "rope_cross must be False unless position is 'rotary', got position 'sinusoidal'",
+        ),
+        ({"attention_scale": 0.0}, "attention_scale must be positive, got 0.0"),
+        ({"attention_scale": float("inf")}, "attention_scale must be positive, got inf"),
+        (
+            {"impl": "flash"},
+            "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got 'flash'",
+        ),
+        (
+            {"position": "rotary", "head_dim": 15},
+            "head_dim must be even for rotary positions, got 15",
+        ),
+        (
+            {"d_model": 9, "n_heads": 3},
+            "d_model must be even for sinusoidal positions, got 9",
+        ),
+    ],
+)
+def test_a_bad_field_is_named_in_one_line(changes: dict, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        TransformerConfig(**({"vocab_size": 100} | changes))
+    assert str(error.value) == message
+
+
+def test_a_field_of_the_wrong_type_is_named_in_one_line() -> None:
+    """In a process of its own, where annotations are not checked, as in a user's."""
+    probe = """
+from coursepkg.blocks.config import TransformerConfig
+bad = dict(d_model=512.0, n_heads=True, max_len="32", dropout_p="0.1", bias=1, norm=None, n_kv_heads=2.0)
+for name, value in bad.items():
+    try:
+        TransformerConfig(**({"vocab_size": 100} | {name: value}))
+    except ValueError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "d_model must be a positive integer, got 512.0",
+        "n_heads must be a positive integer, got True",
+        "max_len must be a positive integer, got '32'",
+        "dropout_p must be a number, got '0.1'",
+        "bias must be True or False, got 1",
+        "norm must be a string, got None",
+        "n_kv_heads must be a positive integer, got 2.0",
+    ]
+
+
+def test_the_defaults_are_the_base_model_of_2017() -> None:
+    base = TransformerConfig.vaswani2017(37000)
+    assert base == TransformerConfig(37000)
+    assert (base.d_model, base.n_heads, base.d_ff, base.dropout_p) == (512, 8, 2048, 0.1)
+    assert (base.n_encoder_layers, base.n_decoder_layers) == (6, 6)
+    assert (base.norm, base.norm_first, base.final_norm) == ("layer", False, False)
+    assert (base.kv_heads, base.d_head) == (8, 64)
+
+
+def test_changes_reach_the_presets() -> None:
+    small = TransformerConfig.modern(100, d_model=64, n_heads=4, n_kv_heads=1, d_ff=96)
+    assert (small.d_model, small.kv_heads, small.d_head, small.norm) == (64, 1, 16, "rms")
+    assert TransformerConfig.vaswani2017(100, norm_first=True).norm_first
+    with pytest.raises(TypeError, match="n_layers"):
+        TransformerConfig.vaswani2017(100, n_layers=3)
+
+
+@pytest.mark.parametrize(
+    "config", [TransformerConfig(50), TransformerConfig.modern(50), TransformerConfig.zh_vi_report()]
+)
+def test_a_config_survives_json(config: TransformerConfig) -> None:
+    stored = json.dumps(dataclasses.asdict(config))
+    assert TransformerConfig(**json.loads(stored)) == config
