@@ -29,7 +29,9 @@ class LanguageModel(nn.Module):
         initialise(self)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Token ids (B, T), PAD behind their ends -> logits (B, T, V); position t predicts what follows ids[:, t].
+        """Token ids (B, T) -> logits (B, T, V); position t predicts what follows ids[:, t].
+
+        What stands behind a text's end, such as PAD, changes no earlier position.
 
         Raises:
             ValueError: ids do not fit.

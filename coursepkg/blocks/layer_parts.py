@@ -91,8 +91,8 @@ def initialise(model: nn.Module) -> None:
     Linear layers: Xavier uniform, bound sqrt(6 / (inputs + outputs)), which keeps the variance of activations and of
     gradients about the same from layer to layer; biases zero. The code of 2017 and `torch.nn.Transformer` do so.
     Embeddings: normal with deviation d_model^-0.5. Times sqrt(d_model) that is a vector of unit variance, the size of
-    the position vectors beside it; and as the matrix of the output layer the same weights give logits of unit
-    variance, so that training starts near the loss of a uniform guess.
+    the position vectors beside it; and as the matrix of the output layer the same weights turn a normalised vector
+    into logits of unit variance, so that training starts within about one nat of a uniform guess.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear):

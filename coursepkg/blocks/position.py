@@ -38,8 +38,10 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Float[
         raise ValueError(f"d_model must be a positive even number, got {d_model}")
     if not base > 0:
         raise ValueError(f"base must be positive, got {base}")
-    angles = torch.arange(length, dtype=torch.float64)[:, None] * inverse_frequencies(d_model, base)
-    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).to(torch.get_default_dtype())
+    positions = torch.arange(length, dtype=torch.float64, device="cpu")
+    angles = positions[:, None] * inverse_frequencies(d_model, base)
+    table = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+    return table.to(torch.get_default_device(), torch.get_default_dtype())
 
 
 class SinusoidalPosition(nn.Module):

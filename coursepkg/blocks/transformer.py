@@ -37,7 +37,7 @@ class Transformer(nn.Module):
 
         Args:
             src: source ids (B, S), PAD behind their ends.
-            tgt_in: target ids (B, T) that begin with BOS; PAD behind their ends changes no earlier position.
+            tgt_in: target ids (B, T) that begin with BOS; what stands behind their ends changes no earlier position.
 
         Returns:
             logits (B, T, V); position t predicts what follows tgt_in[:, t].

@@ -230,3 +230,18 @@ def test_bad_input_is_named() -> None:
         layer(rows(T), torch.zeros(B, S, E - 1, dtype=torch.float64))
     with pytest.raises(ValueError, match="n_kv_heads must divide the 6 of mha, got 4"):
         MultiHeadAttention.from_mha(layer, 4)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.125])
+def test_scale_replaces_one_over_root_d(scale: float) -> None:
+    layer, x = make(scale=scale), rows(T)
+    q, (k, v) = layer.project_q(x), layer.project_kv(x)
+    weights = (q @ k.transpose(2, 3) * scale).softmax(-1)
+    torch.testing.assert_close(layer(x), layer.o_proj((weights @ v).transpose(1, 2).flatten(2)))
+    assert MultiHeadAttention.from_mha(layer, 2).scale == scale
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_bad_scale_is_named(scale: float) -> None:
+    with pytest.raises(ValueError, match=rf"^scale must be a positive number or None, got {scale!r}$"):
+        make(scale=scale)

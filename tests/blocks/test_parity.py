@@ -144,6 +144,4 @@ def test_equals_t5(activation: str, padded: bool) -> None:
     # Their norm and softmax are float32 whatever the input, so ours are compared at that precision.
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     inputs = [src, tgt]
-    torch.testing.assert_close(
-        grads_of(found, inputs), grads_of(expected, inputs), rtol=1e-5, atol=1e-5
-    )
+    torch.testing.assert_close(grads_of(found, inputs), grads_of(expected, inputs), rtol=1e-5, atol=1e-5)

@@ -13,9 +13,7 @@ from coursepkg.blocks.position import LearnedPosition, SinusoidalPosition, sinus
 def test_first_rows_and_columns_equal_the_formula_by_hand() -> None:
     """The table that two source reports print for d_model 512; its base is 10000 (one prints 1000 by mistake)."""
     printed = [
-        [math.sin(m / 10000 ** (0 / 512)), math.cos(m / 10000 ** (0 / 512))]
-        + [math.sin(m / 10000 ** (2 / 512)), math.cos(m / 10000 ** (2 / 512))]
-        + [math.sin(m / 10000 ** (4 / 512)), math.cos(m / 10000 ** (4 / 512))]
+        [f(m / 10000 ** (exponent / 512)) for exponent in (0, 2, 4) for f in (math.sin, math.cos)]
         for m in range(3)
     ]
     torch.testing.assert_close(sinusoidal_table(3, 512)[:, :6], torch.tensor(printed))
