@@ -40,7 +40,7 @@ class Temperature:
 class TopK:
     """Keep the k most likely tokens; tokens that tie with the k-th stay too.
 
-    Source: Fan et al. (arXiv 1805.04833), section 5.4.
+    Source: Fan et al. (arXiv 1805.04833).
     """
 
     k: int

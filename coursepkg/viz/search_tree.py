@@ -44,7 +44,7 @@ def draw_search_tree(
     places = _places(nodes, shown)
     n_steps = round(max(x for x, _ in places.values()))
     tallest = max(-y for _, y in places.values()) + 1
-    figure, axis = plt.subplots(figsize=(1.5 * n_steps + 1.2, 0.52 * tallest + 0.9))
+    figure, axis = plt.subplots(figsize=(1.25 * n_steps + 1.0, 0.5 * tallest + 0.9))
     for i in shown:
         parent = nodes[i].parent
         start = (0.0, _middle(places)) if parent is None else places[parent]
