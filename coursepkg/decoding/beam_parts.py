@@ -7,6 +7,7 @@ from torch import Tensor
 
 from coursepkg.decoding.hypothesis import Harvest
 from coursepkg.decoding.stepper import Stepper
+from coursepkg.decoding.top import top_continuations
 
 
 def length_penalty_of(length: Tensor, alpha: int | float) -> Tensor:
@@ -83,15 +84,15 @@ def expand(stepper: Stepper, beams: Beams, count: int) -> Candidates:
     """
     n_sentences, n_rows, t = beams.history.shape
     log_probs = stepper.log_probs(beams.history.flatten(0, 1), beams.sentence.repeat_interleave(n_rows))
-    n_tokens = log_probs.shape[1]
-    totals = (log_probs + beams.total.reshape(-1, 1).to(log_probs)).view(n_sentences, n_rows * n_tokens)
+    total, parent, token = top_continuations(log_probs, beams.total.to(log_probs), count)
     # NaN counts as largest, thus one bad row shows among the best.
-    total, place = totals.topk(min(count, n_rows * n_tokens), dim=1)
     if total.isnan().any():
         raise stepper.explain(total.isnan().any(dim=1), beams.sentence, t)
+    n_tokens = log_probs.shape[1]
+    place = parent * n_tokens + token.clamp(max=n_tokens - 1)
     return Candidates(
-        parent=place // n_tokens,
-        token=place % n_tokens,
+        parent=parent,
+        token=token,
         total=total,
         log_prob=log_probs.view(n_sentences, -1).gather(1, place),
         n_possible=n_rows * (n_tokens - (stepper.eos is not None)),
