@@ -227,7 +227,7 @@ def _draw_bridge(axis: "Axes", places: dict[str, float], last: Part) -> None:
         axis,
         [(X["encoder"], start), (X["encoder"], top), (x, top), (x, end), (X["decoder"] - WIDTH / 2, end)],
     )
-    axis.text(x - 0.06, end, "keys,\nvalues", ha="right", va="bottom", fontsize=9, color=LINE)
+    axis.text((X["encoder"] + x) / 2, top + 0.08, "keys, values", ha="center", va="bottom", fontsize=10)
 
 
 def _arrow(axis: "Axes", path: Sequence[tuple[float, float]]) -> None:
