@@ -1,0 +1,106 @@
+"""Checks of the exercises in the chapter on the Transformer by hand."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from coursepkg.attention.multihead import MultiHeadAttention
+from coursepkg.checks import expect
+
+
+def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+    """Features of different size, a batch whose rows differ, and a word whose features are all equal."""
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((2, 3, 4), (1, 1, 16), (5, 2, 6)):
+        x = 3 * torch.randn(shape, generator=generator) + 1
+        x[0, 0] = 2.0
+        gamma, beta = torch.randn(2, shape[-1], generator=generator)
+        normed = student(x.clone(), gamma.clone(), beta.clone())
+        case = f"the norm for shape {shape}"
+        expect.is_tensor(normed, shape, what=case)
+        expect.close(
+            normed,
+            F.layer_norm(x, shape[-1:], gamma, beta),
+            what=case,
+            tolerance=1e-4,
+            hint="mean and variance run over the E features of one position, and the variance divides by E",
+        )
+
+
+def softmax_gradient(student: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Soft and saturated rows, against autograd."""
+    generator = torch.Generator().manual_seed(1)
+    for size in (1.0, 10.0):
+        s = (size * torch.randn(4, 6, generator=generator)).requires_grad_()
+        u = torch.randn(4, 6, generator=generator)
+        (exact,) = torch.autograd.grad((s.softmax(-1) * u).sum(), s)
+        gradient = student(s.detach().clone(), u.clone())
+        case = f"the gradient for scores of size {size:.0f}"
+        expect.is_tensor(gradient, (4, 6), what=case)
+        expect.close(
+            gradient, exact, what=case, hint="the sum over i is a number a row: p_j (u_j - sum_i p_i u_i)"
+        )
+
+
+def cross_attention(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]) -> None:
+    """Sources longer and shorter than the target, with one head and several."""
+    generator = torch.Generator().manual_seed(2)
+    for n_queries, n_keys, width, n_heads in ((3, 5, 8, 2), (4, 2, 12, 3), (2, 2, 6, 1)):
+        y = torch.randn(n_queries, width, generator=generator)
+        m = torch.randn(n_keys, width, generator=generator)
+        matrices = torch.randn(4, width, width, generator=generator) / width**0.5
+        w_q, w_k, w_v, w_o = matrices.clone()
+        output = student(y.clone(), m.clone(), w_q, w_k, w_v, w_o, n_heads)
+        case = f"the output for T = {n_queries}, S = {n_keys}, {n_heads} heads"
+        expect.is_tensor(output, (n_queries, width), what=case)
+        expect.close(
+            output,
+            _attention(matrices, n_heads)(y[None], m[None])[0].detach(),
+            what=case,
+            hint="keys and values are projected from m, each head divides by the root of its own dimension",
+        )
+
+
+def encoder_layer_2017(student: Callable[[Tensor, dict[str, Tensor], int], Tensor]) -> None:
+    """A whole post-norm layer against the package's parts."""
+    generator = torch.Generator().manual_seed(3)
+    for length, width, inner, n_heads in ((3, 4, 6, 2), (5, 12, 24, 3)):
+        x = torch.randn(length, width, generator=generator)
+        p = _weights(width, inner, generator)
+        matrices = torch.stack([p[name] for name in ("w_q", "w_k", "w_v", "w_o")])
+        attended = _attention(matrices, n_heads)(x[None])[0].detach()
+        y = F.layer_norm(x + attended, (width,), p["gamma_1"], p["beta_1"])
+        network = F.relu(y @ p["w_1"] + p["b_1"]) @ p["w_2"] + p["b_2"]
+        output = student(x.clone(), {name: weight.clone() for name, weight in p.items()}, n_heads)
+        case = f"the output for T = {length}, E = {width}, {n_heads} heads"
+        expect.is_tensor(output, (length, width), what=case)
+        expect.close(
+            output,
+            F.layer_norm(y + network, (width,), p["gamma_2"], p["beta_2"]),
+            what=case,
+            tolerance=1e-4,
+            hint="each sublayer: add its output to its input, then normalise the sum; the network has its max(0, .)",
+        )
+
+
+def _weights(width: int, inner: int, generator: torch.Generator) -> dict[str, Tensor]:
+    def random(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator) / shape[0] ** 0.5
+
+    weights = {name: random(width, width) for name in ("w_q", "w_k", "w_v", "w_o")}
+    weights |= {"w_1": random(width, inner), "b_1": random(inner)}
+    weights |= {"w_2": random(inner, width), "b_2": random(width)}
+    for number in (1, 2):
+        weights |= {f"gamma_{number}": 1 + random(width), f"beta_{number}": random(width)}
+    return weights
+
+
+def _attention(matrices: Tensor, n_heads: int) -> MultiHeadAttention:
+    """The package's module with the matrices W_q, W_k, W_v, W_o, each for x W."""
+    module = MultiHeadAttention(matrices.shape[-1], n_heads, impl="reference")
+    linears = (module.q_proj, module.k_proj, module.v_proj, module.o_proj)
+    for linear, matrix in zip(linears, matrices, strict=True):
+        linear.weight.data.copy_(matrix.T)
+    return module
