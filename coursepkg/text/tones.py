@@ -8,6 +8,7 @@ qu and the i of gi belong to the consonant: quý, già.
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from coursepkg.text.vietnamese import TONE_MARKS, TONES, VOWELS, compose
 
@@ -136,6 +137,7 @@ def _place_in_rhyme(rhyme: str, closed: bool, style: str) -> int:
     return 0
 
 
+@lru_cache(maxsize=1 << 16)
 def _move_tone(word: str, style: str) -> str:
     """The word with its tone mark moved, where the letters that it moves between leave no doubt."""
     toned = _toned(word)

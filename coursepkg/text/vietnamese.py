@@ -36,6 +36,7 @@ LETTERS += LETTERS.upper()
 """All 186 letters in both cases: the 67 accented ones and the 26 of ASCII (f, j, w, z occur in foreign names)."""
 
 _VOWEL_MARKS = {"a": "\u0302\u0306", "e": "\u0302", "i": "", "o": "\u0302\u031b", "u": "\u031b", "y": ""}
+_LEFT_OVER = re.compile("[\u0300-\u036f]")
 _MARKED_VOWEL = re.compile("([aeiouy])([\u0300-\u036f]{2,})", re.IGNORECASE)
 
 
@@ -57,11 +58,10 @@ def compose(text: str) -> str:
     marks stand above the letter and their order counts. For a vowel that Vietnamese has there is one reading only,
     so it is composed as well. Other marks stay as NFC has them.
     """
-    if unicodedata.is_normalized("NFC", text) and not _MARKED_VOWEL.search(
-        unicodedata.normalize("NFD", text)
-    ):
-        return text
-    ordered = _MARKED_VOWEL.sub(_vowel_mark_first, unicodedata.normalize("NFD", text))
+    composed = unicodedata.normalize("NFC", text)
+    if not _LEFT_OVER.search(composed):
+        return composed
+    ordered = _MARKED_VOWEL.sub(_vowel_mark_first, unicodedata.normalize("NFD", composed))
     return unicodedata.normalize("NFC", ordered)
 
 
