@@ -88,7 +88,8 @@ class RepetitionPenalty:
     """Make every token that the row already holds less likely: z / penalty where z > 0, z * penalty where z < 0.
 
     A token counts once, however often it occurred. It acts on raw logits: on log-probabilities, which are never
-    positive, it would only ever multiply. Source: Keskar et al. (arXiv 1909.05858), section 4.1.
+    positive, it would only ever multiply. Source: Keskar et al. (arXiv 1909.05858), section 4.1, whose formula divides
+    in both cases, which would make a token of negative logit more likely; the two cases are those of Hugging Face.
     """
 
     penalty: int | float

@@ -18,6 +18,7 @@ from torch import Tensor
 from coursepkg.text.bpe_apply import apply_merges, index_merges, merge_steps
 from coursepkg.text.bpe_train import MARK_PLACES, Merge, learn_bpe, split_words
 from coursepkg.text.byte_fallback import BYTE_TOKENS, join_bytes, to_byte_tokens
+from coursepkg.text.files import whole_file
 from coursepkg.text.tokenizer import (
     LANGUAGE_TAGS,
     UNICODE_FORMS,
@@ -28,7 +29,6 @@ from coursepkg.text.tokenizer import (
     content,
     frame,
     normalize,
-    write_whole,
 )
 from coursepkg.text.vocabulary import SPECIALS, UNK
 
@@ -194,7 +194,8 @@ class BPE:
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file; it appears whole or not at all."""
-        write_whole(path, self._json().encode())
+        with whole_file(path) as file:
+            file.write(self._json().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "BPE":

@@ -24,8 +24,10 @@ _WIDE = f"{HAN}{PRIVATE}{_VARIATIONS}\u3000-\u3004\u3008-\u3020\u3030\uff01-\uff
 _OPENING, _CLOSING = "“‘(\\[", "”’)\\]…,.?!:;%"
 _NO_SPACE = re.compile(rf"(?<=[{_WIDE}{_OPENING}])\s+|\s+(?=[{_WIDE}{_CLOSING}])")
 
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_TO_HALF = _FULL_WIDTH | {0x3000: " ", 0x3001: ",", 0x3002: "."}
+FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+"""Full-width forms of ASCII (！ to ～) and the code points that they stand for."""
+
+_TO_HALF = FULL_WIDTH | {0x3000: " ", 0x3001: ",", 0x3002: "."}
 _TO_FULL = str.maketrans(",.?!:;()", "，。？！：；（）")
 _FULL_LETTERS = re.compile("[０-９Ａ-Ｚａ-ｚ]")
 _BESIDE_HAN = re.compile(rf"(?<=[{_WIDE}”’])(?:[,?!:;)]+|\.(?!\.))|\((?={_IDEOGRAPH})")
@@ -77,5 +79,5 @@ def to_full_width(text: str) -> str:
         >>> to_full_width("你好,我是３号!")
         '你好，我是3号！'
     """
-    ascii_letters = _FULL_LETTERS.sub(lambda found: found[0].translate(_FULL_WIDTH), text)
+    ascii_letters = _FULL_LETTERS.sub(lambda found: found[0].translate(FULL_WIDTH), text)
     return _BESIDE_HAN.sub(lambda found: found[0].translate(_TO_FULL), ascii_letters)

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
+from coursepkg.text.chinese import FULL_WIDTH
 from coursepkg.text.tones import tone_place
 from coursepkg.text.vietnamese import TONES, compose
 
@@ -20,7 +21,7 @@ INVISIBLE = "\u00ad\u200b\u2060\ufeff"
 ETHS = {"ð": "đ", "Ð": "Đ", "Ɖ": "Đ"}
 """Icelandic eth in both cases and African D, which are drawn as đ or Đ in many fonts."""
 
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != 0xFF3F}
+_FULL_WIDTH = {code: ascii_code for code, ascii_code in FULL_WIDTH.items() if code != 0xFF3F}
 _WORD = re.compile(r"[^\W\d_]+")
 
 

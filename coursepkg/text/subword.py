@@ -11,9 +11,10 @@ from pathlib import Path
 import sentencepiece
 from torch import Tensor
 
+from coursepkg.text.files import whole_file
 from coursepkg.text.subword_sampling import PieceSampler
 from coursepkg.text.subword_train import train_model
-from coursepkg.text.tokenizer import LANGUAGE_TAGS, content, frame, normalize, write_whole
+from coursepkg.text.tokenizer import LANGUAGE_TAGS, content, frame, normalize
 from coursepkg.text.vocabulary import SPECIALS
 
 
@@ -166,7 +167,8 @@ class SentencePiece:
 
     def save(self, path: str | Path) -> None:
         """Write a `.model` file as the library reads it; it appears whole or not at all."""
-        write_whole(path, self.model)
+        with whole_file(path) as file:
+            file.write(self.model)
 
     @classmethod
     def load(cls, path: str | Path) -> "SentencePiece":

@@ -1,6 +1,5 @@
 """What every subword tokenizer of the course has in common: its interface, its marks, its clean-up of text."""
 
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -93,19 +92,6 @@ def content(ids: Sequence[int] | Tensor, size: int, n_tags: int) -> list[int]:
         if i not in (PAD, BOS) and not len(SPECIALS) <= i < len(SPECIALS) + n_tags:
             found.append(i)
     return found
-
-
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all."""
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        os.replace(part, path)
-    except BaseException:
-        if part.is_file():
-            part.unlink()
-        raise
 
 
 def read_lines(paths: Iterable[str | Path]) -> Iterator[str]:

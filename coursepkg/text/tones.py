@@ -27,7 +27,7 @@ _OPEN_RHYMES = frozenset(
 )
 _CLOSED_RHYMES = frozenset(re.findall(r"\w+", "a ă â e ê i iê o oa oă oe oo ô ơ u uâ uê uô uy uyê ư ươ y yê"))
 _TWO_PLACES = ("oa", "oe", "uy")
-_MISPLACED = (*_TWO_PLACES, "uê", "uơ", "ươ")
+_MARKED = "ăâêôơư"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -98,8 +98,9 @@ def tone_place(letters: str, style: str = "new") -> int | None:
 def place_tones(text: str, style: str) -> str:
     """The text in NFC with the tone marks of its Vietnamese syllables in one style.
 
-    A word that is no Vietnamese syllable stays as it is. Frequent slips (hòan, ngòai, qúy, gìa) are put right in both
-    styles. A foreign word that is spelled as a Vietnamese syllable, such as the name Noé, cannot be told from one.
+    A word that is no Vietnamese syllable stays as it is. Frequent slips (hòan, ngòai, qúy, gìa, tíêng) are put right
+    in both styles. A foreign word that is spelled as a Vietnamese syllable, such as the name Noé, cannot be told from
+    one.
 
     Example:
         >>> place_tones("Hòa khỏe, thích thủy tinh và café.", "new")
@@ -127,7 +128,7 @@ def _toned(letters: str) -> list[int]:
 
 
 def _place_in_rhyme(rhyme: str, closed: bool, style: str) -> int:
-    marked = [i for i, letter in enumerate(rhyme) if letter in "ăâêôơư"]
+    marked = [i for i, letter in enumerate(rhyme) if letter in _MARKED]
     if marked:
         return marked[-1]
     if closed:
@@ -155,4 +156,5 @@ def _is_slip(letters: str, now: int, wanted: int) -> bool:
     """Whether Vietnamese writers confuse the two places; others (oí, caí) mark a foreign word."""
     first, last = sorted((now, wanted))
     on_consonant = now == 1 and letters[:2] in ("qu", "gi")
-    return on_consonant or letters[first : last + 1] in _MISPLACED
+    # No other language has both a letter with such a mark and a tone on the letter beside it (tíêng, thúôc).
+    return on_consonant or letters[wanted] in _MARKED or letters[first : last + 1] in _TWO_PLACES

@@ -7,13 +7,14 @@ are kept while the file streams by.
 
 import gzip
 import math
-import os
+import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from coursepkg.text.files import whole_file
 from coursepkg.text.word_vectors import WordVectors
 
 
@@ -88,13 +89,10 @@ def save_vectors(vectors: WordVectors, path: str | Path) -> None:
     bad = [word for word in vectors.words if not word or {" ", "\n", "\r"} & set(word)]
     if bad:
         raise ValueError(f"words must have no space or line break, got {bad[0]!r}")
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8", newline="\n") as out:
-        out.write(f"{len(vectors)} {vectors.vectors.shape[1]}\n")
+    with whole_file(path) as file:
+        file.write(f"{len(vectors)} {vectors.vectors.shape[1]}\n".encode())
         for word, row in zip(vectors.words, vectors.vectors.tolist(), strict=True):
-            out.write(f"{word} {' '.join(f'{x:.9g}' for x in row)}\n")
-    os.replace(part, path)
+            file.write(f"{word} {' '.join(f'{x:.9g}' for x in row)}\n".encode())
 
 
 def _entries(path: Path) -> Iterator[tuple[int, str, list[str]]]:
@@ -130,7 +128,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.decode("utf-8").rstrip(" \r\n")
         except UnicodeDecodeError as reason:
             raise ValueError(f"{path}, line {number}: must be UTF-8, got other bytes") from reason
-        except (EOFError, gzip.BadGzipFile) as reason:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
             raise ValueError(f"{path}, after line {number}: {reason}; download it again") from reason
 
 

@@ -5,7 +5,6 @@ Cutting text into tokens is not its business: it takes and returns lists of stri
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from coursepkg.text.files import whole_file
 
 PAD, BOS, EOS, UNK = range(4)
 """Ids of padding, beginning and end of a sentence, and every unknown token."""
@@ -117,10 +118,8 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file; it appears whole or not at all."""
-        path = Path(path)
-        part = path.with_name(path.name + ".part")
-        part.write_text(json.dumps({"tokens": self.tokens}, ensure_ascii=False, indent=0), encoding="utf-8")
-        os.replace(part, path)
+        with whole_file(path) as file:
+            file.write(json.dumps({"tokens": self.tokens}, ensure_ascii=False, indent=0).encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":

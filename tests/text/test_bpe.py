@@ -199,12 +199,10 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
     BPES["plain"].save(path)
     before = path.read_bytes()
 
-    def fill_disk(target: Path, data: bytes) -> None:
-        with target.open("wb") as file:
-            file.write(data[:100])
+    def fill_disk(part: Path, target: Path) -> None:
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(Path, "write_bytes", fill_disk)
+    monkeypatch.setattr("os.replace", fill_disk)
     with pytest.raises(OSError, match="No space left on device"):
         BPES["end"].save(path)
     assert path.read_bytes() == before

@@ -1,14 +1,12 @@
 """What all tokenizers share: one interface, one clean-up of text, fingerprints."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coursepkg.text.bpe import BPE
 from coursepkg.text.subword import SentencePiece
-from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK, Tokenizer, check_tags, normalize, write_whole
+from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK, Tokenizer, check_tags, normalize
 from coursepkg.text.vocabulary import EOS, SPECIALS, Vocabulary
 
 LINES = ["tôi đi học", "tôi đi làm", "我 去 上学"]
@@ -55,13 +53,3 @@ def test_a_tag_that_could_be_text_is_refused(tag: str) -> None:
         ValueError, match="tags must be two or more signs without space, such as '<2vi>', got"
     ):
         check_tags([*LANGUAGE_TAGS, tag])
-
-
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"old")
-    write_whole(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        write_whole(tmp_path / "nowhere" / "file", b"")

@@ -108,6 +108,12 @@ def test_a_text_keeps_all_else() -> None:
         ("thủơ", "thuở"),
         ("trứơc", "trước"),
         ("hùynh", "huỳnh"),
+        ("tíêng", "tiếng"),
+        ("thúôc", "thuốc"),
+        ("tùân", "tuần"),
+        ("khuýên", "khuyến"),
+        ("chuôí", "chuối"),
+        ("ngừơi", "người"),
     ],
 )
 def test_frequent_slips_are_put_right(slip: str, right: str) -> None:

@@ -1,0 +1,28 @@
+"""Files that appear whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write into, which gets its name when the block ends well; otherwise an older one stays as it was.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; the message names it, and nothing half-written stays.
+    """
+    part = Path(path).with_name(Path(path).name + ".part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        os.replace(part, path)
+    except BaseException as reason:
+        if part.is_file():
+            part.unlink()
+        if isinstance(reason, OSError) and reason.errno is not None and reason.filename is None:
+            # A failed write says what is wrong, but not with which file.
+            raise OSError(reason.errno, reason.strerror, str(path)) from reason
+        raise
