@@ -129,8 +129,13 @@ def signature(
 def data_hash(references: Sequence[Any]) -> str:
     """First 12 hexadecimal digits of the SHA-256 of the references, their order and their Unicode form."""
     entries = [list(_several(entry)) for entry in references]
-    text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"), default=str)
+    text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"), default=_plain)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
+
+
+def _plain(label: Any) -> Any:
+    """A label that JSON lacks; a NumPy number counts as the number that it is."""
+    return label.item() if isinstance(label, np.generic) else str(label)
 
 
 def _n_references(references: Sequence[Any]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import coursepkg
@@ -53,6 +54,11 @@ def test_data_hash_tells_test_sets_apart() -> None:
     assert data_hash(lines) == data_hash([[line] for line in lines]) == data_hash(tuple(lines))
     others = (lines[::-1], lines[:1], ["tôi đi học", "trời mưa "], [lines], [7, 8])
     assert len({data_hash(lines), *map(data_hash, others)}) == 6
+
+
+def test_data_hash_does_not_know_numpy_from_python() -> None:
+    assert data_hash([0, 2, True]) == data_hash([*np.array([0, 2]), np.True_])
+    assert data_hash([0, 2]) != data_hash([2, 0])
 
 
 def test_number_of_references() -> None:
