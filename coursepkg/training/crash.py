@@ -4,6 +4,8 @@ The job is a small Transformer that learns to reverse sequences, with everything
 schedule, accumulation, an average of the weights, validation with a best checkpoint, two logs.
 """
 
+import contextlib
+import io
 import multiprocessing
 import random
 import shutil
@@ -125,9 +127,15 @@ def _started(out: Path, n_steps: int) -> Any:
     # A fork server forks from a fresh process: nothing of this one, threads and random states, comes along.
     context: Any = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    process = context.Process(target=train_reverser, args=(out,), kwargs={"n_steps": n_steps})
+    process = context.Process(target=_job, args=(out, n_steps))
     process.start()
     return process
+
+
+def _job(out: Path, n_steps: int) -> None:
+    """What the process does; that a run cleans up after a kill is expected here, and not said."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        train_reverser(out, n_steps=n_steps)
 
 
 def _ended(out: Path, n_steps: int) -> None:
