@@ -1,0 +1,110 @@
+"""Checks of the exercises in the chapter on RMSNorm, SwiGLU and pre-norm."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.transformer import Transformer
+from coursepkg.checks import expect
+
+
+def rms_norm_safe(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
+    """RMSNorm against PyTorch's, with a large epsilon, several shapes, and float16 whose squares overflow."""
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(6, generator=generator)
+    for shape, eps in [((6,), 1e-6), ((2, 5, 6), 1e-6), ((3, 6), 0.5)]:
+        x = torch.randn(shape, generator=generator) + 1
+        kept = x.clone()
+        output = student(x, weight, eps)
+        expect.is_tensor(output, x.shape, what=f"the output for x of shape {shape}")
+        expect.close(
+            output,
+            F.rms_norm(x, (6,), weight, eps),
+            what=f"the output for x of shape {shape}, eps = {eps}",
+            hint="no mean is subtracted; eps is added to the mean square, under the root",
+        )
+        expect.unchanged(kept, x, what="x")
+    large = torch.tensor([300.0, -300.0, 300.0, -300.0, 300.0, 300.0]).half()
+    output = student(large, torch.ones(6).half(), 1e-6)
+    expect.is_tensor(output, large.shape, what="the output for float16 entries of 300")
+    expect.close(
+        output.float(),
+        (large / 300).float(),
+        what="the output for float16 entries of 300",
+        tolerance=1e-2,
+        hint="300 squared is too large for float16: compute in float32",
+    )
+    expect.equal(output.dtype, torch.float16, what="the dtype of the output for a float16 input")
+
+
+def gated_width(student: Callable[[int, int], int]) -> None:
+    """Widths that need rounding up, widths that do not, and that of LLaMA 7B."""
+    for d_ff, multiple, width in [
+        (3072, 1, 2048),
+        (2048, 8, 1368),
+        (4 * 4096, 256, 11008),
+        (1536, 256, 1024),
+        (100, 1, 67),
+        (10, 8, 8),
+    ]:
+        result = student(d_ff, multiple)
+        expect.equal(
+            result,
+            width,
+            what=f"the width for d_ff = {d_ff} and multiples of {multiple}",
+            hint="two thirds, then up to the next multiple; a width that is one already stays",
+        )
+        assert isinstance(result, int), f"the width is a {type(result).__name__}; an int is expected"
+
+
+def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) -> None:
+    """The count of real models on the meta device: with grouped heads, with one head, and that of the tutorials."""
+    for sizes in [
+        (100, 32, 4, 4, 1, 64),
+        (100, 32, 4, 1, 1, 64),
+        (50, 24, 6, 2, 3, 40),
+        (8000, 768, 12, 4, 8, 3072),
+    ]:
+        vocab_size, d_model, n_heads, n_kv_heads, n_layers, d_ff = sizes
+        config = TransformerConfig.modern(
+            vocab_size,
+            d_model=d_model,
+            n_heads=n_heads,
+            n_kv_heads=n_kv_heads,
+            n_encoder_layers=n_layers,
+            n_decoder_layers=n_layers,
+            d_ff=d_ff,
+            output_bias=True,
+        )
+        with torch.device("meta"):
+            model = Transformer(config)
+        expect.equal(
+            student(*sizes),
+            sum(parameter.numel() for parameter in model.parameters()),
+            what=f"the count for {sizes}",
+            hint="keys and values have n_kv_heads heads; a decoder layer has two attentions and three norms; "
+            "each stack ends in a norm; one embedding serves for all",
+        )
+
+
+def rms_norm_backward(student: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> None:
+    """The gradient against autograd's in float64, with and without a noticeable epsilon."""
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.randn(5, generator=generator, dtype=torch.float64)
+    for shape, eps in [((5,), 1e-6), ((2, 3, 5), 1e-6), ((4, 5), 0.5)]:
+        x, grad = torch.randn(2, *shape, generator=generator, dtype=torch.float64)
+        leaf = x.clone().requires_grad_()
+        (expected,) = torch.autograd.grad(F.rms_norm(leaf, (5,), weight, eps), leaf, grad)
+        output = student(x.clone(), weight, grad.clone(), eps)
+        case = f"the gradient for x of shape {shape}, eps = {eps}"
+        expect.is_tensor(output, shape, what=case)
+        expect.close(
+            output,
+            expected,
+            what=case,
+            tolerance=1e-8,
+            hint="the root depends on x too, and the weights multiply the gradient first",
+        )
