@@ -77,6 +77,10 @@ class CachedState:
 
 def check_tokens(tokens: Tensor, n_rows: int, room: int) -> None:
     """Raises a ValueError unless tokens are (n_rows, T), T in 1 .. room."""
+    if room < 1:
+        raise ValueError(
+            "the state has no room for another token; start it with a larger max_len, or decode fewer tokens"
+        )
     if tokens.dim() != 2 or tokens.shape[0] != n_rows or not 1 <= tokens.shape[1] <= room:
         raise ValueError(
             f"tokens must be ({n_rows}, T), one row alive each, with T in 1..{room}, the room that max_len leaves; "

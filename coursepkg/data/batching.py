@@ -7,9 +7,12 @@ reads BOS + target and is to say target + EOS.
     target  5 6       ->  tgt_in   1 5 6        tgt_out  5 6 2        (BOS 1, EOS 2, behind shorter sentences PAD 0)
 """
 
+import hashlib
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 import torch
@@ -114,6 +117,13 @@ class TokenBatches:
     ) -> None:
         check_pairs(pairs, max_tokens)
         self.pairs, self.max_tokens, self.seed, self.shuffle = pairs, max_tokens, seed, shuffle
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the pairs and of how they are batched: equal ones give equal epochs."""
+        pairs = [[list(source), list(target)] for source, target in self.pairs]
+        content = [pairs, self.max_tokens, self.seed, self.shuffle]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def epoch(self, number: int) -> Epoch:
         """The batches of epoch `number`."""

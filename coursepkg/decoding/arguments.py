@@ -1,31 +1,16 @@
 """Checks of what all decoders take. A mistake becomes a ValueError of one line that names the argument."""
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from coursepkg.attention.input_checks import describe
+from coursepkg.arguments import check_count
 
 
-def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
-    """Raises a ValueError unless the value is an integer in least..most; True and False are none."""
-    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    if not good or (most is not None and value > most):
-        wanted = f"of at least {least}" if most is None else f"in {least}..{most}"
-        raise ValueError(f"{name} must be an integer {wanted}, got {describe(value)}")
-
-
-def check_finite(name: str, value: Any) -> None:
-    """Raises a ValueError unless the value is a finite number."""
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {describe(value)}")
-
-
-def source_limits(src: Tensor, extra_decode_length: int = 10, *, pad: int = 0) -> Tensor:
+def source_limits(
+    src: Tensor, extra_decode_length: int = 10, *, pad: int = 0, most: int | None = None
+) -> Tensor:
     """A limit for the target of each source: its own length plus some tokens.
 
     The padding of a batch does not count, so that a sentence has one limit in every batch. The option and its value
@@ -35,6 +20,7 @@ def source_limits(src: Tensor, extra_decode_length: int = 10, *, pad: int = 0) -
         src: source ids (B, S), padded behind their ends.
         extra_decode_length: tokens by which a target may be longer than its source.
         pad: id of padding.
+        most: largest limit, such as the target tokens that the model can take; None sets none.
 
     Returns:
         (B,) int64: most tokens to produce, the end token included; for the argument `max_len` of the decoders.
@@ -45,7 +31,11 @@ def source_limits(src: Tensor, extra_decode_length: int = 10, *, pad: int = 0) -
     check_count("extra_decode_length", extra_decode_length, least=0)
     if src.dim() != 2:
         raise ValueError(f"src must be ids (B, S), got shape {tuple(src.shape)}")
-    return (src != pad).sum(dim=1) + extra_decode_length
+    limits = (src != pad).sum(dim=1) + extra_decode_length
+    if most is None:
+        return limits
+    check_count("most", most)
+    return limits.clamp(max=most)
 
 
 def check_limits(max_len: int | Tensor, n_sentences: int, device: torch.device) -> Tensor:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.arguments import check_count, check_finite, check_limits
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.decoding.arguments import check_limits
 from coursepkg.decoding.beam_parts import Beams, Ends, expand
 from coursepkg.decoding.filters import Filter
 from coursepkg.decoding.hypothesis import Hypothesis

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.arguments import check_count, check_limits
+from coursepkg.arguments import check_count
+from coursepkg.decoding.arguments import check_limits
 from coursepkg.decoding.filters import Filter, RepetitionPenalty, Temperature, TopK, TopP
 from coursepkg.decoding.hypothesis import Harvest, Hypothesis
 from coursepkg.decoding.state import DecoderState

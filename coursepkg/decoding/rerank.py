@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_finite
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.decoding.scoring import Predict, token_log_probs
 from coursepkg.text.vocabulary import BOS, EOS, pad_batch

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.arguments import check_count
+from coursepkg.arguments import check_count
 from coursepkg.text.vocabulary import BOS, EOS, PAD
 
 Predict = Callable[[Tensor], Tensor]

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.arguments import check_count, check_prefix
+from coursepkg.arguments import check_count
+from coursepkg.decoding.arguments import check_prefix
 from coursepkg.decoding.filters import Filter
 from coursepkg.decoding.state import DecoderState
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from torch import Tensor
 
+from coursepkg.files import whole_file
 from coursepkg.text.bpe_apply import apply_merges, index_merges, merge_steps
 from coursepkg.text.bpe_train import MARK_PLACES, Merge, learn_bpe, split_words
 from coursepkg.text.byte_fallback import BYTE_TOKENS, join_bytes, to_byte_tokens
-from coursepkg.text.files import whole_file
 from coursepkg.text.tokenizer import (
     LANGUAGE_TAGS,
     UNICODE_FORMS,

@@ -11,7 +11,7 @@ from pathlib import Path
 import sentencepiece
 from torch import Tensor
 
-from coursepkg.text.files import whole_file
+from coursepkg.files import whole_file
 from coursepkg.text.subword_sampling import PieceSampler
 from coursepkg.text.subword_train import train_model
 from coursepkg.text.tokenizer import LANGUAGE_TAGS, content, frame, normalize

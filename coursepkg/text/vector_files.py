@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from coursepkg.text.files import whole_file
+from coursepkg.files import whole_file
 from coursepkg.text.word_vectors import WordVectors
 
 

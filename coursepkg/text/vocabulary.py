@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from coursepkg.text.files import whole_file
+from coursepkg.files import whole_file
 
 PAD, BOS, EOS, UNK = range(4)
 """Ids of padding, beginning and end of a sentence, and every unknown token."""

@@ -109,9 +109,9 @@ def read_checkpoint(out: str | Path, which: str = "last") -> Checkpoint:
     """
     if which not in ("last", "best"):
         raise ValueError(f"which must be last or best, got {which!r}")
-    pointer = read_json(Path(out) / f"{which}.json", needs=("folder", "state"))
+    pointer = read_json(Path(out) / f"{which}.json", needs={"folder": str, "state": dict})
     folder = Path(out) / pointer["folder"]
-    content = read_json(folder / STATE, pointer["state"])
+    content = read_json(folder / STATE, pointer["state"], needs={"state": dict, "files": dict})
     return Checkpoint(folder, content["state"], content["files"])
 
 

@@ -1,12 +1,13 @@
 """The settings of a training run."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.training.describe import describe_schedule
 from coursepkg.training.sam import refuse_sam
-from coursepkg.training.schedules import Formula, Schedule
+from coursepkg.training.schedules import Schedule
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 STRATEGIES = ("ddp", "fsdp")
@@ -81,20 +82,27 @@ class TrainConfig:
         optional = ("max_steps", "max_epochs", "patience", "validate_every", "checkpoint_every")
         for name in (*optional, "accumulate", "keep_last", "log_every"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+            if value is not None or name not in optional:
+                check_count(name, value)
         for name in ("max_seconds", "clip_norm", "sam_rho", "eps"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+            if value is not None:
+                check_finite(name, value)
+                if value <= 0:
+                    raise ValueError(f"{name} must be above 0, got {value}")
         rates = {} if callable(self.learning_rate) else {"learning_rate": self.learning_rate}
         for name, value in {**rates, "weight_decay": self.weight_decay}.items():
-            if not 0 <= value < math.inf:
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed must be at least 0 and below 2^32, got {self.seed}")
+            check_finite(name, value)
+            if value < 0:
+                raise ValueError(f"{name} must be at least 0, got {value}")
+        check_count("seed", self.seed, least=0, most=2**32 - 1)
+        if not isinstance(self.betas, tuple | list) or len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, got {self.betas!r}")
         for name, share in (("ema_decay", self.ema_decay), *(("betas", beta) for beta in self.betas)):
-            if share is not None and not 0 <= share < 1:
+            if share is None:
+                continue
+            check_finite(name, share)
+            if not 0 <= share < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {share}")
 
     def described(self) -> dict[str, Any]:
@@ -103,13 +111,3 @@ class TrainConfig:
         if callable(self.learning_rate):
             fields["learning_rate"] = describe_schedule(self.learning_rate)
         return fields | {"betas": list(self.betas)}
-
-
-def describe_schedule(schedule: Schedule) -> str:
-    """The text by which two schedules count as the same: a function's name, or class and attributes."""
-    name = getattr(schedule, "__qualname__", None)
-    if name is not None:
-        return f"{schedule.__module__}.{name}"
-    if isinstance(schedule, Formula):
-        return repr(schedule)
-    return f"{type(schedule).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(schedule).items())})"

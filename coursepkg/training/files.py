@@ -3,13 +3,15 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+
+from coursepkg.files import whole_file
 
 FORMAT = 1
 """Version of everything that is written here. A reader refuses what is newer than itself."""
@@ -43,16 +45,16 @@ def write_json(path: Path, content: Mapping[str, Any]) -> Fingerprint:
     Raises:
         OSError: it cannot be written.
     """
-    part = path.with_name(path.name + ".part")
+    text = json.dumps({"format": FORMAT, **content}, indent=1) + "\n"
     try:
-        part.write_text(json.dumps({"format": FORMAT, **content}, indent=1) + "\n", encoding="utf-8")
-        seal = _sealed(part)
-        os.replace(part, path)
+        with whole_file(path) as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as reason:
-        part.unlink(missing_ok=True)
         raise OSError(f"{path} could not be written: {reason}; free some space and try again") from reason
     sync_folder(path.parent)
-    return seal
+    return _sealed(path)
 
 
 def sync_folder(folder: Path) -> None:
@@ -75,8 +77,10 @@ def read_tensors(path: Path, seal: Fingerprint) -> dict[str, Tensor]:
     return load_file(path)
 
 
-def read_json(path: Path, seal: Fingerprint | None = None, *, needs: Sequence[str] = ()) -> dict[str, Any]:
-    """Read a JSON file of ours that has these entries, checked against its fingerprint where one is known.
+def read_json(
+    path: Path, seal: Fingerprint | None = None, *, needs: Mapping[str, type] | None = None
+) -> dict[str, Any]:
+    """Read a JSON file of ours that has entries of these kinds, checked against its fingerprint where one is known.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -93,9 +97,9 @@ def read_json(path: Path, seal: Fingerprint | None = None, *, needs: Sequence[st
         raise ValueError(f"{path} is damaged: it is no JSON file of this package; copy it again") from reason
     if version > FORMAT:
         raise ValueError(f"{path} has format {version}, newer than {FORMAT}; update coursepkg to read it")
-    missing = [name for name in needs if name not in content]
-    if missing:
-        raise ValueError(f"{path} is damaged: it has no {missing[0]}; copy it again")
+    for name, kind in (needs or {}).items():
+        if not isinstance(content.get(name), kind):
+            raise ValueError(f"{path} is damaged: it has no {name}; copy it again")
     return content
 
 
@@ -103,6 +107,10 @@ def check_seal(path: Path, seal: Fingerprint) -> None:
     """Raises a FileNotFoundError or ValueError unless the file has this fingerprint."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; copy the whole folder again")
+    if not isinstance(seal.get("bytes"), int) or not isinstance(seal.get("sha256"), str):
+        raise ValueError(
+            f"the size and SHA-256 on record for {path} are damaged; copy the whole folder again"
+        )
     size = path.stat().st_size
     if size != seal["bytes"]:
         said = "is cut short" if size < seal["bytes"] else "is too long"

@@ -19,10 +19,11 @@ class RunFolder:
     Args:
         path: the folder; None keeps the logs in memory and stores nothing.
         run: what a checkpoint holds.
+        learnt: task and data, as JSON can hold them; a run is resumed with the same ones only.
     """
 
-    def __init__(self, path: Path | None, run: Run) -> None:
-        self.path, self.run = path, run
+    def __init__(self, path: Path | None, run: Run, learnt: dict[str, Any]) -> None:
+        self.path, self.run, self.learnt = path, run, learnt
         writes = path if run.fabric.is_global_zero else None
         self.steps = CsvLog(writes and writes / STEPS)
         self.validations = CsvLog(writes and writes / VALIDATIONS)
@@ -87,6 +88,7 @@ class RunFolder:
         fields = self.run.config.described()
         identity = {
             "processes": self.run.fabric.world_size,
+            **self.learnt,
             **{name: value for name, value in fields.items() if name not in CHANGEABLE},
         }
         if dataclasses.is_dataclass(config) and not isinstance(config, type):

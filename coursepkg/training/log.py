@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from coursepkg.files import whole_file
+
 Row = dict[str, int | float]
 STEP_COLUMNS = ("step", "epoch", "loss", "learning_rate", "grad_norm", "units")
 WHOLE = ("step", "epoch", "units")
@@ -32,6 +34,7 @@ class CsvLog:
 
         Raises:
             ValueError: the row has other columns than those before it.
+            OSError: the file cannot be written, as on a full disk; a half-written row goes when the run is resumed.
         """
         if self.rows and row.keys() != self.rows[0].keys():
             raise ValueError(
@@ -40,8 +43,13 @@ class CsvLog:
         self.rows.append(row)
         if self.path is None:
             return
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            file.write(_as_csv([row], header=len(self.rows) == 1))
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                file.write(_as_csv([row], header=len(self.rows) == 1))
+        except OSError as reason:
+            raise OSError(
+                f"{self.path} could not be written: {reason}; free some space and resume"
+            ) from reason
 
     def sync(self) -> None:
         """Wait until the file is on the disk."""
@@ -54,12 +62,11 @@ class CsvLog:
         assert self.path is not None
         if not self.path.exists():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = _read(self.path).splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
         self.rows = [row for row in _parse(self.path, whole) if row["step"] <= step]
-        part = self.path.with_name(self.path.name + ".part")
-        part.write_text(_as_csv(self.rows, header=bool(self.rows)), encoding="utf-8", newline="")
-        os.replace(part, self.path)
+        with whole_file(self.path) as file:
+            file.write(_as_csv(self.rows, header=bool(self.rows)).encode())
 
 
 def read_log(path: str | Path) -> list[Row]:
@@ -69,7 +76,14 @@ def read_log(path: str | Path) -> list[Row]:
         FileNotFoundError: there is no such file.
         ValueError: it is no log.
     """
-    return _parse(Path(path), Path(path).read_text(encoding="utf-8").splitlines())
+    return _parse(Path(path), _read(Path(path)).splitlines())
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as reason:
+        raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
 
 
 def _parse(path: Path, lines: Iterable[str]) -> list[Row]:

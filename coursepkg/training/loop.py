@@ -18,6 +18,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from coursepkg.training.config import TrainConfig
+from coursepkg.training.describe import describe_batches, describe_task
 from coursepkg.training.engine import check_fabric, make_fabric
 from coursepkg.training.folder import RunFolder
 from coursepkg.training.interrupt import noticed_interrupt
@@ -96,7 +97,8 @@ def fit(
     set_seed(config.seed + fabric.global_rank)
     was_training = model.training
     run = Run(fabric, model, config)
-    folder = RunFolder(None if out is None else Path(out), run)
+    learnt = describe_task(task) | describe_batches(batches)
+    folder = RunFolder(None if out is None else Path(out), run, learnt)
     folder.open(resume=resume)
     begin = time.monotonic()
     with ProgressBar(run.progress.step, config, shown=fabric.is_global_zero) as bar:
@@ -136,8 +138,9 @@ def _train(
                 folder.steps.add(_row(progress.step, number, rate, step))
             is_last = _limit(progress, config) is not None
             improved = False
-            if validate is not None and (is_last or _is_due(config.validate_every, progress)):
-                improved = _judge(run, validate, number, folder)
+            is_due = _is_due(config.validate_every, progress)
+            if validate is not None and (is_last or is_due):
+                improved = _judge(run, validate, number, folder, is_due=is_due)
             is_last = _limit(progress, config) is not None
             wish = interrupted() or time.monotonic() >= deadline
             halted = run.fabric.strategy.reduce_boolean_decision(wish, all=False)
@@ -164,8 +167,11 @@ def _groups(batches: Batches, progress: Progress, size: int) -> Iterator[tuple[S
             yield epoch, range(progress.position, min(progress.position + size, len(epoch)))
 
 
-def _judge(run: Run, validate: Validate, epoch: int, folder: RunFolder) -> bool:
-    """Validate, log the scores, and return whether they are the best so far."""
+def _judge(run: Run, validate: Validate, epoch: int, folder: RunFolder, *, is_due: bool) -> bool:
+    """Validate, log the scores, and return whether they are the best so far.
+
+    The validation at the end of a call may not be due; it is judged, but learning rate and patience ignore it.
+    """
     config, progress = run.config, run.progress
     with run.weights_to_judge() as network, torch.no_grad(), preserved_rng(run.fabric.device):
         network.eval()
@@ -176,9 +182,9 @@ def _judge(run: Run, validate: Validate, epoch: int, folder: RunFolder) -> bool:
             f"select_by must be one of validate's scores ({', '.join(scores)}), got {config.select_by!r}"
         )
     folder.validations.add({"step": progress.step, "epoch": epoch, **scores})
-    if isinstance(run.schedule, Plateau):
+    if is_due and isinstance(run.schedule, Plateau):
         run.schedule.update(scores[config.select_by])
-    return progress.note(scores[config.select_by], config.mode)
+    return progress.note(scores[config.select_by], config.mode, is_due=is_due)
 
 
 def _limit(progress: Progress, config: TrainConfig) -> str | None:

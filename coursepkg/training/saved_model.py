@@ -80,11 +80,15 @@ def load_model(
             differs; or the weights do not fit what `build` makes.
     """
     path = Path(folder) / CARD
-    card = read_json(path, needs=("config", "meta", "weights"))
+    card = read_json(path, needs={"config": dict, "meta": dict, "weights": dict})
     if config is not None:
+        if not dataclasses.is_dataclass(config) or isinstance(config, type):
+            raise ValueError(
+                f"config must be a dataclass such as TransformerConfig(...), got {type(config).__name__}"
+            )
         _check_equal(path, "config", card["config"], _as_json(dataclasses.asdict(config)))
     meta = card["meta"]
-    _check_equal(path, "meta", {name: meta.get(name) for name in expected}, _as_json(expected))
+    _check_equal(path, "set of entries", {name: meta.get(name) for name in expected}, _as_json(expected))
     weights = read_tensors(Path(folder) / WEIGHTS, card["weights"])
     try:
         model = build(card["config"])

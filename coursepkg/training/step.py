@@ -123,6 +123,6 @@ def _clip(run: Run) -> float:
 def _give_up(run: Run, what: str, where: str) -> None:
     run.stepper.zero_grad()
     raise TrainingError(
-        f"{what} at step {run.progress.step + 1} (epoch {run.progress.epoch}, {where}); training stopped, the last "
-        "checkpoint is kept; look at that batch, lower the learning rate, or clip"
+        f"{what} at step {run.progress.step + 1} (epoch {run.progress.epoch}, {where}); training stopped, "
+        "checkpoints stored before are kept; look at that batch, lower the learning rate, or clip"
     )

@@ -154,6 +154,7 @@ def test_source_limits() -> None:
     src = torch.tensor([[5, 6, 2], [5, 2, 0]])
     assert source_limits(src).tolist() == [13, 12]
     assert source_limits(src, 0).tolist() == [3, 2]
+    assert source_limits(src, most=12).tolist() == [12, 12]
     with pytest.raises(ValueError, match="extra_decode_length must be an integer of at least 0, got -1"):
         source_limits(src, -1)
     with pytest.raises(ValueError, match=r"src must be ids \(B, S\), got shape \(3,\)"):

@@ -126,7 +126,7 @@ def test_the_gru_decodes_greedily_as_its_own_method_does() -> None:
 
 def test_a_limit_beyond_the_room_of_the_state_is_an_error() -> None:
     model, src = make("2017", 0), sources(0)
-    with pytest.raises(ValueError, match="tokens must be"):
+    with pytest.raises(ValueError, match="no room for another token; start it with a larger max_len"):
         greedy(model.start(src, max_len=3), max_len=9, eos=None)
     # The last token is never fed: a state of 3 decodes 3 tokens after BOS.
     assert len(greedy(model.start(src, max_len=3), max_len=3, eos=None)[0].ids) == 3

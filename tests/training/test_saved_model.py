@@ -47,9 +47,9 @@ def test_a_model_comes_back_with_its_meta(folder: Path) -> None:
         ),
         (
             {"vocabulary": "xyz"},
-            "another meta: vocabulary is abc there and xyz here; use what the model was saved",
+            "another set of entries: vocabulary is abc there and xyz here; use what the model was saved",
         ),
-        ({"alphabet": "vi"}, "another meta: alphabet is None there and vi here"),
+        ({"alphabet": "vi"}, "another set of entries: alphabet is None there and vi here"),
     ],
 )
 def test_what_does_not_match_is_named(folder: Path, asked, message: str) -> None:

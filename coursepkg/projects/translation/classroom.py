@@ -163,10 +163,12 @@ class Lesson:
         was_training = model.training
         model.eval()
         found: list[Hypothesis] = []
-        for first in range(0, len(triples), 256):
-            src = self.batch(triples[first : first + 256]).src.to(next(model.parameters()).device)
-            found += (greedy_translation if decode is None else decode)(model, src)
-        model.train(was_training)
+        try:
+            for first in range(0, len(triples), 256):
+                src = self.batch(triples[first : first + 256]).src.to(next(model.parameters()).device)
+                found += (greedy_translation if decode is None else decode)(model, src)
+        finally:
+            model.train(was_training)
         return [self.target_words.decode(one.ids) for one in found]
 
     def references(self, triples: Sequence[Triple]) -> list[list[str]]:
@@ -175,6 +177,8 @@ class Lesson:
 
     def exact(self, model: nn.Module, triples: Sequence[Triple], decode: Decode | None = None) -> float:
         """Share of sentences that are translated exactly as the Phrasebook has them."""
+        if not triples:
+            raise ValueError("triples must hold at least one sentence, got none")
         pairs = zip(self.translate(model, triples, decode), self.references(triples), strict=True)
         return sum(said == true for said, true in pairs) / len(triples)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.text.files import whole_file
+from coursepkg.files import whole_file
 
 
 def write(path: Path, content: bytes) -> None:

@@ -1,0 +1,21 @@
+"""Checks of arguments for every part of the package: a mistake becomes a ValueError of one line that names it."""
+
+import math
+from typing import Any
+
+from coursepkg.attention.input_checks import describe
+
+
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
+    """Raises a ValueError unless the value is an integer in least..most; True and False are none."""
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    if not good or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"in {least}..{most}"
+        raise ValueError(f"{name} must be an integer {wanted}, got {describe(value)}")
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is a finite number."""
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {describe(value)}")
