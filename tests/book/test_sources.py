@@ -21,6 +21,17 @@ PARTS = {
         "sparse_attention",
         "rope",
     ],
+    "transformer": [
+        "transformer_by_hand",
+        "positions",
+        "word_vectors",
+        "transformer",
+        "modern_transformer",
+        "subwords",
+        "training_craft",
+        "decoding",
+        "metrics",
+    ],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]
 BIBLIOGRAPHY = parse_file(str(ROOT / "book" / "references.bib")).entries
