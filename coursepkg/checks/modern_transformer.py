@@ -1,101 +1,121 @@
-"""Checks of the exercises in the chapter on modern parts of the Transformer."""
+"""Checks of the exercises in the chapter on RMSNorm, SwiGLU and pre-norm."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn.functional import layer_norm, linear
+from torch.nn import functional as F
 
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.transformer import Transformer
 from coursepkg.checks import expect
 
 
-def rms_norm(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
-    """RMSNorm over the last dimension for several shapes, with a scale and a large epsilon."""
+def rms_norm_safe(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
+    """RMSNorm against PyTorch's, with a large epsilon, several shapes, and float16 whose squares overflow."""
     generator = torch.Generator().manual_seed(0)
-    for shape, eps in (((3, 4), 1e-6), ((2, 5, 6), 1e-6), ((2, 3, 3, 8), 0.5)):
-        x = 3 * torch.randn(shape, generator=generator) + 2
-        weight = torch.randn(shape[-1], generator=generator)
-        result = student(x.clone(), weight.clone(), eps)
-        case = f"the result for x {shape}, eps {eps}"
-        expect.is_tensor(result, shape, what=case)
+    weight = torch.randn(6, generator=generator)
+    for shape, eps in [((6,), 1e-6), ((2, 5, 6), 1e-6), ((3, 6), 0.5)]:
+        x = torch.randn(shape, generator=generator) + 1
+        kept = x.clone()
+        output = student(x, weight, eps)
+        expect.is_tensor(output, x.shape, what=f"the output for x of shape {shape}")
         expect.close(
-            result,
-            x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * weight,
-            what=case,
-            hint="the mean of squares over the last dimension, eps added to it, then the root; no mean is subtracted",
+            output,
+            F.rms_norm(x, (6,), weight, eps),
+            what=f"the output for x of shape {shape}, eps = {eps}",
+            hint="no mean is subtracted; eps is added to the mean square, under the root",
         )
+        expect.unchanged(kept, x, what="x")
+    large = torch.tensor([300.0, -300.0, 300.0, -300.0, 300.0, 300.0]).half()
+    output = student(large, torch.ones(6).half(), 1e-6)
+    expect.is_tensor(output, large.shape, what="the output for float16 entries of 300")
+    expect.close(
+        output.float(),
+        (large / 300).float(),
+        what="the output for float16 entries of 300",
+        tolerance=1e-2,
+        hint="300 squared is too large for float16: compute in float32",
+    )
+    expect.equal(output.dtype, torch.float16, what="the dtype of the output for a float16 input")
 
 
 def gated_width(student: Callable[[int, int], int]) -> None:
-    """Widths that divide, that must be rounded, and one that rounding twice gets wrong."""
-    for d_ff, multiple, width in (
-        (2048, 1, 1366),
-        (3072, 64, 2048),
-        (2048, 64, 1408),
-        (11008, 256, 7424),
-        (97, 64, 128),
-        (6, 4, 4),
-    ):
+    """Widths that need rounding up, widths that do not, and that of LLaMA 7B."""
+    for d_ff, multiple, width in [
+        (3072, 1, 2048),
+        (2048, 8, 1368),
+        (4 * 4096, 256, 11008),
+        (1536, 256, 1024),
+        (100, 1, 67),
+        (10, 8, 8),
+    ]:
+        result = student(d_ff, multiple)
         expect.equal(
-            student(d_ff, multiple),
+            result,
             width,
-            what=f"the width for d_ff {d_ff} and multiples of {multiple}",
-            hint="three matrices of the new width weigh what two of d_ff do; round up once, at the end",
+            what=f"the width for d_ff = {d_ff} and multiples of {multiple}",
+            hint="two thirds, then up to the next multiple; a width that is one already stays",
         )
+        assert isinstance(result, int), f"the width is a {type(result).__name__}; an int is expected"
 
 
-def fold_norm(student: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
-    """A linear layer behind a norm with scale and shift against one behind a norm without."""
-    generator = torch.Generator().manual_seed(0)
-    for n_out, width in ((3, 5), (6, 6), (7, 4)):
-        x, weight = torch.randn(8, width, generator=generator), torch.randn(n_out, width, generator=generator)
-        bias = torch.randn(n_out, generator=generator)
-        gamma, beta = torch.randn(2, width, generator=generator)
-        folded = student(weight.clone(), bias.clone(), gamma.clone(), beta.clone())
-        _several(folded, ((n_out, width), (n_out,)), ("weight", "bias"))
-        expect.close(
-            linear(layer_norm(x, (width,)), *folded),
-            linear(layer_norm(x, (width,), gamma, beta), weight, bias),
-            what=f"the layer's output for weight ({n_out}, {width})",
-            hint="gamma scales the inputs, the columns of weight; beta is a constant input, so it becomes a bias",
+def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) -> None:
+    """The count of real models on the meta device: with grouped heads, with one head, and that of the tutorials."""
+    for sizes in [
+        (100, 32, 4, 4, 1, 64),
+        (100, 32, 4, 1, 1, 64),
+        (50, 24, 6, 2, 3, 40),
+        (8000, 768, 12, 4, 8, 3072),
+    ]:
+        vocab_size, d_model, n_heads, n_kv_heads, n_layers, d_ff = sizes
+        config = TransformerConfig.modern(
+            vocab_size,
+            d_model=d_model,
+            n_heads=n_heads,
+            n_kv_heads=n_kv_heads,
+            n_encoder_layers=n_layers,
+            n_decoder_layers=n_layers,
+            d_ff=d_ff,
+            output_bias=True,
+        )
+        with torch.device("meta"):
+            model = Transformer(config)
+        expect.equal(
+            student(*sizes),
+            sum(parameter.numel() for parameter in model.parameters()),
+            what=f"the count for {sizes}",
+            hint="keys and values have n_kv_heads heads; a decoder layer has two attentions and three norms; "
+            "each stack ends in a norm; one embedding serves for all",
         )
 
 
 def center(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]) -> None:
-    """What is written has mean 0, and LayerNorm of the stream is as before."""
+    """All that is written into the stream has mean 0, and LayerNorm of the stream is as before."""
     generator = torch.Generator().manual_seed(0)
     for width, n_in in ((6, 4), (5, 5)):
         embedding = torch.randn(9, width, generator=generator) + 1
-        weight, bias = (
-            torch.randn(width, n_in, generator=generator) - 0.5,
-            torch.randn(width, generator=generator),
-        )
-        inner = torch.randn(9, n_in, generator=generator)
+        weight = torch.randn(width, n_in, generator=generator) - 0.5
+        bias, inner = torch.randn(width, generator=generator), torch.randn(9, n_in, generator=generator)
         changed = student(embedding.clone(), weight.clone(), bias.clone())
-        _several(changed, ((9, width), (width, n_in), (width,)), ("embedding", "weight", "bias"))
-        stream = embedding + linear(inner, weight, bias)
-        new = changed[0] + linear(inner, changed[1], changed[2])
-        for name, written in (("embeddings", changed[0]), ("layer's outputs", linear(inner, *changed[1:]))):
+        names = ("embedding", "weight", "bias")
+        is_triple = isinstance(changed, tuple | list) and len(changed) == len(names)
+        assert is_triple, (
+            f"the result is a {type(changed).__name__}; three tensors are expected: {', '.join(names)}"
+        )
+        for name, tensor, old in zip(names, changed, (embedding, weight, bias), strict=True):
+            expect.is_tensor(tensor, old.shape, what=f"the new {name}")
+        written = {"embeddings": changed[0], "layer's outputs": F.linear(inner, changed[1], changed[2])}
+        for name, rows in written.items():
             expect.close(
-                written.mean(1),
+                rows.mean(dim=1),
                 torch.zeros(9),
                 what=f"the mean of the {name} over the features",
                 hint="the features are the last axis of the embedding, and the first of weight and bias",
             )
         expect.close(
-            layer_norm(new, (width,)),
-            layer_norm(stream, (width,)),
+            F.layer_norm(sum(written.values(), torch.zeros(9, width)), (width,)),
+            F.layer_norm(embedding + F.linear(inner, weight, bias), (width,)),
             what="LayerNorm of the stream",
             hint="subtract means only: LayerNorm ignores a shift of all features, and nothing else",
         )
-
-
-def _several(result: object, shapes: tuple[tuple[int, ...], ...], names: tuple[str, ...]) -> None:
-    expect.equal(
-        isinstance(result, tuple) and len(result),
-        len(shapes),
-        what="the number of tensors returned",
-        hint=f"return {', '.join(names)}",
-    )
-    for tensor, shape, name in zip(result, shapes, names, strict=True):  # type: ignore[call-overload]
-        expect.is_tensor(tensor, shape, what=f"the new {name}")
