@@ -117,7 +117,8 @@ class Step(NamedTuple):
         """Put k and v (N, G, T, D) of one layer into the pool; return all of its keys and values (B, G, slots, D)."""
         for kind, new in enumerate((k, v)):
             by_sentence = new.unflatten(0, (self.pool.shape[2], -1)).transpose(1, 2)  # (B, G, N / B, T, D)
-            self.pool[layer, kind, :, :, self.slots] = by_sentence.flatten(2, 3)
+            place = self.pool[layer, kind, :, :, self.slots]
+            place.unflatten(2, by_sentence.shape[2:4]).copy_(by_sentence)
         keys, values = self.pool[layer, :, :, :, : self.slots.stop]
         return keys, values
 
