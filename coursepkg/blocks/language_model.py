@@ -26,7 +26,13 @@ class LanguageModel(nn.Module):
         self.decoder = Decoder(config, cross=False)
         self.output = None if config.tie_output else nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+        self.packed_output: nn.Module | None = None  # set by `pack_linears`
         initialise(self)
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix (V, E) of the output projection; with `tie_output` that of the embedding."""
+        return self.embedding.weight if self.output is None else self.output.weight
 
     def forward(self, ids: Tensor) -> Tensor:
         """Token ids (B, T) -> logits (B, T, V); position t predicts what follows ids[:, t].
@@ -67,5 +73,7 @@ class LanguageModel(nn.Module):
         return x * self.config.d_model**0.5 if self.config.scale_embeddings else x
 
     def _logits(self, x: Tensor) -> Tensor:
-        weight = self.embedding.weight if self.output is None else self.output.weight
-        return F.linear(x, weight, self.output_bias)
+        if self.packed_output is not None:
+            logits: Tensor = self.packed_output(x)
+            return logits
+        return F.linear(x, self.output_weight, self.output_bias)

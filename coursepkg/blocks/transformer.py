@@ -30,7 +30,13 @@ class Transformer(nn.Module):
         self.decoder = Decoder(config)
         self.output = None if config.tie_output else nn.Linear(config.d_model, sizes[1], bias=False)
         self.output_bias = nn.Parameter(torch.zeros(sizes[1])) if config.output_bias else None
+        self.packed_output: nn.Module | None = None  # set by `pack_linears`
         initialise(self)
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix (V, E) of the output projection; with `tie_output` that of the target embedding."""
+        return self.target_embedding.weight if self.output is None else self.output.weight
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Teacher forcing: predict each next token from the true tokens before it.
@@ -93,5 +99,7 @@ class Transformer(nn.Module):
         return x * self.config.d_model**0.5 if self.config.scale_embeddings else x
 
     def _logits(self, x: Tensor) -> Tensor:
-        weight = self.target_embedding.weight if self.output is None else self.output.weight
-        return F.linear(x, weight, self.output_bias)
+        if self.packed_output is not None:
+            logits: Tensor = self.packed_output(x)
+            return logits
+        return F.linear(x, self.output_weight, self.output_bias)

@@ -13,6 +13,7 @@ from coursepkg.bench.race import Comparison, Contest, Gate
 from coursepkg.bench.suites.inputs import random_qkv
 from coursepkg.bench.suites.opponents import marian
 from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.packed import can_pack, pack_linears
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
@@ -97,14 +98,18 @@ def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
     return Contest(
         name=f"beam {BEAMS}, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET} tokens",
         variants={
-            "beam_search": partial(_beam, model, src, TARGET),
+            "beam_search": partial(_beam, _packed(model), src, TARGET),
+            "weights not packed": partial(_beam, model, src, TARGET),
             "Hugging Face generate": partial(_generate, theirs, src, TARGET),
         },
-        comparisons=[Comparison("beam_search", "Hugging Face generate", 1.5)],
+        comparisons=[
+            Comparison("beam_search", "Hugging Face generate", 1.5),
+            Comparison("weights not packed", "Hugging Face generate"),
+        ],
         gates=[
             Gate(
                 "beam_search",
-                compute=lambda: _beam(small.float(), few, 8),
+                compute=lambda: _beam(_packed(small.float()), few, 8),
                 plain=lambda: _generate(opponent.float(), few, 8),
                 exact=lambda: _generate(opponent.double(), few, 8),
             )
@@ -122,6 +127,10 @@ def _gate_model() -> Transformer:
     torch.manual_seed(0)
     sizes = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 64}
     return Transformer(TransformerConfig.vaswani2017(60, max_len=40, **sizes)).eval()
+
+
+def _packed(model: Transformer) -> Transformer:
+    return pack_linears(model) if can_pack(model) else model
 
 
 def _sources(device: Device, batch: int) -> Tensor:

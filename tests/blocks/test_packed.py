@@ -1,0 +1,62 @@
+"""Packed matrices: the same numbers, the same beams, the model left alone, bad input."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from coursepkg.blocks.language_model import LanguageModel
+from coursepkg.blocks.packed import PackedLinear, can_pack, pack_linears
+from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
+from coursepkg.decoding.beam import beam_search
+from tests.blocks.models import make, source, target
+
+KINDS = ["2017", "learned", "t5", "modern", "half, one kv head"]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("rows", [(1,), (5, 7), (2, 3, 4)])
+def test_a_packed_matrix_gives_what_a_linear_layer_gives(rows: tuple[int, ...], bias: bool) -> None:
+    linear, x = nn.Linear(24, 10, bias=bias), torch.randn(*rows, 24)
+    found = PackedLinear(linear.weight, linear.bias)(x)
+    torch.testing.assert_close(found, linear(x).detach(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_packed_model_gives_the_same_logits_and_beams(kind: str) -> None:
+    model = make(kind).float()
+    packed = pack_linears(model)
+    torch.testing.assert_close(packed(source(), target()), model(source(), target()), rtol=1e-4, atol=1e-5)
+    results = [beam_search(m.start(source(), max_len=9), beam_size=3, max_len=8) for m in (model, packed)]
+    ours, theirs = ([[one.ids for one in found] for found in result] for result in results)
+    assert ours == theirs
+    assert not any(isinstance(module, nn.Linear) for module in packed.modules())
+
+
+def test_a_packed_language_model_gives_the_same_logits() -> None:
+    model = make("modern", LanguageModel).float()
+    torch.testing.assert_close(pack_linears(model)(target()), model(target()), rtol=1e-4, atol=1e-5)
+
+
+def test_a_gru_is_packed_where_it_has_matrices() -> None:
+    model = GRUSeq2Seq(Seq2SeqConfig(source_vocab=11, target_vocab=13)).eval()
+    inputs = torch.tensor([[4, 5, 6]]), torch.tensor([3]), torch.tensor([[1, 7]])
+    torch.testing.assert_close(pack_linears(model)(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_the_model_itself_stays_as_it_is_and_shares_its_other_weights() -> None:
+    model = make("2017").float().train()
+    before = copy.deepcopy(model.state_dict())
+    packed = pack_linears(model)
+    assert model.training
+    assert not packed.training
+    assert all(torch.equal(before[name], now) for name, now in model.state_dict().items())
+    assert packed.target_embedding.weight is model.target_embedding.weight
+
+
+def test_what_cannot_be_packed_is_refused() -> None:
+    double = make("2017").double()
+    assert not can_pack(double)
+    with pytest.raises(ValueError, match="float32 on a CPU"):
+        pack_linears(double)
