@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,6 @@ def test_pip_is_held_to_the_installed_torch_and_numpy(
         pinned.append(Path(command[command.index("--constraint") + 1]).read_text())
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    import numpy
-    import torch
-
     monkeypatch.setattr(subprocess, "run", record)
     monkeypatch.setenv("COURSEPKG_SOURCE", "coursepkg.whl")
     monkeypatch.chdir(tmp_path)
@@ -78,7 +76,7 @@ def test_pip_is_held_to_the_installed_torch_and_numpy(
     exec(compile(definitions, "setup cell", "exec"), scope)
     scope["install"]()
     assert commands[0][-1] == "coursepkg.whl"
-    assert pinned == [f"torch=={torch.__version__}\nnumpy=={numpy.__version__}\n"]
+    assert pinned == [f"torch=={version('torch')}\nnumpy=={version('numpy')}\n"]
 
 
 def test_inside_a_clone_the_clone_is_the_source(tmp_path: Path) -> None:
