@@ -1,0 +1,216 @@
+"""Numbers in Chinese, Vietnamese and English text: read from figures or words, and written in words.
+
+    三十五, ba mươi lăm, thirty-five, 35  ->  35
+
+A value is a sum of digits times scales. Chinese counts in steps of ten thousand, the other two in steps of a thousand.
+Left out is what does not carry over from one language to another: 0 and 1 (không, một and 一 are mostly no numbers),
+and whatever follows thứ, 第, 星期, 周 or 礼拜, since Tuesday is the third day in Vietnamese and the second in Chinese.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coursepkg.metrics.corpus import check_choice
+
+LANGUAGES = ("zh", "vi", "en")
+"""Languages whose number words are known."""
+
+_ENGLISH = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+)
+_TEENS = "seventeen eighteen nineteen"
+_DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SPOKEN = "không một hai ba bốn năm sáu bảy tám chín"
+_VIETNAMESE = _SPOKEN.split()
+_CHINESE = "零一二三四五六七八九"
+
+_DIGITS = {
+    "zh": {digit: value for value, digit in enumerate(_CHINESE)} | {"〇": 0, "两": 2},
+    "vi": {digit: value for value, digit in enumerate(_VIETNAMESE)}
+    | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7},
+    "en": {digit: value for value, digit in enumerate(f"{_ENGLISH} {_TEENS}".split())},
+}
+_TENS = {
+    "zh": {},
+    "vi": {"mười": 10},
+    "en": {word: 10 * n for n, word in enumerate(_DECADES.split(), start=2)},
+}
+_SCALES = {
+    "zh": {"十": 10, "百": 10**2, "千": 10**3, "万": 10**4, "亿": 10**8},
+    "vi": {"mươi": 10, "chục": 10, "trăm": 10**2, "nghìn": 10**3, "ngàn": 10**3}
+    | {"vạn": 10**4, "triệu": 10**6, "tỷ": 10**9, "tỉ": 10**9},
+    "en": {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9},
+}
+_FILLERS = {"zh": {"零", "〇"}, "vi": {"linh", "lẻ"}, "en": {"and", "-"}}
+_NO_QUANTITY_AFTER = {"zh": {"第", "期", "周", "拜"}, "vi": {"thứ"}, "en": set[str]()}
+_YEAR_BEFORE = {"nay", "ngoái", "sau", "trước", "tới", "mới", "nào"}
+_STEP = {"zh": 10**4, "vi": 10**3, "en": 10**3}
+
+
+class Number(NamedTuple):
+    """A number in a list of pieces."""
+
+    value: int | float
+    first: int
+    """Its first piece."""
+    stop: int
+    """The first piece behind it."""
+    is_figures: bool
+    """Whether it is one piece of figures, not words."""
+
+
+def find_numbers(texts: Sequence[str], language: str) -> list[Number]:
+    """The numbers in some folded pieces (`surface.folded`), without 0, 1, weekdays and ordinals.
+
+    Example:
+        >>> find_numbers(["hai", "mươi", "lăm", "tệ"], "vi")
+        [Number(value=25, first=0, stop=3, is_figures=False)]
+
+    Raises:
+        ValueError: the language is not one of `LANGUAGES`.
+    """
+    check_choice("language", language, LANGUAGES)
+    found = []
+    first = 0
+    while first < len(texts):
+        value, stop = _spoken_figures(texts, first, language) or _read(texts, first, language)
+        if stop > first and value not in (0, 1) and _is_quantity(texts, first, stop, language):
+            found.append(Number(value, first, stop, stop == first + 1 and texts[first][0].isdecimal()))
+        first = max(stop, first + 1)
+    return found
+
+
+def is_number_word(text: str, language: str) -> bool:
+    """Whether a folded piece is figures or can be a part of a number in words."""
+    return text[0].isdecimal() or any(text in table[language] for table in (_DIGITS, _TENS, _SCALES))
+
+
+def spell(value: int, language: str) -> str | None:
+    """A number from 2 to 999,999 in Vietnamese or Chinese words; None where this writes none.
+
+    Example:
+        >>> spell(1205, "vi"), spell(1205, "zh")
+        ('một nghìn hai trăm linh năm', '一千二百零五')
+    """
+    if not 2 <= value < 10**6:
+        return None
+    if language == "zh":
+        text = _spell_chinese(value)
+        return text[1:] if text.startswith("一十") else text
+    return " ".join(_spell_vietnamese(value)) if language == "vi" else None
+
+
+def _figures(text: str) -> int | float:
+    """`1.000` and `1,000` are a thousand, `3,5` and `3.5` three and a half."""
+    parts = text.replace(",", ".").split(".")
+    is_grouped = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:])
+    if len(parts) == 2 and not is_grouped:
+        return float(".".join(parts))
+    return int("".join(parts))
+
+
+def _spoken_figures(texts: Sequence[str], first: int, language: str) -> tuple[int, int] | None:
+    """Three or more digits read one by one, as a room or a flight is: 二零五, hai không năm."""
+    digits = _DIGITS[language]
+    stop = first
+    while stop < len(texts) and digits.get(texts[stop], 10) < 10:
+        stop += 1
+    if stop < len(texts) and texts[stop] in _SCALES[language]:
+        return None
+    # A question ends in không: there it is no zero.
+    while language == "vi" and stop > first and texts[stop - 1] == "không":
+        stop -= 1
+    if stop - first < 3 or texts[first] == "không":
+        return None
+    return int("".join(str(digits[text]) for text in texts[first:stop])), stop
+
+
+def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float, int]:
+    """The value of the number that begins here, and the first piece behind it; the same piece if there is none."""
+    digits, tens, scales = _DIGITS[language], _TENS[language], _SCALES[language]
+    total: int | float = 0
+    section: int | float = 0  # what is below the next step of the language
+    last: int | float | None = None  # a digit that still waits for its scale
+    at = first
+    while at < len(texts):
+        text = texts[at]
+        if text[0].isdecimal() and at == first:
+            last = _figures(text)
+        elif text in scales and (last is not None or (scales[text] >= _STEP[language] and section)):
+            amount = section + (last or 0)
+            if scales[text] >= _STEP[language]:
+                total, section = total + amount * scales[text], 0
+            else:
+                section += (last or 0) * scales[text]
+            last = None
+        elif text == "十" and last is None and language == "zh":
+            section += 10
+        elif last is None and at > first and text in _FILLERS[language] and _goes_on(texts, at, language):
+            pass
+        elif last is None and text in digits and not _ends_here(texts, first, at, language):
+            last = digits[text]
+        elif last is None and text in tens:
+            section += tens[text]
+        else:
+            break
+        at += 1
+    return total + section + (last or 0), at
+
+
+def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> bool:
+    """Whether what was read is a number: no weekday, no ordinal, and no năm that means a year."""
+    before = texts[first - 1] if first else ""
+    if before in _NO_QUANTITY_AFTER[language]:
+        return False
+    if language != "vi" or list(texts[first:stop]) != ["năm"]:
+        return True
+    behind = texts[stop] if stop < len(texts) else ""
+    is_counted = bool(before) and is_number_word(before, "vi")
+    return not is_counted and behind not in _YEAR_BEFORE and not behind[:1].isdecimal()
+
+
+def _goes_on(texts: Sequence[str], at: int, language: str) -> bool:
+    """Whether a number goes on behind a filler such as linh, 零 or and."""
+    behind = texts[at + 1] if at + 1 < len(texts) else ""
+    return behind in _DIGITS[language] or behind in _TENS[language] or (behind == "十" and language == "zh")
+
+
+def _ends_here(texts: Sequence[str], first: int, at: int, language: str) -> bool:
+    """Whether năm behind a number is a year, not five: mười năm is ten years, and 15 is mười lăm."""
+    if language != "vi" or texts[at] != "năm" or at == first or texts[at - 1] in _FILLERS["vi"]:
+        return False
+    return at + 1 == len(texts) or texts[at + 1] not in _SCALES["vi"]
+
+
+def _spell_vietnamese(value: int) -> list[str]:
+    thousands, rest = divmod(value, 1000)
+    if thousands:
+        below = ["không", "trăm"] if 0 < rest < 100 else []
+        joint = ["linh"] if 0 < rest < 10 else []
+        return [
+            *_spell_vietnamese(thousands),
+            "nghìn",
+            *below,
+            *joint,
+            *(_spell_vietnamese(rest) if rest else []),
+        ]
+    hundreds, rest = divmod(value, 100)
+    if hundreds:
+        joint = ["linh"] if 0 < rest < 10 else []
+        return [_VIETNAMESE[hundreds], "trăm", *joint, *(_spell_vietnamese(rest) if rest else [])]
+    ten, unit = divmod(rest, 10)
+    if not ten:
+        return [_VIETNAMESE[unit]]
+    word = {0: [], 1: ["một" if ten == 1 else "mốt"], 5: ["lăm"]}.get(unit, [_VIETNAMESE[unit]])
+    return ["mười", *word] if ten == 1 else [_VIETNAMESE[ten], "mươi", *word]
+
+
+def _spell_chinese(value: int) -> str:
+    for scale, name in ((10**4, "万"), (10**3, "千"), (10**2, "百"), (10, "十")):
+        count, rest = divmod(value, scale)
+        if count:
+            joint = "零" if 0 < rest < scale // 10 else ""
+            head = _spell_chinese(count)
+            head = head[1:] if scale == 10**4 and head.startswith("一十") else head
+            return head + name + joint + (_spell_chinese(rest) if rest else "")
+    return _CHINESE[value]

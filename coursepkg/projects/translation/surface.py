@@ -1,0 +1,96 @@
+"""The words of a text with their places, alike in all spellings of one sentence.
+
+A line of a corpus (`Khách_sạn ở đâu ?`) and the same line as it is read (`Khách sạn ở đâu?`) give the same pieces: an
+underscore is a space, a Han character is a piece, and so is every mark of punctuation. What a rule finds in the pieces
+can be pointed at in the text, and changed there without touching the rest.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coursepkg.text.chinese import HAN
+
+UNKNOWN = "⁇"
+"""What SentencePiece writes for a piece that it does not know."""
+
+_LETTER = rf"(?:(?![{HAN}])[^\W\d_][\u0300-\u036f]*)"
+_PIECE = re.compile(rf"[{HAN}]|{_LETTER}+(?:['’]{_LETTER}+)*|\d+(?:[.,]\d+)*|[^\w\s]")
+_TWO_HAN_WORDS = re.compile(rf"[{HAN}]\s+[{HAN}]")
+
+
+class Piece(NamedTuple):
+    """A word, number, Han character or mark, and where it stands."""
+
+    text: str
+    start: int
+    """Its first character in the line."""
+    stop: int
+    """The first character behind it."""
+
+
+def pieces(line: str) -> list[Piece]:
+    """The pieces of a line, in order.
+
+    Example:
+        >>> [piece.text for piece in pieces("Khách_sạn giá 3,5 tệ?")]
+        ['Khách', 'sạn', 'giá', '3,5', 'tệ', '?']
+    """
+    return [Piece(found[0], found.start(), found.end()) for found in _PIECE.finditer(line)]
+
+
+def folded(line: str) -> list[str]:
+    """The texts of the pieces in lower case and in Unicode form NFC: what two spellings are compared by."""
+    return [piece.text for piece in pieces(unicodedata.normalize("NFC", line).lower())]
+
+
+def words(line: str) -> list[str]:
+    """The folded pieces without punctuation."""
+    return [text for text in folded(line) if text[0].isalnum()]
+
+
+def find_phrase(line: str, phrase: str) -> tuple[int, int] | None:
+    """The first place of a phrase among the pieces of a line, as first and last + 1; None if it is not there.
+
+    Where Chinese is segmented into words, the phrase must consist of whole words: 人 is not in 人民.
+
+    Example:
+        >>> find_phrase("Khách sạn ở đâu?", "khách_sạn")
+        (0, 2)
+    """
+    places, wanted = pieces(line), folded(phrase)
+    texts = [unicodedata.normalize("NFC", piece.text).lower() for piece in places]
+    segmented = _TWO_HAN_WORDS.search(line) is not None
+    for first in range(len(texts) - len(wanted) + 1):
+        last = first + len(wanted)
+        if wanted and texts[first:last] == wanted:
+            edges = line[: places[first].start][-1:] + line[places[last - 1].stop :][:1]
+            if not segmented or not re.search(f"[{HAN}]", edges):
+                return first, last
+    return None
+
+
+def contains(line: str, phrase: str) -> bool:
+    """Whether a phrase stands in a line, whatever the case, underscores and spaces."""
+    return find_phrase(line, phrase) is not None
+
+
+def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:
+    """Places where n pieces follow themselves at once, as (first piece, how often in a row), at least twice.
+
+    Example:
+        >>> runs(["a", "b", "a", "b", "c"], 2)
+        [(0, 2)]
+    """
+    found = []
+    first = 0
+    while first + 2 * n <= len(texts):
+        gram = texts[first : first + n]
+        times = 1
+        while texts[first + times * n : first + (times + 1) * n] == gram:
+            times += 1
+        if times > 1:
+            found.append((first, times))
+        first += n * times if times > 1 else 1
+    return found

@@ -1,0 +1,56 @@
+"""Pieces of a text and phrases among them."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coursepkg.projects.translation.surface import contains, find_phrase, folded, pieces, runs, words
+
+
+def test_pieces_point_into_the_line() -> None:
+    line = "Khách_sạn 'Tây-Hồ' giá 3,5 tệ; 我想 don't ⁇."
+    assert [piece.text for piece in pieces(line)] == (
+        ["Khách", "sạn", "'", "Tây", "-", "Hồ", "'", "giá", "3,5", "tệ", ";", "我", "想", "don't", "⁇", "."]
+    )
+    assert all(line[piece.start : piece.stop] == piece.text for piece in pieces(line))
+
+
+@given(st.text())
+def test_no_letter_or_digit_is_lost(line: str) -> None:
+    kept = "".join(piece.text for piece in pieces(line))
+    assert [c for c in kept if c.isalpha() or c.isdecimal()] == [
+        c for c in line if c.isalpha() or c.isdecimal()
+    ]
+
+
+def test_spellings_of_one_sentence_are_alike() -> None:
+    spaced, read = "Khách_sạn Hà_Nội ở đâu ?", "khách sạn Hà Nội ở đâu?"
+    assert folded(spaced) == folded(read) == folded(unicodedata.normalize("NFD", spaced))
+    assert words(spaced) == folded(read)[:-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase", "expected"),
+    [
+        ("Tôi ở Khách sạn này.", "khách_sạn", (2, 4)),
+        ("我 是 中国 人民", "人", None),
+        ("我 是 中国 人", "人", (4, 5)),
+        ("我是中国人", "中国", (2, 4)),
+        ("bàn", "b", None),
+        ("bàn", "", None),
+        ("", "bàn", None),
+        ("JAL 4002 航班", "航班", (2, 4)),
+    ],
+)
+def test_phrases(line: str, phrase: str, expected: tuple[int, int] | None) -> None:
+    assert find_phrase(line, phrase) == expected
+    assert contains(line, phrase) is (expected is not None)
+
+
+def test_runs() -> None:
+    assert runs(["a", "b", "a", "b", "a", "b", "c"], 2) == [(0, 3)]
+    assert runs(["x", "a", "a", "y", "b", "b"], 1) == [(1, 2), (4, 2)]
+    assert runs(["a", "b", "c"], 1) == []
+    assert runs([], 2) == []
