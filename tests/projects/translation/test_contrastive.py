@@ -169,7 +169,11 @@ def test_fewer_than_two_distinct_pairs_add_nothing() -> None:
     for pairs in (PAIRS[:1], [PAIRS[0], PAIRS[0]], [PAIRS[0], ([30], PAIRS[0][1])]):
         batch = batch_of(pairs, dropout_versions)
         task = ContrastiveTask(weight=5.0, self_weight=5.0)
-        assert torch.equal(task.loss(model, batch), TranslationTask().loss(model, batch.text))
+        loss = task.loss(model, batch)
+        assert torch.equal(loss, TranslationTask().loss(model, batch.text))
+        # DDP waits for every parameter of every process, so the head must be reached, if with zeros.
+        found = torch.autograd.grad(loss, tuple(model.projection.parameters()))
+        assert all(torch.equal(grad, torch.zeros_like(grad)) for grad in found)
 
 
 def test_without_weights_it_is_the_translation_task_draw_by_draw() -> None:
