@@ -50,30 +50,31 @@ def words(line: str) -> list[str]:
     return [text for text in folded(line) if text[0].isalnum()]
 
 
-def find_phrase(line: str, phrase: str) -> tuple[int, int] | None:
-    """The first place of a phrase among the pieces of a line, as first and last + 1; None if it is not there.
+def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
+    """The places of a phrase among the pieces of a line, each as first and last + 1.
 
     Where Chinese is segmented into words, the phrase must consist of whole words: 人 is not in 人民.
 
     Example:
         >>> find_phrase("Khách sạn ở đâu?", "khách_sạn")
-        (0, 2)
+        [(0, 2)]
     """
     places, wanted = pieces(line), folded(phrase)
     texts = [unicodedata.normalize("NFC", piece.text).lower() for piece in places]
     segmented = _TWO_HAN_WORDS.search(line) is not None
+    found = []
     for first in range(len(texts) - len(wanted) + 1):
         last = first + len(wanted)
         if wanted and texts[first:last] == wanted:
             edges = line[: places[first].start][-1:] + line[places[last - 1].stop :][:1]
             if not segmented or not re.search(f"[{HAN}]", edges):
-                return first, last
-    return None
+                found.append((first, last))
+    return found
 
 
 def contains(line: str, phrase: str) -> bool:
     """Whether a phrase stands in a line, whatever the case, underscores and spaces."""
-    return find_phrase(line, phrase) is not None
+    return bool(find_phrase(line, phrase))
 
 
 def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:
