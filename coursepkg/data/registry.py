@@ -1,0 +1,196 @@
+"""Every data set of the course: its files, where they come from, under which licence, and how to ask for them.
+
+An address stands here only where it is public and known to lead to the file. Contest data and sets for research only
+have none: their entry says how to ask for them and where to put them.
+"""
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from coursepkg.data.location import data_folder
+
+_STANFORD = "https://nlp.stanford.edu/projects/nmt/data/iwslt15.en-vi"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file or folder of a set, and where it can be downloaded from."""
+
+    path: str
+    """Place in the folder of the set. Of an archive that is unpacked: the folder that it becomes."""
+    url: str = ""
+    """Address; empty where there is no public one."""
+    sha256: str | None = None
+    """SHA-256 of what the address gives; None where it is not known, and the first download decides."""
+    size_limit: int = 100_000_000
+    """Largest download that is accepted, in bytes."""
+    unpacked_limit: int = 0
+    """Largest size of all unpacked files, in bytes; 0 for a file that is no archive."""
+    lines: int | None = None
+    """Lines of a text file, 1 or more; None where they are not checked."""
+
+    def __post_init__(self) -> None:
+        place = Path(self.path)
+        if not self.path or place.is_absolute() or ".." in place.parts:
+            raise ValueError(f"path must lie in the folder of the set, got {self.path!r}")
+        if self.url and not self.url.startswith(("https://", "http://")):
+            raise ValueError(f"url must begin with https:// or http://, got {self.url!r}")
+        if self.sha256 is not None and (len(self.sha256) != 64 or set(self.sha256) - set("0123456789abcdef")):
+            raise ValueError(f"sha256 must be 64 hexadecimal digits, got {self.sha256!r}")
+        if self.size_limit < 1 or self.unpacked_limit < 0:
+            raise ValueError(
+                f"size_limit must be at least 1 and unpacked_limit at least 0, got {self.size_limit} and "
+                f"{self.unpacked_limit}"
+            )
+        if self.lines is not None and self.lines < 1:
+            raise ValueError(f"lines must be at least 1 or None, got {self.lines}")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the course."""
+
+    name: str
+    """Name of the set and of its folder under the data folder."""
+    summary: str
+    """What it holds, in one line."""
+    licence: str
+    """What its owners allow."""
+    ask: str
+    """How to get the files that have no address."""
+    files: tuple[DataFile, ...]
+    """Its files."""
+
+    @property
+    def downloadable(self) -> tuple[DataFile, ...]:
+        """The files that have an address."""
+        return tuple(file for file in self.files if file.url)
+
+    @property
+    def on_request(self) -> tuple[DataFile, ...]:
+        """The files that must be asked for."""
+        return tuple(file for file in self.files if not file.url)
+
+
+def _iwslt(name: str, sha256: str, n_bytes: int, lines: int) -> DataFile:
+    return DataFile(name, f"{_STANFORD}/{name}", sha256, size_limit=n_bytes, lines=lines)
+
+
+# The SHA-256 and sizes of the IWSLT'15 files are those on record in Hugging Face datasets
+# (datasets/mt_eng_vietnamese/dataset_infos.json); the two of tst2012 were compared with copies of the files.
+_EN_VI = DataSet(
+    "en_vi",
+    "IWSLT'15 English-Vietnamese, TED talks: 133,317 training pairs, dev and test sets",
+    "CC BY-NC-ND 3.0 (TED talks)",
+    "dev2010, tst2010 and tst2011 are in the IWSLT 2015 release en-vi of WIT3 (https://wit3.fbk.eu) as XML files: "
+    "write the text of each <seg> on a line of its own",
+    (
+        _iwslt(
+            "train.en",
+            "c26dfeed74b6bf3752f5ca552f2412456f0de153f7c804df8717931fb3a5c78a",
+            13_603_614,
+            133_317,
+        ),
+        _iwslt(
+            "train.vi",
+            "707206edf2dc0280273952c7b70544ea8a1363aa69aaeb9d70514b888dc3067d",
+            18_074_646,
+            133_317,
+        ),
+        _iwslt(
+            "tst2012.en", "b8fbcd0d4199d41276421d1f7228298df67dd9e2c5c134c2ee8cdf3ec27801e2", 140_250, 1553
+        ),
+        _iwslt(
+            "tst2012.vi", "01004078b3f36b0c46e81b65fc6851230b3c823405c76d1d82ef3b786b512ff0", 188_396, 1553
+        ),
+        _iwslt(
+            "tst2013.en", "3860ce60bc5b85d96cc2d3d580cf1bc9d62440e939c1b964676d3607c4e8f1df", 132_264, 1268
+        ),
+        _iwslt(
+            "tst2013.vi", "29af16842808da2812b8fd4d47fc05d082ba870e60ab7755090ad04b380994cd", 183_855, 1268
+        ),
+        *(DataFile(f"{part}.{side}") for part in ("dev2010", "tst2010", "tst2011") for side in ("en", "vi")),
+    ),
+)
+
+SETS: dict[str, DataSet] = {
+    one.name: one
+    for one in (
+        DataSet(
+            "zh_vi",
+            "Chinese-Vietnamese training pairs of the 2025 AI Olympiad, 32,061 in the contest's file",
+            "none stated; for those who took part in the contest",
+            "ask the organisers of the 2025 AI Olympiad for the training file of the translation task",
+            (DataFile("train.zh"), DataFile("train.vi")),
+        ),
+        _EN_VI,
+        DataSet(
+            "nom_vi",
+            "594 lines of modern prose in Nom with their quoc ngu reading, one character a syllable",
+            "Apache-2.0 (tat_den.tsv), CC BY-SA (wikipedia.tsv)",
+            "no public address is known; ask your instructor. Each file has the columns line, nom, quoc_ngu, "
+            "quoc_ngu_segmented, separated by tabs",
+            (DataFile("tat_den.tsv"), DataFile("wikipedia.tsv")),
+        ),
+        DataSet(
+            "mc_ocr",
+            "MC-OCR 2021: Vietnamese receipts photographed with phones, their text lines marked",
+            "research use only",
+            "ask the organisers of the MC-OCR challenge (https://www.rivf2021-mc-ocr.vietnlp.com/dataset)",
+            (DataFile("mcocr_train_df.csv"), DataFile("images")),
+        ),
+        DataSet(
+            "vi_lines",
+            "632 line images of Vietnamese official documents with their text",
+            "official documents",
+            "no public address is known; ask your instructor. labels.tsv holds path, tab, text",
+            (DataFile("labels.tsv"), DataFile("documents"), DataFile("directive")),
+        ),
+        DataSet(
+            "signs",
+            "63 clips of 33 signed words in American, Turkish and Indian sign language",
+            "none stated; do not pass it on",
+            "no public address is known; ask your instructor. manifest.csv names the owner of each clip",
+            tuple(map(DataFile, ("manifest.csv", "asl_pairs", "tid_pairs", "isl_single"))),
+        ),
+    )
+}
+"""The sets by name."""
+
+
+def find_set(name: str) -> DataSet:
+    """The set of this name; a hyphen reads as an underscore.
+
+    Raises:
+        ValueError: there is none; the names are listed.
+    """
+    plain = name.strip().lower().replace("-", "_")
+    if plain not in SETS:
+        near = difflib.get_close_matches(plain, SETS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        listed = ", ".join(SETS)
+        raise ValueError(f"unknown data set {name!r}; {hint}the sets are {listed}")
+    return SETS[plain]
+
+
+def folder_of(name: str, within: Path | None = None) -> Path:
+    """The folder of a set: in another folder, or in the data folder of this machine."""
+    return (within or data_folder()) / find_set(name).name
+
+
+def missing_files(name: str, within: Path | None = None) -> list[str]:
+    """The files of a set that are not there."""
+    folder = folder_of(name, within)
+    return [file.path for file in find_set(name).files if not (folder / file.path).exists()]
+
+
+def is_present(name: str, *paths: str, within: Path | None = None) -> bool:
+    """Whether these files of a set are there; all of its files where none is named.
+
+    Example:
+        >>> is_present("en_vi", "train.en", "train.vi", within=Path("nowhere"))
+        False
+    """
+    folder = folder_of(name, within)
+    return all((folder / path).exists() for path in paths) if paths else not missing_files(name, within)
