@@ -19,7 +19,7 @@ from coursepkg.projects.translation.contrastive_views import (
     distinct_pairs,
     four_views,
 )
-from coursepkg.text.vocabulary import EOS, PAD, UNK
+from coursepkg.text.vocabulary import EOS, UNK, pad_batch
 
 Examples = Callable[[Sequence[int], int], Sequence[Pair]]
 """(numbers of pairs, epoch) -> what to translate in their batch, sources with their tags."""
@@ -55,15 +55,16 @@ class ContrastiveBatches:
     of each distinct pair. What an epoch looks like depends on (seed, number) alone, if `examples` does.
 
     Args:
-        pairs: ids of the sentence in languages[0] and in languages[1], without tags and special tokens.
+        pairs: ids of the sentence in languages[0] and in languages[1], both in the form that the encoder reads,
+            without tags and special tokens.
         max_tokens: most positions of the pairs of a batch, B * (S + T), with tag and EOS, before they are turned
             into two directions and four views.
         languages: a and b.
         tags: id of the tag that asks for each language.
         seed: of order and masks.
         versions: makes two versions of a sentence, for the monolingual loss; None makes none.
-        examples: makes the translation examples of a batch, for other directions or noise; None takes both
-            directions of every pair.
+        examples: makes the translation examples of a batch, for other directions, noise or another form of the
+            targets; None takes both directions of every pair as it is.
 
     Raises:
         ValueError: a pair is malformed or holds a tag; a language has no tag; or there is not one round trip a pair.
@@ -84,11 +85,13 @@ class ContrastiveBatches:
         self.tags = _pick_tags(languages, tags)
         self.pairs, self.seed, self.versions = pairs, seed, versions
         self.examples = self.both_directions if examples is None else examples
-        _check_content(pairs, tags)
-        if isinstance(versions, RoundTripVersions) and len(versions.trips) != len(pairs):
-            raise ValueError(
-                f"trips must hold one pair of sentences a pair, {len(pairs)}, got {len(versions.trips)}"
-            )
+        _check_content("pairs", pairs, tags)
+        if isinstance(versions, RoundTripVersions):
+            _check_content("trips", versions.trips, tags)
+            if len(versions.trips) != len(pairs):
+                raise ValueError(
+                    f"trips must hold one pair of sentences a pair, {len(pairs)}, got {len(versions.trips)}"
+                )
         self._order = TokenBatches([([self.tags[1], *a], b) for a, b in pairs], max_tokens, seed)
 
     @cached_property
@@ -153,9 +156,8 @@ class ContrastiveEpoch(Sequence[ContrastiveBatch]):
 
 def pad_views(rows: Sequence[Sequence[Sequence[int]]]) -> Tensor:
     """For each of B sentences the same number K of views -> ids (K, B, S), EOS behind each, then PAD."""
-    longest = 1 + max(len(ids) for views in rows for ids in views)
-    block = [[[*ids, EOS, *[PAD] * (longest - 1 - len(ids))] for ids in views] for views in rows]
-    return torch.tensor(block).transpose(0, 1).contiguous()
+    ids, _ = pad_batch([[*view, EOS] for views in zip(*rows, strict=True) for view in views])
+    return ids.unflatten(0, (-1, len(rows)))
 
 
 def _pick_tags(languages: tuple[str, str], tags: Mapping[str, int]) -> tuple[int, int]:
@@ -175,10 +177,10 @@ def _pick_tags(languages: tuple[str, str], tags: Mapping[str, int]) -> tuple[int
     return to_a, to_b
 
 
-def _check_content(pairs: Sequence[Pair], tags: Mapping[str, int]) -> None:
+def _check_content(name: str, pairs: Sequence[Pair], tags: Mapping[str, int]) -> None:
     """Raises a ValueError that names the first pair with a tag in it."""
     known = set(tags.values())
     for i, pair in enumerate(pairs):
         found = known & {*pair[0], *pair[1]}
         if found:
-            raise ValueError(f"pairs[{i}] must be without tags, which are added here, got id {min(found)}")
+            raise ValueError(f"{name}[{i}] must be without tags, which are added here, got id {min(found)}")

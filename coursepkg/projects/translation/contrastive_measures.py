@@ -15,7 +15,8 @@ from torch.nn import functional as F
 from coursepkg.arguments import check_count, check_finite
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.contrastive import WithProjection, bilingual_loss, mean_pool
-from coursepkg.projects.translation.contrastive_batches import ContrastiveBatch, pad_views
+from coursepkg.projects.translation.contrastive_batches import ContrastiveBatch
+from coursepkg.text.vocabulary import EOS, pad_batch
 
 TIE = 1e-6
 """Cosines that differ by less are equal: rounding alone moves equal sentences that far apart."""
@@ -64,8 +65,8 @@ def sentence_vectors(
     try:
         model.eval()
         for start in range(0, len(order), batch_size):
-            chosen = [[sentences[i]] for i in order[start : start + batch_size]]
-            src = pad_views(chosen)[0].to(device)
+            padded, _ = pad_batch([[*sentences[i], EOS] for i in order[start : start + batch_size]])
+            src = padded.to(device)
             if isinstance(model, WithProjection):
                 vectors = model(src)
             else:

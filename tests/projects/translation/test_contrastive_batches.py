@@ -191,6 +191,7 @@ def test_padding_stands_behind_the_end() -> None:
         ({"pairs": [([1], [8])]}, r"pairs\[0\] must have source ids above 2, .*"),
         ({"pairs": []}, "pairs must hold at least one pair, got none"),
         ({"max_tokens": 3}, r"pairs\[0\] must fit into max_tokens \(3\).*"),
+        ({"versions": RoundTripVersions([([7], [6])])}, r"trips\[0\] must be without tags, .* got id 6"),
         ({"versions": RoundTripVersions([([7], [8])])}, "trips must hold .* a pair, 40, got 1"),
     ],
 )
