@@ -84,6 +84,9 @@ def test_known_arrangements() -> None:
     collapsed = torch.ones(4, 3)
     assert retrieval_accuracy(collapsed, collapsed) == (0.25, 0.25)
     assert uniformity(collapsed) == pytest.approx(0.0, abs=1e-6)
+    # One direction at many lengths: the cosines differ by rounding only, which decides nothing.
+    rounded = torch.linspace(0.1, 9.0, 50)[:, None] * torch.tensor([0.3, -1.7, 0.9])
+    assert retrieval_accuracy(rounded, rounded) == (pytest.approx(0.02), pytest.approx(0.02))
     many_to_one = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert retrieval_accuracy(torch.tensor([[1.0, 0.1], [0.1, 1.0], [0.0, 1.0]]), many_to_one) == (
         pytest.approx(0.5),
