@@ -6,12 +6,12 @@
 | word order | output and reference have nearly the same words, but some of them in another order |
 | omission | the output is clearly shorter, and words of the reference are missing |
 | repetition | the output repeats words at once, or three words anywhere, more often than the reference |
-| names and numbers | a number that source and reference share, or a name of the reference, is missing; or a number is new |
+| names and numbers | a number of source and reference, or a name of the reference, is missing; or a number is new |
 | off-target language | the output has clearly more letters of another language than the reference |
 | unknown pieces | the output has pieces that the vocabulary does not know (⁇) |
 
-Rules compare folded words (`surface.words`), so that case, underscores and punctuation never count. They point at
-sentences worth reading; they are no judgement of a translation, and one reference cannot know every good one.
+Rules compare folded words, numbers as figures, so that case, underscores, punctuation and the way in which a number is
+written never count. They point at sentences worth reading; they are no judgement of a translation, and one reference cannot know every good one.
 """
 
 from collections import Counter
@@ -80,13 +80,13 @@ class Case:
 
     @cached_property
     def output(self) -> list[str]:
-        """Words of the hypothesis."""
-        return words(self.hypothesis)
+        """Folded words of the hypothesis, numbers as figures."""
+        return _plain_words(self.hypothesis, self.target_language)
 
     @cached_property
     def wanted(self) -> list[str]:
-        """Words of the reference."""
-        return words(self.reference)
+        """Folded words of the reference, numbers as figures."""
+        return _plain_words(self.reference, self.target_language)
 
 
 def label(case: Case) -> dict[str, tuple[str, ...]]:
@@ -209,6 +209,13 @@ GROUPS: dict[str, Callable[[Case], list[str]]] = {
     "unknown pieces": unknown_pieces,
 }
 """The rule behind each group; what it returns is what it saw, and nothing means no such error."""
+
+
+def _plain_words(text: str, language: str) -> list[str]:
+    texts = folded(text)
+    for number in reversed(find_numbers(texts, language)):
+        texts[number.first : number.stop] = [str(number.value)]
+    return [word for word in texts if word[0].isalnum()]
 
 
 def _values(text: str, language: str) -> list[int | float]:

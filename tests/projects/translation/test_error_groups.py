@@ -96,6 +96,11 @@ def test_omission(hypothesis: str, expected: tuple[str, ...] | None) -> None:
     assert found.get("omission") == expected
 
 
+def test_a_number_in_figures_is_no_omission() -> None:
+    long, short = "Giá ba mươi lăm nghìn đồng", "Giá 35.000 đồng"
+    assert groups("三万五千", short, long) == groups("三万五千", long, short) == {}
+
+
 def test_omission_names_source_words_without_weight() -> None:
     alignment = Alignment(("我", "明天", "。"), ("Tôi",), np.array([[0.95, 0.02, 0.03]]))
     found = groups("我明天。", "Tôi", "Tôi ngày mai", alignment=alignment)
