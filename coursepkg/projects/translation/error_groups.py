@@ -10,8 +10,8 @@
 | off-target language | the output has clearly more letters of another language than the reference |
 | unknown pieces | the output has pieces that the vocabulary does not know (⁇) |
 
-Rules compare folded words, numbers as figures, so that case, underscores, punctuation and the way in which a number is
-written never count. They point at sentences worth reading; they are no judgement of a translation, and one reference cannot know every good one.
+Rules compare folded words, numbers as figures: case, underscores, punctuation and the way of writing a number never
+count. They point at sentences worth reading; they are no judgement, and one reference is not every good translation.
 """
 
 from collections import Counter
