@@ -149,11 +149,6 @@ class Dictionary:
         return sorted(taken, key=lambda word: taken[word])
 
     @cached_property
-    def known_targets(self) -> frozenset[tuple[str, ...]]:
-        """All translations, folded."""
-        return frozenset(tuple(folded(entry.target)) for entry in self.entries)
-
-    @cached_property
     def _by_source(self) -> dict[tuple[str, ...], tuple[str, ...]]:
         grouped: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
         for entry in self.entries:

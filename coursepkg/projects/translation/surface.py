@@ -42,7 +42,7 @@ def pieces(line: str) -> list[Piece]:
 
 def folded(line: str) -> list[str]:
     """The texts of the pieces in lower case and in Unicode form NFC: what two spellings are compared by."""
-    return [piece.text for piece in pieces(unicodedata.normalize("NFC", line).lower())]
+    return [unicodedata.normalize("NFC", piece.text).lower() for piece in pieces(line)]
 
 
 def words(line: str) -> list[str]:
@@ -59,8 +59,7 @@ def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
         >>> find_phrase("Khách sạn ở đâu?", "khách_sạn")
         [(0, 2)]
     """
-    places, wanted = pieces(line), folded(phrase)
-    texts = [unicodedata.normalize("NFC", piece.text).lower() for piece in places]
+    places, texts, wanted = pieces(line), folded(line), folded(phrase)
     segmented = _TWO_HAN_WORDS.search(line) is not None
     found = []
     for first in range(len(texts) - len(wanted) + 1):

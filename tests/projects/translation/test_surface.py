@@ -20,6 +20,7 @@ def test_pieces_point_into_the_line() -> None:
 @given(st.text())
 def test_no_letter_or_digit_is_lost(line: str) -> None:
     kept = "".join(piece.text for piece in pieces(line))
+    assert len(folded(line)) == len(pieces(line))
     assert [c for c in kept if c.isalpha() or c.isdecimal()] == [
         c for c in line if c.isalpha() or c.isdecimal()
     ]

@@ -1,0 +1,240 @@
+"""Repairs after decoding: numbers, terms and repetitions, each change named.
+
+| repair | what is changed | when |
+| --- | --- | --- |
+| number | the one number that the source does not have | the source has one number that the output lacks |
+| term | the words aligned to a dictionary word of the source | the output has none of its known translations |
+| repetition | the second and later copies | words follow themselves at once, and the source does not repeat itself |
+
+All three are careful: where two readings are possible nothing is touched. A repair can still be wrong, so it is a
+switch, and whether it helps is measured.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from coursepkg.arguments import check_finite
+from coursepkg.metrics.corpus import check_choice
+from coursepkg.projects.translation.dictionary import Dictionary
+from coursepkg.projects.translation.numerals import LANGUAGES, Number, find_numbers, is_number_word, spell
+from coursepkg.projects.translation.surface import contains, folded, pieces, runs, words
+from coursepkg.projects.translation.word_alignment import Alignment, Tokens
+from coursepkg.text.segmentation import unjoin
+from coursepkg.text.spacing import capitalize
+
+_MARK = "▁"
+_COUNTED_BY_TWO = frozenset("月号日楼层")
+
+
+class Change(NamedTuple):
+    """One repair."""
+
+    kind: str
+    """number, term or repetition."""
+    before: str
+    """What stood in the output."""
+    after: str
+    """What stands there now; empty for a repetition."""
+    why: str
+    """The reason, for a reader."""
+
+
+class Repaired(NamedTuple):
+    """An output after its repairs."""
+
+    text: str
+    changes: tuple[Change, ...]
+    """From left to right; none if the text is as it was."""
+
+
+class _Edit(NamedTuple):
+    start: int
+    stop: int
+    change: Change
+
+
+@dataclass(frozen=True)
+class PostProcessor:
+    """Repairs outputs of one direction.
+
+    Example:
+        >>> repair = PostProcessor("zh", "vi")
+        >>> repair("三十五 美元 。", "Bốn mươi lăm đô la .").text
+        'Ba mươi lăm đô la .'
+
+    Raises:
+        ValueError: a setting is out of range.
+    """
+
+    source_language: str
+    """zh, vi or en."""
+    target_language: str
+    """zh, vi or en."""
+    dictionary: Dictionary | None = None
+    """Known translations; without it no term is repaired."""
+    numbers: bool = True
+    """Whether numbers are repaired."""
+    terms: bool = True
+    """Whether terms are repaired; only where an alignment is given."""
+    repeats: bool = True
+    """Whether repetitions are removed."""
+    underscores: bool = False
+    """Whether outputs join the syllables of Vietnamese words, so that a term is put in as khách_sạn."""
+    least_weight: float = 0.5
+    """Share of an output token's weights that a term needs to be its origin, in (0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_choice("source_language", self.source_language, LANGUAGES)
+        check_choice("target_language", self.target_language, LANGUAGES)
+        check_finite("least_weight", self.least_weight)
+        if not 0 < self.least_weight <= 1:
+            raise ValueError(f"least_weight must be above 0 and at most 1, got {self.least_weight}")
+
+    def __call__(self, source: str, hypothesis: str, alignment: Alignment | None = None) -> Repaired:
+        """Repair one output.
+
+        Args:
+            source: the sentence that was translated.
+            hypothesis: its translation.
+            alignment: of both, words or subword pieces, without special tokens: cross-attention, or `Model1.align`.
+
+        Raises:
+            ValueError: the target tokens of the alignment do not spell the hypothesis.
+        """
+        edits: list[_Edit] = []
+        if self.numbers:
+            edits += self._number_edits(source, hypothesis)
+        if self.terms and self.dictionary is not None and alignment is not None:
+            edits += self._term_edits(source, hypothesis, alignment)
+        if self.repeats:
+            edits += self._repeat_edits(source, hypothesis)
+        return _apply(hypothesis, edits)
+
+    def _number_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
+        given = find_numbers(folded(source), self.source_language)
+        ours = find_numbers(folded(hypothesis), self.target_language)
+        lacking = [n.value for n in given if n.value not in [other.value for other in ours]]
+        odd = [n for n in ours if n.value not in [other.value for other in given]]
+        if len(given) != len(ours) or len(lacking) != 1 or len(odd) != 1:
+            return
+        value, wrong = lacking[0], odd[0]
+        # Two in the afternoon may well be fourteen o'clock.
+        written = None if wrong.value == value + 12 else self._written(value, wrong, hypothesis)
+        if written is not None:
+            places = pieces(hypothesis)
+            start, stop = places[wrong.first].start, places[wrong.stop - 1].stop
+            why = f"the source has {value}, the output {wrong.value}"
+            yield self._edit("number", hypothesis, start, stop, written, why)
+
+    def _written(self, value: int | float, wrong: Number, hypothesis: str) -> str | None:
+        """A number in the way of the one that it replaces; None where this writes none."""
+        if wrong.is_figures or not isinstance(value, int):
+            return str(value) if wrong.is_figures else None
+        behind = folded(hypothesis)[wrong.stop : wrong.stop + 1]
+        if self.target_language == "zh" and value == 2 and not _COUNTED_BY_TWO.intersection(behind):
+            return "两"
+        return spell(value, self.target_language)
+
+    def _term_edits(self, source: str, hypothesis: str, alignment: Alignment) -> Iterator[_Edit]:
+        if self.dictionary is None:
+            return
+        places = _spans(hypothesis, alignment.target)
+        here = self.dictionary.found_in(source)
+        settled = {tuple(folded(word)) for term in here for word in self.dictionary.translations(term)}
+        for term in here:
+            known = self.dictionary.translations(term)
+            if any(contains(hypothesis, target) for target in known):
+                continue
+            weights = alignment.weights[:, _columns(term, alignment.source)].sum(axis=1)
+            first, stop = _block(weights, self.least_weight)
+            if first == stop or any(places[j] is None for j in range(first, stop)):
+                continue
+            start, end = places[first][0], places[stop - 1][1]  # type: ignore[index]
+            old = hypothesis[start:end]
+            if tuple(folded(old)) in settled or not any(sign.isalpha() for sign in old):
+                continue
+            new = known[0] if self.underscores else unjoin(known[0])
+            why = f"{term} is {new}, and aligned with weight {weights[first:stop].max():.2f}"
+            yield self._edit("term", hypothesis, start, end, new, why)
+
+    def _repeat_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
+        if any(times > (2 if n == 1 else 1) for n in range(1, 5) for _, times in runs(words(source), n)):
+            return
+        both = zip(pieces(hypothesis), folded(hypothesis), strict=True)
+        kept = [(piece, text) for piece, text in both if text[0].isalnum()]
+        places, texts = [piece for piece, _ in kept], [text for _, text in kept]
+        for n in range(1, 5):
+            # Doubling is grammar: luôn luôn, 看看, 研究研究.
+            least = 3 if n == 1 or (n == 2 and self.target_language == "zh") else 2
+            for first, times in runs(texts, n):
+                gram = texts[first : first + n]
+                is_words = any(t[0].isalpha() and not is_number_word(t, self.target_language) for t in gram)
+                if times >= least and is_words and (n == 1 or len(set(gram)) > 1):
+                    start, stop = places[first + n - 1].stop, places[first + n * times - 1].stop
+                    why = f"{times} times in a row"
+                    yield self._edit("repetition", hypothesis, start, stop, "", why)
+
+    def _edit(self, kind: str, hypothesis: str, start: int, stop: int, new: str, why: str) -> _Edit:
+        old = hypothesis[start:stop]
+        if old[:1].isupper() and not hypothesis[:start].strip():
+            new = capitalize(new)
+        return _Edit(start, stop, Change(kind, old, new, why))
+
+
+def _apply(text: str, edits: list[_Edit]) -> Repaired:
+    """All edits that overlap no earlier one of the list."""
+    kept: list[_Edit] = []
+    for edit in edits:
+        if all(edit.stop <= other.start or other.stop <= edit.start for other in kept):
+            kept.append(edit)
+    kept.sort()
+    for edit in reversed(kept):
+        text = text[: edit.start] + edit.change.after + text[edit.stop :]
+    return Repaired(text, tuple(edit.change for edit in kept))
+
+
+def _spans(text: str, tokens: Tokens) -> list[tuple[int, int] | None]:
+    """Where each token stands in the text; None for one without letters, digits or marks."""
+    found: list[tuple[int, int] | None] = []
+    at = 0
+    for token in tokens:
+        bare = token.replace(_MARK, " ").strip()
+        start = text.find(bare, at)
+        if start < 0 or text[at:start].strip():
+            raise ValueError(
+                f"alignment.target must spell the hypothesis {text!r}, but does not at {token!r}"
+            )
+        found.append((start, start + len(bare)) if bare else None)
+        at = start + len(bare)
+    if text[at:].strip():
+        raise ValueError(
+            f"alignment.target must spell the hypothesis {text!r}, but ends before {text[at:]!r}"
+        )
+    return found
+
+
+def _columns(term: str, tokens: Tokens) -> list[int]:
+    """The source tokens that a term stands in."""
+    owners = [(text, i) for i, token in enumerate(tokens) for text in folded(token.replace(_MARK, " "))]
+    wanted = folded(term)
+    for first in range(len(owners) - len(wanted) + 1):
+        part = owners[first : first + len(wanted)]
+        if [text for text, _ in part] == wanted:
+            return sorted({i for _, i in part})
+    return []
+
+
+def _block(weights: np.ndarray, least: float) -> tuple[int, int]:
+    """The target tokens around the largest weight that all have at least so much, as first and last + 1."""
+    if not weights.size or weights.max() < least:
+        return 0, 0
+    first = int(weights.argmax())
+    stop = first + 1
+    while first > 0 and weights[first - 1] >= least:
+        first -= 1
+    while stop < len(weights) and weights[stop] >= least:
+        stop += 1
+    return first, stop
