@@ -15,6 +15,7 @@ SUITES = {
     "gqa-decode": "one decoding step with grouped key-value heads against repeated ones",
     "decoding": "greedy and beam search with a cache against recomputation, expanded keys and Hugging Face",
     "training": "a training step against torch.nn.Transformer, batches by length against random ones",
+    "translation": "beam search of the size of `small` against Hugging Face; the CTranslate2 export against PyTorch",
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 

@@ -141,7 +141,8 @@ def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
 def test_unknown_suite_and_device():
     with pytest.raises(
         ValueError,
-        match="suite must be one of attention, window, linear, gqa-decode, decoding, training, resume, got 'x'",
+        match="suite must be one of attention, window, linear, gqa-decode, decoding, training, "
+        "translation, resume, got 'x'",
     ):
         run_suite("x")
     if not torch.cuda.is_available():

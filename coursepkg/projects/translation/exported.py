@@ -59,11 +59,11 @@ class ExportedTranslator:
             raise ValueError(f"{folder / 'config.json'} has no max_len; export the model again")
         self.max_len: int = config["max_len"]
         shared = folder / "shared_vocabulary.json"
-        self._source, target = (
+        self._source, self._target = (
             _read(shared if shared.exists() else folder / f"{side}_vocabulary.json")
             for side in ("source", "target")
         )
-        self._target = {piece: i for i, piece in enumerate(target)}
+        self._target_ids = {piece: i for i, piece in enumerate(self._target)}
         try:
             self._runtime = runtime.Translator(
                 str(folder), device, compute_type=compute_type, inter_threads=1, intra_threads=threads
@@ -107,7 +107,7 @@ class ExportedTranslator:
         check_finite("length_penalty", length_penalty)
         check_count("max_batch_size", max_batch_size, least=0)
         found = self._runtime.translate_batch(
-            [self._pieces(row, ids) for row, ids in enumerate(src)],
+            [self._pieces("src", row, ids, self._source) for row, ids in enumerate(src)],
             beam_size=beam_size,
             num_hypotheses=n_best,
             length_penalty=length_penalty,
@@ -122,15 +122,36 @@ class ExportedTranslator:
             [self._result(*pair) for pair in zip(one.hypotheses, one.scores, strict=True)] for one in found
         ]
 
-    def _pieces(self, row: int, ids: Sequence[int]) -> list[str]:
+    def score(self, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[tuple[float, ...]]:
+        """Log-probabilities of the tokens of given translations, such as references or another model's output.
+
+        Args:
+            src: ids of each source, as in `translate`.
+            tgt: ids of its translation, without BOS and EOS.
+
+        Returns:
+            for each translation the natural logarithm of every token's probability; that of EOS comes last.
+
+        Raises:
+            ValueError: a row is too long or holds an unknown id, or there is not one translation a source.
+        """
+        if len(src) != len(tgt):
+            raise ValueError(f"tgt must hold one translation a source ({len(src)}), got {len(tgt)}")
+        rows = [self._pieces("src", row, ids, self._source) for row, ids in enumerate(src)]
+        # BOS is a row's first input, EOS its last output: both sides have one place beside the tokens.
+        targets = [self._pieces("tgt", row, [*ids, EOS], self._target)[:-1] for row, ids in enumerate(tgt)]
+        found = self._runtime.score_batch(rows, targets, max_input_length=0)
+        return [tuple(one.log_probs) for one in found]
+
+    def _pieces(self, name: str, row: int, ids: Sequence[int], pieces: list[str]) -> list[str]:
         if not 1 <= len(ids) <= self.max_len:
-            raise ValueError(f"src[{row}] must have 1..{self.max_len} tokens, got {len(ids)}")
+            raise ValueError(f"{name}[{row}] must have 1..{self.max_len} tokens, got {len(ids)}")
         for i in ids:
-            check_count(f"src[{row}]'s id", i, least=PAD + 1, most=len(self._source) - 1)
-        return [self._source[i] for i in ids]
+            check_count(f"{name}[{row}]'s id", i, least=PAD + 1, most=len(pieces) - 1)
+        return [pieces[i] for i in ids]
 
     def _result(self, pieces: list[str], score: float) -> Exported:
-        ids = [self._target[piece] for piece in pieces]
+        ids = [self._target_ids[piece] for piece in pieces]
         finished = ids[-1:] == [EOS]
         return Exported(tuple(ids[:-1] if finished else ids), score, finished)
 

@@ -163,6 +163,15 @@ def test_a_length_penalty_divides_by_a_power_of_the_length(tmp_path):
     torch.testing.assert_close(torch.tensor([best.score for _, best in done]), total / lengths**0.7)
 
 
+def test_scores_of_given_translations(tmp_path):
+    model, src = build(), sources(40)
+    tgt = [ids[:-1] for ids in sources(39, seed=2)] + [[]]
+    memory, theirs = padded(src), exported(model, tmp_path / "out").score(src, tgt)
+    assert [len(row) for row in theirs] == [len(ids) + 1 for ids in tgt]
+    for row, ours in zip(theirs, token_log_probs(lambda y: model(memory, y), tgt), strict=True):
+        torch.testing.assert_close(torch.tensor(row), ours[: len(row)], atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_quantized_weights_say_nearly_the_same(tmp_path, quantization):
     model, src = build(gain=1.5), sources()

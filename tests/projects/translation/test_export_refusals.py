@@ -124,6 +124,20 @@ def test_what_cannot_be_translated_is_named(folder, src, options, words):
     one_line(error, *words)
 
 
+@pytest.mark.parametrize(
+    ("tgt", "words"),
+    [
+        ([], ["tgt", "(1)", "got 0"]),
+        ([[5] * 12], ["tgt[0]", "1..12", "got 13"]),
+        ([[20]], ["tgt[0]", "got 20"]),
+    ],
+)
+def test_what_cannot_be_scored_is_named(folder, tgt, words):
+    with pytest.raises(ValueError, match="must") as error:
+        ExportedTranslator(folder).score([[5, 2]], tgt)
+    one_line(error, *words)
+
+
 def test_without_ctranslate2_the_extra_is_named(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     for call in (

@@ -1,0 +1,229 @@
+"""Translating with a model of the size of the preset `small`: against Hugging Face, and exported against PyTorch.
+
+Random weights translate random sentences, and none of them ends before the limit, so all variants do the same work.
+"""
+
+import copy
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from coursepkg.bench.machine import Device
+from coursepkg.bench.race import Comparison, Contest, Gate, Work
+from coursepkg.bench.suites.opponents import marian
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.packed import can_pack, pack_linears
+from coursepkg.blocks.transformer import Transformer
+from coursepkg.decoding.beam import beam_search
+from coursepkg.decoding.generate import greedy
+from coursepkg.decoding.scoring import token_log_probs
+from coursepkg.decoding.state import RecomputedState
+from coursepkg.projects.translation.export import export_ctranslate2
+from coursepkg.projects.translation.exported import ExportedTranslator
+from coursepkg.text.vocabulary import EOS
+
+VOCABULARY = 8000
+SIZES = {"d_model": 256, "n_heads": 8, "n_encoder_layers": 4, "n_decoder_layers": 4}
+D_FF = {"modern": 1024, "vaswani2017": 1240}
+"""With these both models have 10.3 million parameters: the opponent's is wider where ours has fewer key-value heads."""
+SMALLER: dict[str, Any] = {
+    "d_model": 64,
+    "n_heads": 4,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 2,
+    "d_ff": 96,
+}
+"""The model of a gate that recomputes everything in float64."""
+SOURCE, TARGET = 24, 32
+BEAMS, BATCH = 5, 32
+
+
+def contests(device: Device) -> list[Contest]:
+    """Beam search against Hugging Face; on a CPU also the export against PyTorch."""
+    if device.is_cuda:
+        return [_against_hugging_face(device)]
+    model = _model("modern", device, never_ends=True)
+    exports = {name: exported(model, name, device.threads) for name in ("none", "int8")}
+    return [
+        _against_hugging_face(device),
+        _export(model, exports, BEAMS, BATCH),
+        _export(model, exports, 1, BATCH),
+        _export(model, exports, BEAMS, 1),
+    ]
+
+
+def _against_hugging_face(device: Device) -> Contest:
+    """Our modern model and Marian, a model of 2017, of equal size; beside them our own model of 2017."""
+    modern, old = (_model(kind, device) for kind in ("modern", "vaswani2017"))
+    small, small_old = (_model(kind, Device("cpu", 1), **SMALLER) for kind in ("modern", "vaswani2017"))
+    src, few = _sources(BATCH).to(device.kind), _sources(16)
+    theirs, small_theirs = marian(old), marian(small_old)
+    return Contest(
+        name=f"beam {BEAMS}, 4+4 layers, d 256, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
+        variants={
+            "beam_search, modern": partial(_beam, _packed(modern), src, TARGET),
+            "beam_search, 2017": partial(_beam, _packed(old), src, TARGET),
+            "Hugging Face Marian": partial(_generate, theirs, src, TARGET),
+        },
+        comparisons=[
+            Comparison("beam_search, modern", "Hugging Face Marian", 1.5),
+            Comparison("beam_search, 2017", "Hugging Face Marian"),
+        ],
+        gates=[
+            Gate(
+                "beam_search, modern",
+                compute=lambda: _beam(_packed(small.float()), few, 8),
+                plain=lambda: _beam(small.float(), few, 8, recomputed=True),
+                exact=lambda: _beam(small.double(), few, 8, recomputed=True),
+            ),
+            Gate(
+                "beam_search, 2017",
+                compute=lambda: _beam(_packed(small_old.float()), few, 8),
+                plain=lambda: _generate(small_theirs.float(), few, 8),
+                exact=lambda: _generate(small_theirs.double(), few, 8),
+            ),
+        ],
+    )
+
+
+def _export(model: Transformer, exports: dict[str, ExportedTranslator], beams: int, batch: int) -> Contest:
+    packed, src = _packed(model), _sources(batch)
+    search = f"beam {beams}" if beams > 1 else "greedy"
+    variants: dict[str, Work] = {
+        f"CTranslate2, {name}": partial(_translate, exports[stored], src, beams)
+        for name, stored in (("float32", "none"), ("int8", "int8"))
+    }
+    ours: dict[str, Work] = {
+        "PyTorch": partial(_beam, packed, src, TARGET, beams),
+        "PyTorch, not packed": partial(_beam, model, src, TARGET, beams),
+    }
+    return Contest(
+        name=f"export, {search}, modern, 4+4 layers, d 256, batch {batch}, source {SOURCE}, {TARGET} tokens",
+        variants=variants | ours,
+        comparisons=[
+            *(Comparison(name, "PyTorch", 1.5) for name in variants),
+            *(Comparison(name, "PyTorch, not packed") for name in variants),
+        ],
+        gates=_export_gates(model, packed, exports),
+    )
+
+
+def _export_gates(
+    model: Transformer, packed: Transformer, exports: dict[str, ExportedTranslator]
+) -> list[Gate]:
+    """Log-probabilities of given sentences, and in float32 also the tokens of greedy decoding."""
+    precise, src, tgt = copy.deepcopy(model).double(), _sources(8), _sources(8, seed=2)
+
+    def scores(name: str) -> Tensor:
+        return torch.tensor(exports[name].score(src.tolist(), tgt.tolist()))[:, :-1]  # the end is never said
+
+    return [
+        Gate(
+            "CTranslate2, float32",
+            compute=lambda: [scores("none"), _tokens(_translate(exports["none"], src, 1))],
+            plain=lambda: [_scores(packed, src, tgt), _tokens(_greedy(packed, src))],
+            exact=lambda: [_scores(precise, src, tgt), _tokens(_greedy(precise, src))],
+        ),
+        Gate(
+            "CTranslate2, int8",
+            compute=lambda: [scores("int8")],
+            plain=lambda: [_scores(in_eight_bits(model), src, tgt)],
+            exact=lambda: [_scores(precise, src, tgt)],
+        ),
+    ]
+
+
+def exported(model: Transformer, quantization: str, threads: int = 1) -> ExportedTranslator:
+    """The model in CTranslate2. The folder is needed for loading alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        pieces = [str(i) for i in range(model.config.vocab_size)]
+        export_ctranslate2(model, pieces, Path(folder) / "model", quantization=quantization)
+        return ExportedTranslator(Path(folder) / "model", threads=threads)
+
+
+@torch.no_grad()
+def in_eight_bits(model: Transformer) -> Transformer:
+    """A copy whose matrices, and whose rows that meet them, hold 255 different values a row: int8 written out."""
+    copied = copy.deepcopy(model)
+    for module in copied.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.weight.copy_(_rounded(module.weight))
+        if isinstance(module, nn.Linear):
+            module.register_forward_pre_hook(lambda _, inputs: (_rounded(inputs[0]),))
+    return copied
+
+
+def _rounded(x: Tensor) -> Tensor:
+    step = x.abs().amax(dim=-1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny) / 127
+    return (x / step).round() * step
+
+
+def _model(kind: str, device: Device, *, never_ends: bool = False, **sizes: int) -> Transformer:
+    torch.manual_seed(0)
+    make = TransformerConfig.modern if kind == "modern" else TransformerConfig.vaswani2017
+    fields = {**SIZES, "d_ff": D_FF[kind], "max_len": 128, **sizes, "output_bias": never_ends}
+    model = Transformer(make(VOCABULARY, **fields)).eval()
+    if model.output_bias is not None:
+        # CTranslate2 cannot be told to go on behind the end of a sentence; a model that never says it can be raced.
+        model.output_bias.data[EOS] = -1e4
+    return model.to(device.kind, torch.bfloat16 if device.is_cuda else torch.float32)
+
+
+def _packed(model: Transformer) -> Transformer:
+    return pack_linears(model) if can_pack(model) else model
+
+
+def _sources(batch: int, seed: int = 1) -> Tensor:
+    return torch.randint(4, VOCABULARY, (batch, SOURCE), generator=torch.Generator().manual_seed(seed))
+
+
+def _greedy(model: Transformer, src: Tensor) -> list[Any]:
+    with torch.inference_mode():
+        return [[one] for one in greedy(model.start(src, max_len=TARGET + 1), max_len=TARGET)]
+
+
+def _tokens(found: list[Any]) -> Tensor:
+    return torch.tensor([best.ids for best, *_ in found], dtype=torch.float64)
+
+
+def _scores(model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
+    """Log-probabilities (B, T) of the tokens of tgt; the end, which the model never says, is left out."""
+    with torch.inference_mode():
+        return token_log_probs(lambda tgt_in: model(src, tgt_in), tgt.tolist(), eos=None)
+
+
+def _translate(translator: ExportedTranslator, src: Tensor, beams: int) -> list[Any]:
+    return translator.translate(src.tolist(), max_len=TARGET, beam_size=beams)
+
+
+def _beam(
+    model: Transformer, src: Tensor, n_tokens: int, beams: int = BEAMS, *, recomputed: bool = False
+) -> list[Tensor]:
+    """Log-probability of the best hypothesis of each sentence; one beam is greedy decoding."""
+    with torch.inference_mode():
+        state = RecomputedState.of(model, src) if recomputed else model.start(src, max_len=n_tokens + 1)
+        if beams == 1:
+            found = [[one] for one in greedy(state, max_len=n_tokens, eos=None)]
+        else:
+            found = beam_search(state, beam_size=beams, max_len=n_tokens, length_penalty=0.0, eos=None)
+    return [torch.tensor([best.log_prob for best, *_ in found], dtype=torch.float64)]
+
+
+def _generate(model: Any, src: Tensor, n_tokens: int) -> list[Tensor]:
+    """The same by Hugging Face."""
+    with torch.inference_mode():
+        found = model.generate(
+            input_ids=src,
+            attention_mask=torch.ones_like(src),
+            num_beams=BEAMS,
+            max_new_tokens=n_tokens,
+            length_penalty=0.0,
+            do_sample=False,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+    return [found.sequences_scores.double()]

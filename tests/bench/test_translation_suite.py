@@ -1,0 +1,76 @@
+"""What the suite on translation races is right: each gate is run, nothing is timed."""
+
+import pytest
+import torch
+
+from coursepkg.bench.machine import Device
+from coursepkg.bench.race import Contest
+from coursepkg.bench.suites import translation
+from coursepkg.bench.suites.opponents import marian
+
+pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
+
+CPU = Device("cpu", 1)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The contests as they are, with models that are built in no time."""
+    monkeypatch.setattr(translation, "SIZES", translation.SMALLER)
+    monkeypatch.setattr(translation, "D_FF", {"modern": 96, "vaswani2017": 96})
+    for name, size in (("BATCH", 3), ("TARGET", 8), ("VOCABULARY", 600)):
+        monkeypatch.setattr(translation, name, size)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_every_candidate_passes_its_gate_and_every_variant_runs(small):
+    for contest in translation.contests(CPU):
+        assert {gate.candidate for gate in contest.gates} == {c.candidate for c in contest.comparisons}
+        assert [gate.failure() for gate in contest.gates] == [None] * len(contest.gates)
+        for name in {n for c in contest.comparisons for n in (c.candidate, c.opponent)}:
+            contest.variants[name]()
+
+
+def test_gates_catch_the_export_of_another_model(small):
+    model = translation._model("modern", CPU, never_ends=True)
+    other = translation._model("modern", CPU, never_ends=True)
+    with torch.no_grad():
+        other.decoder.layers[0].cross.attention.v_proj.weight.mul_(1.2)
+    exports = {name: translation.exported(other, name) for name in ("none", "int8")}
+    for gate in translation._export_gates(model, translation._packed(model), exports):
+        assert "more than twice" in gate.failure()
+
+
+def test_the_opponents_have_one_size():
+    ours = translation._model("modern", CPU)
+    theirs = translation._model("vaswani2017", CPU)
+    counts = [sum(weight.numel() for weight in model.parameters()) for model in (ours, theirs)]
+    assert counts[0] == pytest.approx(counts[1], rel=1e-3)
+    learnt = sum(weight.numel() for weight in marian(theirs).parameters() if weight.requires_grad)
+    assert learnt == counts[1]
+
+
+def test_no_sentence_ends_before_the_limit(small):
+    model = translation._model("modern", CPU, never_ends=True)
+    src = translation._sources(3)
+    for found in (
+        translation._greedy(model, src),
+        translation._translate(translation.exported(model, "int8"), src, 4),
+    ):
+        assert [len(best.ids) for best, *_ in found] == [translation.TARGET] * 3
+
+
+def test_eight_bits_are_255_steps_a_row():
+    x = 2 * torch.rand(5, 4000, generator=torch.Generator().manual_seed(0)) - 1
+    rounded = translation._rounded(x)
+    largest = x.abs().amax(dim=1, keepdim=True)
+    assert all(250 < len(row.unique()) <= 255 for row in rounded)
+    assert bool(((rounded - x).abs() <= 0.501 * largest / 127).all())
+    torch.testing.assert_close(rounded.abs().amax(dim=1, keepdim=True), largest)
+    assert not translation._rounded(torch.zeros(2, 3)).any()
+
+
+def test_on_a_gpu_only_the_search_is_raced(monkeypatch):
+    search = Contest("search", {}, [])
+    monkeypatch.setattr(translation, "_against_hugging_face", lambda device: search)
+    assert translation.contests(Device("cuda", 1)) == [search]
