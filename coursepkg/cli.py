@@ -8,11 +8,13 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 from coursepkg import __version__
+
+T = TypeVar("T")
 
 
 class Command(NamedTuple):
@@ -22,10 +24,40 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS = {
+class Group(NamedTuple):
+    """A subcommand with verbs of its own, by name."""
+
+    summary: str
+    verbs: dict[str, Command]
+
+
+COMMANDS: dict[str, Command | Group] = {
     "bench": Command("coursepkg.commands:Bench", "time a suite of attention variants against each other"),
     "doctor": Command(
         "coursepkg.commands:Doctor", "check this machine: Python, torch, memory, fonts, packages"
+    ),
+    "data": Group(
+        "the real data sets: what is here, how to get the rest",
+        {
+            "list": Command(
+                "coursepkg.data.commands:List", "say of each set whether it is here, and its licence"
+            ),
+            "fetch": Command("coursepkg.data.commands:Fetch", "download sets, check and unpack them"),
+        },
+    ),
+    "translation": Group(
+        "Chinese-Vietnamese and English-Vietnamese translation",
+        {
+            verb: Command(f"coursepkg.projects.translation.commands:{verb.capitalize()}", summary)
+            for verb, summary in {
+                "audit": "look for duplicates, leakage between train and test, and bad lines",
+                "describe": "print the statistics of the data and the size of the model",
+                "train": "train a model by a preset, with every option a flag",
+                "evaluate": "score a model with signatures and intervals",
+                "predict": "translate text or a file",
+                "export": "write a model for the CTranslate2 runtime",
+            }.items()
+        },
     ),
 }
 
@@ -76,33 +108,50 @@ def _dispatch(arguments: list[str]) -> int:
     if name == "--version":
         print(f"coursepkg {__version__}")
         return 0
-    if name not in COMMANDS:
-        known = ", ".join(COMMANDS)
-        raise UsageError(f"unknown subcommand {name!r}; use one of {known} (coursepkg --help explains each)")
+    command = _known(name, COMMANDS, "coursepkg")
+    if isinstance(command, Group):
+        if not rest or rest[0] in ("-h", "--help"):
+            print(usage(name))
+            return 0
+        _known(rest[0], command.verbs, f"coursepkg {name}")
+        name, rest = f"{name} {rest[0]}", rest[1:]
     options = parse(name, rest)
     return 0 if options is None else options.run()
 
 
-def usage() -> str:
-    """Return the text of `coursepkg --help`."""
-    width = max(map(len, COMMANDS))
-    rows = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+def _known(name: str, commands: Mapping[str, T], program: str) -> T:
+    if name not in commands:
+        known = ", ".join(commands)
+        raise UsageError(f"unknown subcommand {name!r}; use one of {known} ({program} --help explains each)")
+    return commands[name]
+
+
+def usage(group: str = "") -> str:
+    """Return the text of `coursepkg --help`, or that of a group."""
+    chosen = COMMANDS.get(group)
+    commands = chosen.verbs if isinstance(chosen, Group) else COMMANDS
+    about = chosen.summary if chosen else "From attention to applications: the tools of the course"
+    program = f"coursepkg {group}".strip()
+    width = max(map(len, commands))
+    rows = [f"  {name:<{width}}  {command.summary}" for name, command in commands.items()]
     return "\n".join(
         [
-            "usage: coursepkg [--help] [--version] COMMAND ...",
+            f"usage: {program} [--help]{'' if group else ' [--version]'} COMMAND ...",
             "",
-            "From attention to applications: the tools of the course.",
+            f"{about[0].upper()}{about[1:]}.",
             "",
             "commands:",
             *rows,
             "",
-            "coursepkg COMMAND --help lists the options of a command.",
+            f"{program} COMMAND --help lists the options of a command.",
         ]
     )
 
 
 def parse(name: str, arguments: Sequence[str]) -> Runnable | None:
-    """Parse the arguments of subcommand `name`; None where only its help was asked for.
+    """Parse the arguments of subcommand `name`, `bench` or `translation train`; None where only its help was asked for.
+
+    Options may have a class method `defaults(arguments)`: the instance that gives every flag its default.
 
     Raises:
         UsageError: the arguments do not fit the options.
@@ -110,13 +159,17 @@ def parse(name: str, arguments: Sequence[str]) -> Runnable | None:
     import tyro
 
     program = f"coursepkg {name}"
-    module, _, attribute = COMMANDS[name].options.partition(":")
+    first, _, verb = name.partition(" ")
+    command = COMMANDS[first]
+    command = command.verbs[verb] if isinstance(command, Group) else command
+    module, _, attribute = command.options.partition(":")
     options = getattr(import_module(module), attribute)
+    given = {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
     complaint = io.StringIO()
     try:
         # tyro draws its errors as a box on standard error; a mistake gets one line here.
         with contextlib.redirect_stderr(complaint):
-            return cast(Runnable, tyro.cli(options, args=list(arguments), prog=program))
+            return cast(Runnable, tyro.cli(options, args=list(arguments), prog=program, **given))
     except SystemExit as stop:
         if stop.code:
             raise UsageError(f"{unboxed(complaint.getvalue())} (see {program} --help)") from None

@@ -17,6 +17,8 @@ SPARSE_FROM_LENGTH = 1024
 """`auto` looks at a pattern's blocks only from this many keys on: below, a dense mask is as fast."""
 SPARSE_FROM_QUERIES = 64
 """`auto` does not plan blocks for fewer queries: in a decoding step the plan would cost more than the step."""
+SHORT = 128
+"""`auto` takes the plain formula on a CPU for training on so few positions, with dropout or in half precision."""
 SPARSE_BELOW = 0.25
 """`auto` takes `sparse` when a pattern leaves fewer than this share of the blocks to visit."""
 
@@ -91,7 +93,7 @@ def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
     if not able:
         raise ValueError(f"q has dtype {q.dtype}, which no implementation supports; use float32 or bfloat16")
     if impl == "auto":
-        return _fastest(able, q, k, asked.pattern)
+        return _fastest(able, q, k, asked)
     if impl not in able:
         raise ValueError(f"impl={impl!r} does not support {why_not(impl, asked)}; use impl={able[0]!r}")
     if impl == "triton" and (reason := _load("flash_triton", "unavailable")(q.device)):
@@ -99,8 +101,11 @@ def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
     return impl
 
 
-def _fastest(able: list[str], q: Tensor, k: Tensor, pattern: Pattern | None) -> str:
+def _fastest(able: list[str], q: Tensor, k: Tensor, asked: Request) -> str:
     """The rule of `auto`: sparse blocks where a pattern leaves few, else PyTorch's kernels, else what is able."""
+    pattern = asked.pattern
+    if "reference" in able and _is_short_training(q, k, asked):
+        return "reference"
     long = k.shape[2] >= SPARSE_FROM_LENGTH and q.shape[2] >= SPARSE_FROM_QUERIES
     if pattern is not None and long and pattern.band != (None, 0):
         if q.is_cuda and "triton" in able and not _load("flash_triton", "unavailable")(q.device):
@@ -110,6 +115,17 @@ def _fastest(able: list[str], q: Tensor, k: Tensor, pattern: Pattern | None) -> 
         if "sparse" in able and visited_fraction(pattern, q.shape[2], k.shape[2], **sizes) < SPARSE_BELOW:
             return "sparse"
     return next(name for name in ("sdpa", "tiled", "reference") if name in able)
+
+
+def _is_short_training(q: Tensor, k: Tensor, asked: Request) -> bool:
+    """Where tiles are slower than the plain formula: on a CPU, in the backward pass of sentences.
+
+    The backward pass of PyTorch's CPU kernel costs as much for 20 keys as for a whole tile in half precision, and
+    dropout is not in it.
+    """
+    learns = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
+    slow = asked.dropout or q.dtype in (torch.bfloat16, torch.float16)
+    return q.device.type == "cpu" and learns and slow and max(q.shape[2], k.shape[2]) <= SHORT
 
 
 def _check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:

@@ -1,0 +1,173 @@
+"""The options of `coursepkg translation audit|describe|train|evaluate|predict|export`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from coursepkg.projects.translation.recipe import PRESETS, Recipe
+
+Language = Literal["zh", "vi", "en"]
+Preset = Literal["gru-baseline", "tiny", "small", "report"]
+Part = Literal["dev", "test"]
+
+RUNS = Path("runs")
+"""Where training puts a run that gets no --out, and where the other verbs look for it."""
+
+Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every verb takes."""
+
+    preset: Preset | None = None
+    """Settings to start from; the other verbs then take the run that `train` made by it."""
+    source: Annotated[Language, tyro.conf.arg(name="from")] = "zh"
+    """Language to translate from."""
+    target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
+    """Language to translate into."""
+    data: str = "auto"
+    """auto (the corpus of the two languages), zh-vi, en-vi, phrasebook or phrasebook-compositional."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Where results go."""
+    json: Flag = False
+    """Print one JSON document as the last line."""
+
+    @property
+    def run_folder(self) -> Path:
+        """Where `train` puts a run of this preset and direction."""
+        return RUNS / f"translation-{self.preset or 'tiny'}-{self.source}-{self.target}"
+
+
+@dataclass(frozen=True)
+class ModelOptions(Common):
+    """Which trained model to use."""
+
+    model: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
+
+
+@dataclass(frozen=True)
+class SearchOptions(ModelOptions):
+    """How to search for translations."""
+
+    beam_size: int | None = None
+    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    length_penalty: float | None = None
+    """Exponent of the length penalty. The model's recipe decides if it is not given."""
+    batch_size: int = 64
+    """Sentences at once."""
+
+
+@dataclass(frozen=True)
+class Audit(Common):
+    """Look for duplicates, leakage between train, dev and test, and bad lines; exit 1 where something leaks."""
+
+    random_split: Flag = False
+    """Audit a random split of the raw lines instead, to see what it leaks."""
+
+    def run(self) -> int:
+        """Print the audit."""
+        from coursepkg.projects.translation.inspect_commands import audit
+
+        return audit(self)
+
+
+@dataclass(frozen=True)
+class Describe(Common):
+    """Print the statistics of the data and the parameters of the model."""
+
+    def run(self) -> int:
+        """Print the description."""
+        from coursepkg.projects.translation.inspect_commands import describe
+
+        return describe(self)
+
+
+@dataclass(frozen=True)
+class Train(Common):
+    """Train a model. The preset gives every setting of the recipe its default."""
+
+    recipe: tyro.conf.OmitArgPrefixes[Recipe] = field(default_factory=lambda: PRESETS["tiny"])
+    """All that decides the model besides data and seed."""
+    seed: int = 0
+    """Of weights, order and dropout."""
+    start: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Begin with the weights and the vocabulary of the model in this folder (fine-tuning)."""
+    resume: Flag = False
+    """Go on with the run in --out."""
+    threads: int = 0
+    """CPU threads; 0 leaves it to torch."""
+
+    @staticmethod
+    def defaults(arguments: Sequence[str]) -> "Train":
+        """The options with the recipe of the preset that the arguments name; `tiny` where they name none."""
+        named = [value for flag, value in pairwise(arguments) if flag == "--preset"]
+        named += [a.partition("=")[2] for a in arguments if a.startswith("--preset=")]
+        return Train(recipe=PRESETS.get(named[-1] if named else "tiny", PRESETS["tiny"]))
+
+    def run(self) -> int:
+        """Train, then score the dev part."""
+        from coursepkg.projects.translation.model_commands import train_command
+
+        return train_command(self)
+
+
+@dataclass(frozen=True)
+class Evaluate(SearchOptions):
+    """Score a model on a part of a corpus, or translations that are there already."""
+
+    part: Part = "dev"
+    """Which part to score; the test part is for the last word."""
+    hypotheses: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Score these lines instead of translating."""
+    against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Compare with another system: the folder of a model, or a file of its translations."""
+    limit: int = 0
+    """Score only so many sentences of the part, the first ones; 0 takes all. The signature says so."""
+
+    def run(self) -> int:
+        """Print the scores; with --out also write translations, JSON and an HTML report into that folder."""
+        from coursepkg.projects.translation.model_commands import evaluate_command
+
+        return evaluate_command(self)
+
+
+@dataclass(frozen=True)
+class Predict(SearchOptions):
+    """Translate a text or a file."""
+
+    text: Annotated[tuple[str, ...], tyro.conf.arg(metavar="SENTENCE...")] = ()
+    """One or more sentences."""
+    file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A UTF-8 file, one sentence a line; a run that was stopped goes on where it was."""
+    form: Literal["reader", "corpus", "contest"] = "reader"
+    """How a file is written: as it is read, spaced as in training, or as the contest's CSV."""
+    n_best: int = 1
+    """Translations of each sentence of --text."""
+    alignments: Flag = False
+    """Also say which source word each word of the translation looked at most."""
+
+    def run(self) -> int:
+        """Print or write the translations."""
+        from coursepkg.projects.translation.predict_command import predict_command
+
+        return predict_command(self)
+
+
+@dataclass(frozen=True)
+class Export(ModelOptions):
+    """Write a model for the CTranslate2 runtime."""
+
+    quantization: Literal["none", "int8", "int16", "float16", "bfloat16"] = "none"
+    """How its matrices are stored."""
+
+    def run(self) -> int:
+        """Write the folder."""
+        from coursepkg.projects.translation.model_commands import export_command
+
+        return export_command(self)

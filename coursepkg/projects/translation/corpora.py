@@ -1,0 +1,167 @@
+"""The corpora by name, each split into train, dev and test so that no sentence is on two sides."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coursepkg.data.location import data_folder
+from coursepkg.data.split import grouped_split
+from coursepkg.projects.translation.corpus import (
+    LANGUAGES,
+    SentencePair,
+    not_composed,
+    pair_keys,
+    read_parallel,
+    without_duplicates,
+)
+from coursepkg.projects.translation.synthetic import Phrasebook, Triple
+
+SHARES = {"train": 0.94, "dev": 0.03, "test": 0.03}
+"""Of the pairs of `zh-vi`: some 900 for choosing and 900 for the last word."""
+SPLIT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A corpus in one direction, split."""
+
+    corpus: str
+    """Name of the corpus that was read; `phrasebook` where the one asked for is missing."""
+    source: str
+    """Language of the sources."""
+    target: str
+    """Language of the targets."""
+    train: tuple[SentencePair, ...]
+    dev: tuple[SentencePair, ...]
+    """For choosing among models."""
+    test: tuple[SentencePair, ...]
+    """For the last word alone."""
+    notes: tuple[str, ...]
+    """What was left out or stands in for something else, one line each."""
+
+    def swapped(self) -> "Parts":
+        """The other direction of the same split."""
+        train, dev, test = (tuple(p.swapped() for p in part) for part in (self.train, self.dev, self.test))
+        return Parts(self.corpus, self.target, self.source, train, dev, test, self.notes)
+
+
+def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = None) -> Parts:
+    """Read a corpus and split it; where its files are missing, the Phrasebook stands in and a note says so.
+
+    Args:
+        corpus: "auto" for the one of the language pair, or one of `CORPORA`.
+        source: language to translate from.
+        target: language to translate into.
+        folder: of the data sets; None is `data_folder()`.
+
+    Raises:
+        ValueError: a language or the corpus is unknown, or the corpus has other languages.
+    """
+    for name, language in (("--from", source), ("--to", target)):
+        if language not in LANGUAGES:
+            raise ValueError(f"{name} must be one of {', '.join(LANGUAGES)}, got {language}")
+    if source == target:
+        raise ValueError(f"--from and --to must differ, got {source} twice")
+    pair = "-".join(sorted((source, target), key=("zh", "en", "vi").index))
+    corpus = (pair if pair in CORPORA else "phrasebook") if corpus == "auto" else corpus
+    if corpus not in CORPORA:
+        raise ValueError(f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}")
+    if corpus in ("zh-vi", "en-vi") and corpus != pair:
+        raise ValueError(
+            f"--data {corpus} has no {source} to {target}; use --data phrasebook, or other languages"
+        )
+    return CORPORA[corpus](source, target, data_folder() if folder is None else folder)
+
+
+def _zh_vi(source: str, target: str, folder: Path) -> Parts:
+    files = [folder / "zh_vi" / f"train.{language}" for language in ("zh", "vi")]
+    if not all(file.is_file() for file in files):
+        return _stand_in("zh-vi", files[0], source, target)
+    pairs = read_parallel(*files)
+    notes = _composition_notes(pairs)
+    kept, left_out = without_duplicates(pairs, lambda p: pair_keys(p, "zh", "vi"))
+    notes.append(f"{len(left_out)} of {len(pairs)} pairs left out as duplicates")
+    split = grouped_split([pair_keys(p, "zh", "vi") for p in kept], SHARES, seed=SPLIT_SEED)
+    train, dev, test = ([kept[i] for i in split[name]] for name in SHARES)
+    return _in_direction(
+        Parts("zh-vi", "zh", "vi", tuple(train), tuple(dev), tuple(test), tuple(notes)), source
+    )
+
+
+def _en_vi(source: str, target: str, folder: Path) -> Parts:
+    def read(name: str) -> list[SentencePair]:
+        return read_parallel(*(folder / "en_vi" / f"{name}.{language}" for language in ("en", "vi")))
+
+    if not (folder / "en_vi" / "tst2012.en").is_file():
+        return _stand_in("en-vi", folder / "en_vi" / "tst2012.en", source, target)
+    if (folder / "en_vi" / "train.en").is_file() and (folder / "en_vi" / "tst2013.en").is_file():
+        train, dev, test = (read(name) for name in ("train", "tst2012", "tst2013"))
+        notes = ["the full IWSLT'15 set: dev is tst2012, test is tst2013"]
+    else:
+        talks = [pair for name in ("dev2010", "tst2010", "tst2011") for pair in read(name)]
+        split = grouped_split([pair_keys(p, "en", "vi") for p in talks], {"train": 0.94, "dev": 0.06})
+        train, dev = ([talks[i] for i in split[name]] for name in ("train", "dev"))
+        test = read("tst2012")
+        book = [_pair(t, "en", "vi") for t in Phrasebook().triples]
+        notes = [f"train is dev2010, tst2010, tst2011 ({len(train)} pairs) and the phrasebook ({len(book)})"]
+        train += book
+    held = {key for p in (*dev, *test) for key in pair_keys(p, "en", "vi")}
+    clean = [p for p in train if held.isdisjoint(pair_keys(p, "en", "vi"))]
+    notes.append(f"{len(train) - len(clean)} training pairs left out, whose sentences are in dev or test")
+    clean, left_out = without_duplicates(clean, lambda p: pair_keys(p, "en", "vi"))
+    notes.append(f"{len(left_out)} training pairs left out as duplicates")
+    notes += _composition_notes([*clean, *dev, *test])
+    return _in_direction(
+        Parts("en-vi", "en", "vi", tuple(clean), tuple(dev), tuple(test), tuple(notes)), source
+    )
+
+
+def _phrasebook(source: str, target: str, folder: Path, kind: str = "random") -> Parts:
+    train, dev, test = (
+        tuple(_pair(triple, source, target) for triple in part) for part in Phrasebook().split(kind)
+    )
+    name = "phrasebook" if kind == "random" else f"phrasebook-{kind}"
+    return Parts(name, source, target, train, dev, test, ())
+
+
+def _compositional(source: str, target: str, folder: Path) -> Parts:
+    return _phrasebook(source, target, folder, "compositional")
+
+
+CORPORA: dict[str, Callable[[str, str, Path], Parts]] = {
+    "phrasebook": _phrasebook,
+    "phrasebook-compositional": _compositional,
+    "zh-vi": _zh_vi,
+    "en-vi": _en_vi,
+}
+"""By the name that `--data` takes."""
+
+
+def _stand_in(wanted: str, missing: Path, source: str, target: str) -> Parts:
+    parts = _phrasebook(source, target, missing.parent)
+    note = (
+        f"{missing} is missing, so the generated phrasebook stands in for {wanted}; "
+        "coursepkg data list says how to get it"
+    )
+    return Parts(parts.corpus, source, target, parts.train, parts.dev, parts.test, (note,))
+
+
+def _pair(triple: Triple, source: str, target: str) -> SentencePair:
+    return SentencePair(triple.line(source), triple.line(target), "phrasebook")
+
+
+def _in_direction(parts: Parts, source: str) -> Parts:
+    return parts if parts.source == source else parts.swapped()
+
+
+def _composition_notes(pairs: Sequence[SentencePair]) -> list[str]:
+    notes = []
+    for side in ("source", "target"):
+        found = not_composed(getattr(p, side) for p in pairs)
+        if found:
+            first = pairs[found[0] - 1]
+            notes.append(
+                f"{len(found)} {side} lines, the first in line {first.line} of {first.file}, are not in Unicode form "
+                "NFC; they are composed when read"
+            )
+    return notes

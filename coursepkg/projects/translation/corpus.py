@@ -1,0 +1,144 @@
+"""Parallel text: two files, line i of one translating line i of the other."""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from coursepkg.text.chinese import remove_spaces
+from coursepkg.text.entities import unescape
+from coursepkg.text.segmentation import unjoin
+from coursepkg.text.spacing import detokenize, space_punctuation
+from coursepkg.text.vietnamese import compose
+
+LANGUAGES = ("zh", "vi", "en")
+NAMES = {"zh": "Chinese", "vi": "Vietnamese", "en": "English"}
+
+
+class SentencePair(NamedTuple):
+    """A sentence and its translation, as they stand in their files."""
+
+    source: str
+    target: str
+    file: str = ""
+    """Name of the source's file."""
+    line: int = 0
+    """Line in both files, from 1; 0 where there is no file."""
+
+    def swapped(self) -> "SentencePair":
+        """The same pair in the other direction."""
+        return SentencePair(self.target, self.source, self.file, self.line)
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers from 1, without line ends, one at a time.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a line is not UTF-8; it is named.
+    """
+    with Path(path).open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as reason:
+                raise ValueError(
+                    f"{path}, line {number}: not UTF-8 ({reason.reason} at byte {reason.start} of the line); "
+                    "save the file as UTF-8"
+                ) from None
+            yield number, text.rstrip("\r\n")
+
+
+def read_parallel(source_path: str | Path, target_path: str | Path) -> list[SentencePair]:
+    """Read two files of equal length.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a line is not UTF-8 or empty, or the files differ in length; file and line are named.
+    """
+    sides = []
+    for path in (source_path, target_path):
+        lines = []
+        for number, text in numbered_lines(path):
+            if not text.strip():
+                raise ValueError(f"{path}, line {number}: empty; remove the line from both files")
+            lines.append(text)
+        sides.append(lines)
+    sources, targets = sides
+    if len(sources) != len(targets):
+        raise ValueError(
+            f"{source_path} has {len(sources)} lines and {target_path} has {len(targets)}; "
+            "line i of one must translate line i of the other"
+        )
+    if not sources:
+        raise ValueError(f"{source_path}: empty; a corpus holds at least one pair")
+    name = Path(source_path).name
+    return [
+        SentencePair(source, target, name, number)
+        for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1)
+    ]
+
+
+def not_composed(lines: Iterable[str]) -> list[int]:
+    """Numbers, from 1, of the lines that are not in Unicode form NFC."""
+    return [i for i, line in enumerate(lines, start=1) if not unicodedata.is_normalized("NFC", line)]
+
+
+def to_model(text: str, language: str, *, underscores: str = "remove") -> str:
+    """A sentence in the form that models see, whatever form it was written in.
+
+    Chinese is joined, Vietnamese and English have a space on both sides of each punctuation mark. All are in NFC,
+    without HTML entities. Nothing is lower-cased and no Chinese character replaced.
+
+    Args:
+        text: one line, of a file or of a user.
+        language: zh, vi or en.
+        underscores: "keep" leaves word-segmentation underscores in Vietnamese, "remove" makes them spaces.
+    """
+    text = compose(unescape(text).text)
+    if language == "zh":
+        return remove_spaces(text)
+    if language == "vi" and underscores == "remove":
+        text = unjoin(text)
+    return space_punctuation(text)
+
+
+def to_reader(text: str, language: str) -> str:
+    """What a model wrote as it is read: no underscores, punctuation where it belongs."""
+    return remove_spaces(text) if language == "zh" else detokenize(unjoin(text))
+
+
+def to_scorer(text: str, language: str, *, underscores: str = "remove") -> str:
+    """A hypothesis or reference as it is scored: the same for both sides.
+
+    Chinese joined, for SacreBLEU's `zh` tokenizer; of the others entities are resolved and, with "remove", the
+    underscores of Vietnamese become spaces. Unicode form NFC. Spacing stays as it is.
+    """
+    text = compose(unescape(text).text)
+    if language == "zh":
+        return remove_spaces(text)
+    return unjoin(text) if language == "vi" and underscores == "remove" else text
+
+
+def sentence_key(text: str, language: str) -> str:
+    """What two spellings of one sentence have in common: letters and digits, in lower case.
+
+    Spaces, underscores, punctuation and width are left out; a sentence of nothing else is its own key.
+    """
+    folded = unicodedata.normalize("NFKC", to_model(text, language)).casefold()
+    kept = "".join(sign for sign in folded if sign.isalnum() or unicodedata.category(sign).startswith("M"))
+    return f"{language}:{kept or folded}"
+
+
+def pair_keys(pair: SentencePair, source: str, target: str) -> tuple[str, str]:
+    """Keys of both sides; pairs that share one belong to one group of a split."""
+    return sentence_key(pair.source, source), sentence_key(pair.target, target)
+
+
+def without_duplicates(
+    pairs: Sequence[SentencePair], keys: Callable[[SentencePair], tuple[str, str]]
+) -> tuple[list[SentencePair], list[SentencePair]]:
+    """The first of all pairs that are equal by their keys, and the ones left out."""
+    kept: dict[tuple[str, str], SentencePair] = {}
+    left_out = [pair for pair in pairs if kept.setdefault(keys(pair), pair) is not pair]
+    return list(kept.values()), left_out

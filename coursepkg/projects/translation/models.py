@@ -1,0 +1,66 @@
+"""From a recipe to a network, and from a network's file back to one."""
+
+from typing import Any
+
+from torch import nn
+
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
+from coursepkg.blocks.transformer import Transformer
+from coursepkg.projects.translation.recipe import Recipe
+
+
+def config_of(recipe: Recipe, source_vocab: int, target_vocab: int) -> TransformerConfig | Seq2SeqConfig:
+    """The configuration of the network that a recipe asks for.
+
+    Args:
+        recipe: its architecture and sizes.
+        source_vocab: pieces of the source vocabulary.
+        target_vocab: pieces of the target vocabulary.
+    """
+    if recipe.architecture in ("gru", "gru-attention"):
+        return Seq2SeqConfig(
+            source_vocab=source_vocab,
+            target_vocab=target_vocab,
+            d_embedding=recipe.d_model,
+            d_hidden=recipe.d_ff,
+            dropout_p=recipe.dropout,
+            attention="additive" if recipe.architecture == "gru-attention" else "none",
+        )
+    sizes: dict[str, Any] = {
+        "d_model": recipe.d_model,
+        "n_heads": recipe.n_heads,
+        "n_encoder_layers": recipe.n_encoder_layers,
+        "n_decoder_layers": recipe.n_decoder_layers,
+        "d_ff": recipe.d_ff,
+        "dropout_p": recipe.dropout,
+        "attention_dropout_p": recipe.attention_dropout,
+        "activation_dropout_p": recipe.activation_dropout,
+        "max_len": recipe.max_len,
+        "output_bias": recipe.output_bias,
+        "source_vocab_size": None if recipe.joint else source_vocab,
+    }
+    if recipe.architecture == "vaswani2017":
+        return TransformerConfig.vaswani2017(target_vocab, **sizes)
+    eps = 1e-8 if recipe.rope_cross else 1e-6  # the report, whose cross-attention is rotated, has 1e-8
+    return TransformerConfig.modern(
+        target_vocab, n_kv_heads=recipe.n_kv_heads, rope_cross=recipe.rope_cross, norm_eps=eps, **sizes
+    )
+
+
+def build_model(recipe: Recipe, source_vocab: int, target_vocab: int) -> nn.Module:
+    """A fresh network; its weights come from PyTorch's generator as it stands."""
+    config = config_of(recipe, source_vocab, target_vocab)
+    return GRUSeq2Seq(config) if isinstance(config, Seq2SeqConfig) else Transformer(config)
+
+
+def rebuild(fields: dict[str, Any]) -> nn.Module:
+    """A network from the configuration that its file holds, with any weights."""
+    if "d_hidden" in fields:
+        return GRUSeq2Seq(Seq2SeqConfig(**fields))
+    return Transformer(TransformerConfig(**fields))
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Trainable numbers, each shared matrix once."""
+    return sum(p.numel() for p in model.parameters())

@@ -1,0 +1,234 @@
+"""Translate sentences: the class that an application imports.
+
+>>> translator = Translator.load_default()
+>>> [one.text for one in translator.translate(["酒店在哪里？"], source="zh", target="vi")]
+['Khách sạn ở đâu?']
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.blocks.attention_maps import attention_maps
+from coursepkg.blocks.packed import can_pack, pack_linears
+from coursepkg.blocks.transformer import Transformer
+from coursepkg.decoding.hypothesis import Hypothesis
+from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
+from coursepkg.projects.translation.decode import search
+from coursepkg.projects.translation.models import rebuild
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.text.vocabulary import BOS, EOS
+from coursepkg.training.saved_model import load_model
+
+DEFAULT = Path(__file__).parent / "checkpoint"
+"""The model that ships with the package: small, trained on the phrasebook in four directions."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of several translations of a sentence."""
+
+    text: str
+    """As it is read."""
+    line: str
+    """In the form of the training data: punctuation spaced, underscores where the model writes them."""
+    tokens: tuple[str, ...]
+    """Its subwords."""
+    confidence: float
+    """Geometric mean of the probabilities of its tokens, in (0, 1]."""
+    score: float
+    """What the search ranks by: the log-probability after the length penalty."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A sentence and its translations."""
+
+    source: str
+    """The sentence as it was given."""
+    source_tokens: tuple[str, ...]
+    """Its subwords, tag included."""
+    n_best: tuple[Alternative, ...]
+    """Translations, best first."""
+    alignment: Tensor | None
+    """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was asked for; rows sum to 1."""
+
+    @property
+    def text(self) -> str:
+        """The best translation as it is read."""
+        return self.n_best[0].text
+
+    @property
+    def confidence(self) -> float:
+        """That of the best translation."""
+        return self.n_best[0].confidence
+
+
+class Translator:
+    """A trained model with its vocabulary.
+
+    Args:
+        model: `Transformer` or `GRUSeq2Seq`.
+        subwords: what it was trained with.
+        recipe: what it was trained by; its search settings are the defaults here.
+        directions: pairs of languages that it translates, such as ("zh", "vi").
+    """
+
+    def __init__(
+        self, model: nn.Module, subwords: Subwords, recipe: Recipe, directions: Sequence[Sequence[str]]
+    ) -> None:
+        self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
+        self.directions = [(source, target) for source, target in directions]
+        self._fast = pack_linears(model) if can_pack(model) else model
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Translator":
+        """Read the folder that `coursepkg translation train --out` wrote.
+
+        Raises:
+            FileNotFoundError: there is no finished model in it.
+            ValueError: a file is damaged, or vocabulary and weights do not belong together.
+        """
+        folder = Path(folder)
+        if not (folder / "model").is_dir():
+            hint = (
+                "training was not finished: add --resume"
+                if (folder / "run").is_dir()
+                else "train one there first"
+            )
+            raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
+        card = json.loads((folder / "model" / "model.json").read_text("utf-8"))
+        recipe = Recipe(**card["meta"]["recipe"])
+        subwords = Subwords.load(folder, recipe.underscores)
+        model, meta = load_model(folder / "model", rebuild, vocabulary=subwords.fingerprints)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return cls(model.to(device), subwords, recipe, meta["directions"])
+
+    @classmethod
+    def load_default(cls) -> "Translator":
+        """The model that ships with the package."""
+        return cls.load(DEFAULT)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of weights and vocabulary."""
+        digest = hashlib.sha256(" ".join(self.subwords.fingerprints).encode())
+        for name, weight in self.model.state_dict().items():
+            digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of a source, its tag included and EOS not."""
+        return self.recipe.max_len - 1
+
+    def check_direction(self, source: str, target: str) -> None:
+        """Raises a ValueError unless the model translates from `source` into `target`."""
+        for name, language in (("--from", source), ("--to", target)):
+            if language not in LANGUAGES:
+                raise ValueError(f"{name} must be one of {', '.join(LANGUAGES)}, got {language}")
+        if (source, target) not in self.directions:
+            known = ", ".join(f"{a} to {b}" for a, b in self.directions)
+            raise ValueError(
+                f"this model does not translate {NAMES[source]} into {NAMES[target]} (it knows {known}); "
+                "choose one of these, or another model"
+            )
+
+    def encode(
+        self, texts: Sequence[str], source: str, target: str, *, first: int = 1, name: str = "line"
+    ) -> list[list[int]]:
+        """Ids of sentences, tag in front.
+
+        Raises:
+            ValueError: a sentence is empty or too long; it is named by `name` and its number, counted from `first`.
+        """
+        ids = self.subwords.encode_sources(texts, source, target)
+        for number, (text, own) in enumerate(zip(texts, ids, strict=True), start=first):
+            if not text.strip() or len(own) <= int(self.subwords.joint):
+                raise ValueError(f"{name} {number}: empty; give a sentence or remove it")
+            if len(own) > self.longest:
+                raise ValueError(
+                    f"{name} {number}: {len(own)} tokens, and the model takes {self.longest}; split it into sentences"
+                )
+        return ids
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        source: str = "zh",
+        target: str = "vi",
+        beam_size: int | None = None,
+        length_penalty: float | None = None,
+        n_best: int = 1,
+        alignments: bool = False,
+        batch_size: int = 64,
+    ) -> list[Translation]:
+        """Translate sentences, in order.
+
+        Args:
+            texts: one sentence each, as users write them or as the training files have them.
+            source: language of the sentences: zh, vi or en.
+            target: language to translate into.
+            beam_size: beams of the search, 1 is greedy; None takes the recipe's.
+            length_penalty: exponent of its length penalty; None takes the recipe's.
+            n_best: translations of each sentence, at most `beam_size`.
+            alignments: also compute where the best translation looks, in a `Transformer`.
+            batch_size: sentences at once.
+
+        Raises:
+            ValueError: the direction is not the model's, a sentence is empty or too long, or an option is out of range.
+        """
+        if isinstance(texts, str):
+            raise ValueError(f"texts must be a list of sentences, got one string; write [{texts[:20]!r}]")
+        self.check_direction(source, target)
+        beams = self.recipe.beam_size if beam_size is None else beam_size
+        alpha = self.recipe.length_penalty if length_penalty is None else length_penalty
+        check_count("beam_size", beams)
+        check_count("n_best", n_best, most=beams)
+        check_finite("length_penalty", alpha)
+        ids = self.encode(texts, source, target, name="sentence")
+        found = search(
+            self._fast,
+            ids,
+            max_len=self.recipe.max_len,
+            beam_size=beams,
+            length_penalty=alpha,
+            n_best=n_best,
+            batch_size=batch_size,
+        )
+        return [self._translation(*one, target, alignments) for one in zip(texts, ids, found, strict=True)]
+
+    def _translation(
+        self, text: str, ids: list[int], found: list[Hypothesis], target: str, aligned: bool
+    ) -> Translation:
+        alternatives = tuple(self._alternative(one, target) for one in found)
+        alignment = self._alignment(ids, found[0].ids) if aligned else None
+        pieces = self.subwords.source.pieces
+        return Translation(text, tuple(pieces[i] for i in ids), alternatives, alignment)
+
+    def _alternative(self, one: Hypothesis, target: str) -> Alternative:
+        line = self.subwords.target.decode(one.ids)
+        mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
+        tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
+        return Alternative(to_reader(line, target), line, tokens, math.exp(mean), one.score)
+
+    def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
+        """Mean over the heads of the last layer but one, which aligns words best (Garg et al., arXiv 1909.02074)."""
+        model: Any = self.model
+        if not isinstance(model, Transformer) or not target:
+            return None
+        device = next(model.parameters()).device
+        src = torch.tensor([[*source, EOS]], device=device)
+        cross = attention_maps(model, src, torch.tensor([[BOS, *target[:-1]]], device=device)).cross
+        return cross[max(0, len(cross) - 2), 0].mean(dim=0).cpu()

@@ -1,0 +1,105 @@
+"""What `coursepkg translation predict` does."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from coursepkg.projects.translation.commands import ModelOptions, Predict
+from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
+from coursepkg.projects.translation.predict_file import translate_file
+
+
+def load_translator(options: ModelOptions) -> tuple[Translator, Path]:
+    """The model that the options name, and its folder."""
+    folder = options.model or (options.run_folder if options.preset else DEFAULT)
+    return Translator.load(folder), folder
+
+
+def predict_command(options: Predict) -> int:
+    """Translate and return the exit code."""
+    if bool(options.text) == (options.file is not None):
+        raise ValueError("give either --text SENTENCE... or --file FILE")
+    translator, folder = load_translator(options)
+    search: dict[str, Any] = {
+        "beam_size": options.beam_size,
+        "length_penalty": options.length_penalty,
+        "batch_size": options.batch_size,
+    }
+    if options.file is not None:
+        return _file(options, options.file, translator, folder, search)
+    found = translator.translate(
+        list(options.text),
+        source=options.source,
+        target=options.target,
+        n_best=options.n_best,
+        alignments=options.alignments,
+        **search,
+    )
+    for one in found:
+        for alternative in one.n_best:
+            # With n-best the confidence tells the alternatives apart; one translation alone is printed bare.
+            print(
+                f"{alternative.confidence:.3f}  {alternative.text}"
+                if options.n_best > 1
+                else alternative.text
+            )
+        if options.alignments:
+            print(*_alignment_lines(one), sep="\n")
+    if options.json:
+        print(json.dumps([_as_json(one) for one in found], ensure_ascii=False))
+    return 0
+
+
+def _file(options: Predict, path: Path, translator: Translator, folder: Path, search: dict[str, Any]) -> int:
+    if options.out is None:
+        raise ValueError("--file needs --out FILE, the file to write")
+    if not options.out.absolute().parent.is_dir():
+        raise ValueError(f"--out {options.out}: the folder does not exist; make it first")
+    if options.n_best > 1 or options.alignments:
+        raise ValueError("--n-best and --alignments go with --text; a file gets one translation a line")
+
+    def report(n_lines: int) -> None:
+        print(f"{n_lines} lines", file=sys.stderr)
+
+    done = translate_file(
+        translator,
+        path,
+        options.out,
+        source=options.source,
+        target=options.target,
+        form=options.form,
+        identity={"model": translator.fingerprint},
+        report=report,
+        **search,
+    )
+    if done:
+        print(f"went on behind line {done}, where an earlier run had stopped", file=sys.stderr)
+    if options.json:
+        print(json.dumps({"out": str(options.out), "resumed_after": done, "model": str(folder)}))
+    return 0
+
+
+def _alignment_lines(one: Translation) -> list[str]:
+    if one.alignment is None:
+        return ["(this kind of model has no cross-attention to show)"]
+    columns = [*one.source_tokens, "</s>"]
+    best = one.alignment.argmax(dim=1).tolist()
+    return [
+        f"  {token} <- {columns[i]} ({one.alignment[row, i]:.2f})"
+        for row, (token, i) in enumerate(zip(one.n_best[0].tokens, best, strict=True))
+    ]
+
+
+def _as_json(one: Translation) -> dict[str, Any]:
+    return {
+        "source": one.source,
+        "text": one.text,
+        "confidence": one.confidence,
+        "n_best": [{"text": a.text, "confidence": a.confidence, "score": a.score} for a in one.n_best],
+        "source_tokens": list(one.source_tokens),
+        "tokens": list(one.n_best[0].tokens),
+        "alignment": None
+        if one.alignment is None
+        else [[round(w, 4) for w in row] for row in one.alignment.tolist()],
+    }

@@ -1,0 +1,153 @@
+"""Translate a file of any length in constant memory, and go on where a run was stopped.
+
+The translations grow in `OUT.part`, whole lines at a time; `OUT.part.json` says what they are translations of. The
+same command goes on behind the last whole line; at the end the part gets its name.
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from coursepkg.files import whole_file
+from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.predict import Translation, Translator
+
+CHUNK = 512
+"""Lines that are read, translated and written at a time."""
+CONTEST_HEADER = ("tieng_trung", "tieng_viet")
+"""Columns of the contest's file."""
+
+Form = Literal["reader", "corpus", "contest"]
+"""How a translation is written: as it is read, spaced as in the training data, or as a row of the contest's CSV."""
+
+
+def check_file(translator: Translator, path: Path, source: str, target: str) -> int:
+    """Read a file once before anything is translated.
+
+    Returns:
+        its lines.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a line is not UTF-8, empty or too long; file and line are named.
+    """
+    translator.check_direction(source, target)
+    count = 0
+    for lines in _chunks(path, 0):
+        translator.encode(lines, source, target, first=count + 1, name=f"{path}, line")
+        count += len(lines)
+    if not count:
+        raise ValueError(f"{path}: empty; a file to translate has at least one line")
+    return count
+
+
+def translate_file(
+    translator: Translator,
+    path: Path,
+    out: Path,
+    *,
+    source: str,
+    target: str,
+    form: Form = "reader",
+    identity: dict[str, Any] | None = None,
+    report: Callable[[int], None] = lambda n_lines: None,
+    **options: Any,
+) -> int:
+    """Translate every line of `path` into the same line of `out`.
+
+    Args:
+        translator: the model.
+        path: UTF-8, one sentence a line.
+        out: where to; it must not exist.
+        source: language of the file.
+        target: language to translate into.
+        form: how translations are written.
+        identity: what else decides the result, such as the model's folder; a part with another identity is refused.
+        report: called with the number of lines after each chunk.
+        **options: of `Translator.translate`.
+
+    Returns:
+        lines that were already there from a run before.
+
+    Raises:
+        ValueError: a line is bad, `out` exists, or the part beside it belongs to another command.
+    """
+    if out.exists():
+        raise ValueError(f"{out} already exists; remove it or choose another --out")
+    check_file(translator, path, source, target)
+    part, card = out.with_name(out.name + ".part"), out.with_name(out.name + ".part.json")
+    wanted = _as_json(
+        {"input": _sha256(path), "from": source, "to": target, "form": form} | options | (identity or {})
+    )
+    done = _lines_there(part, card, wanted, form)
+    with part.open("ab") as file:
+        if form == "contest" and not file.tell():
+            file.write(("\ufeff" + _row(CONTEST_HEADER)).encode())
+        count = done
+        for lines in _chunks(path, done):
+            found = translator.translate(lines, source=source, target=target, **options)
+            file.write(
+                "".join(_written(text, one, form) for text, one in zip(lines, found, strict=True)).encode()
+            )
+            file.flush()
+            os.fsync(file.fileno())
+            count += len(lines)
+            report(count)
+    os.replace(part, out)
+    card.unlink()
+    return done
+
+
+def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
+    lines = itertools.islice(numbered_lines(path), skip, None)
+    while chunk := [text for _, text in itertools.islice(lines, CHUNK)]:
+        yield chunk
+
+
+def _written(text: str, one: Translation, form: Form) -> str:
+    if form == "contest":
+        return _row((text, one.n_best[0].line))
+    return (one.text if form == "reader" else one.n_best[0].line) + "\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def _lines_there(part: Path, card: Path, wanted: dict[str, Any], form: Form) -> int:
+    """Sentences in the part of an earlier run of the same command; a half-written line is cut off."""
+    if not part.exists():
+        with whole_file(card) as file:
+            file.write(json.dumps(wanted).encode())
+        return 0
+    stored = json.loads(card.read_text("utf-8")) if card.exists() else {}
+    differ = sorted(name for name in wanted.keys() | stored.keys() if wanted.get(name) != stored.get(name))
+    if differ:
+        raise ValueError(
+            f"{part} belongs to another command (it differs in {', '.join(differ)}); remove it or choose another --out"
+        )
+    with part.open("rb+") as file:
+        whole = 0
+        count = 0
+        for line in file:
+            if line.endswith(b"\n"):
+                whole, count = whole + len(line), count + 1
+        file.truncate(whole)
+    return max(0, count - (form == "contest"))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _as_json(content: dict[str, Any]) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(content, default=str)))

@@ -1,0 +1,200 @@
+"""A recipe: all that decides a translation model besides its data and its seed; and the presets."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from coursepkg.arguments import check_count, check_finite
+
+ARCHITECTURES = ("gru", "gru-attention", "vaswani2017", "modern", "decoder-only")
+SCHEDULES = ("constant", "inverse-sqrt", "noam", "cosine", "staircase")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Text, model, training and decoding; the defaults are those of the preset `small`."""
+
+    vocab_size: int = 8000
+    """Subwords, special tokens and tags included; of both languages together, or of each where `joint` is off."""
+    joint: bool = True
+    """One vocabulary for both languages, with language tags; off: one for each, without tags."""
+    subword: Literal["unigram", "bpe"] = "bpe"
+    """How SentencePiece cuts words."""
+    subword_noise: float = 0.0
+    """BPE-dropout probability, or 1 - alpha of unigram sampling, in training; 0 takes the best segmentation always."""
+    underscores: Literal["keep", "remove"] = "keep"
+    """Whether Vietnamese targets have word-segmentation underscores."""
+    max_len: int = 64
+    """Most tokens of a source and of a target, special tokens included; longer pairs are left out and counted."""
+    architecture: Literal["gru", "gru-attention", "vaswani2017", "modern", "decoder-only"] = "modern"
+    """Kind of model; decoder-only reads the source as the beginning of one long text."""
+    d_model: int = 256
+    """Width of the residual stream; of the embeddings in a GRU."""
+    n_heads: int = 8
+    """Query heads."""
+    n_kv_heads: int = 2
+    """Key-value heads, a divisor of n_heads; vaswani2017 takes n_heads."""
+    n_encoder_layers: int = 4
+    """Layers of the encoder."""
+    n_decoder_layers: int = 4
+    """Layers of the decoder."""
+    d_ff: int = 688
+    """Width inside the feed-forward networks; of the state in a GRU."""
+    dropout: float = 0.3
+    """Probability of dropping a component of an embedding or a sublayer's output, in [0, 1)."""
+    attention_dropout: float = 0.1
+    """Probability of dropping an attention weight, in [0, 1)."""
+    activation_dropout: float = 0.1
+    """Probability of dropping a component inside a feed-forward network, in [0, 1)."""
+    rope_cross: bool = False
+    """Rotate queries and keys of cross-attention, too, as the report does."""
+    output_bias: bool = False
+    """Whether the output layer has a bias."""
+    reverse: float = 0.0
+    """Share of the pairs that an epoch also trains the other way round, in [0, 1]; needs `joint`."""
+    span_mask: float = 0.0
+    """Probability of masking one or two tokens of a source, in [0, 1]."""
+    batch_tokens: int = 4096
+    """Positions of a batch, padding included."""
+    learning_rate: float = 1e-3
+    """The highest learning rate; the factor of `noam`, which is 1 in the paper."""
+    schedule: Literal["constant", "inverse-sqrt", "noam", "cosine", "staircase"] = "inverse-sqrt"
+    """How it moves from step to step."""
+    warmup: int = 1000
+    """Steps until the learning rate is highest."""
+    weight_decay: float = 1e-4
+    """AdamW's decoupled decay, at least 0."""
+    label_smoothing: float = 0.1
+    """Share of the target distribution that goes to other tokens, in [0, 1)."""
+    smoothing_convention: Literal["pytorch", "olympiad"] = "pytorch"
+    """How it is shared out: over all tokens, or over all but the right one."""
+    teacher_forcing: float = 1.0
+    """Probability that the decoder's next input is the true token, in [0, 1]."""
+    r_drop: float = 0.0
+    """Weight of R-Drop's divergence, at least 0; above 0 a step takes two passes."""
+    sam_rho: float = 0.0
+    """Radius of sharpness-aware minimisation, at least 0; above 0 a step takes two passes."""
+    ema: float = 0.999
+    """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
+    max_epochs: int = 60
+    """Passes over the training part, at least 1."""
+    max_seconds: float = 3000.0
+    """Wall-clock seconds of training, above 0."""
+    patience: int = 10
+    """Validations without a new best BLEU until training stops, at least 1."""
+    precision: Literal["32-true", "bf16-mixed", "16-mixed"] = "32-true"
+    """What the forward pass computes in."""
+    beam_size: int = 5
+    """Beams of the search that translates; 1 is greedy."""
+    length_penalty: float = 1.0
+    """Exponent alpha of the length penalty."""
+
+    def __post_init__(self) -> None:
+        counts = ("vocab_size", "max_len", "d_model", "n_heads", "n_kv_heads", "n_encoder_layers")
+        more = ("n_decoder_layers", "d_ff", "batch_tokens", "warmup", "max_epochs", "patience", "beam_size")
+        for name in (*counts, *more):
+            self._check(check_count, name)
+        numbers = [f.name for f in dataclasses.fields(self) if f.type is float]
+        for name in numbers:
+            self._check(check_finite, name)
+        for name in ("dropout", "attention_dropout", "activation_dropout", "label_smoothing", "ema"):
+            self._need(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        for name in ("reverse", "span_mask", "subword_noise", "teacher_forcing"):
+            self._need(name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+        for name in ("r_drop", "sam_rho", "weight_decay", "learning_rate"):
+            self._need(name, getattr(self, name) >= 0, "at least 0")
+        self._need("max_seconds", self.max_seconds > 0, "above 0")
+        for field in dataclasses.fields(self):
+            choices = getattr(field.type, "__args__", None)
+            if choices:
+                self._need(field.name, getattr(self, field.name) in choices, f"one of {', '.join(choices)}")
+        if self.reverse and not self.joint:
+            raise ValueError("--reverse needs --joint: both directions share one vocabulary and its tags")
+
+    def _check(self, check: Any, name: str) -> None:
+        check(_flag(name), getattr(self, name))
+
+    def _need(self, name: str, holds: bool, what: str) -> None:
+        if not holds:
+            raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
+
+    def described(self) -> dict[str, Any]:
+        """All fields, as JSON can hold them."""
+        return dataclasses.asdict(self)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+GRU_BASELINE = Recipe(
+    vocab_size=3000,
+    joint=False,
+    max_len=80,
+    architecture="gru",
+    d_model=64,
+    d_ff=128,
+    dropout=0.3,
+    batch_tokens=1536,
+    learning_rate=0.01,
+    schedule="constant",
+    weight_decay=0.0,
+    label_smoothing=0.0,
+    teacher_forcing=0.3,
+    ema=0.0,
+    max_epochs=10,
+    beam_size=1,
+)
+"""The contest's baseline: 3,000 BPE pieces a side, embedding 64, state 128; 919,992 parameters."""
+
+TINY = Recipe(
+    vocab_size=2000,
+    underscores="remove",
+    d_model=128,
+    n_heads=4,
+    n_kv_heads=2,
+    n_encoder_layers=2,
+    n_decoder_layers=2,
+    d_ff=344,
+    dropout=0.1,
+    attention_dropout=0.0,
+    activation_dropout=0.0,
+    batch_tokens=3072,
+    learning_rate=3e-3,
+    warmup=200,
+    ema=0.99,
+    max_epochs=20,
+    max_seconds=90.0,
+    beam_size=4,
+)
+"""For the phrasebook on a CPU, under two minutes."""
+
+REPORT = Recipe(
+    d_model=768,
+    n_heads=12,
+    n_kv_heads=4,
+    n_encoder_layers=8,
+    n_decoder_layers=8,
+    d_ff=3072,
+    dropout=0.01,
+    attention_dropout=0.01,
+    activation_dropout=0.0,
+    rope_cross=True,
+    output_bias=True,
+    max_len=32,
+    reverse=0.7,
+    span_mask=0.01,
+    learning_rate=2e-4,
+    warmup=200,
+    weight_decay=0.01,
+    label_smoothing=0.01,
+    smoothing_convention="olympiad",
+    ema=0.0,
+    max_epochs=40,
+    max_seconds=86400.0,
+    precision="bf16-mixed",
+)
+"""The model of the Olympiad tutorials with their settings: 157,179,200 parameters, for a GPU."""
+
+PRESETS = {"gru-baseline": GRU_BASELINE, "tiny": TINY, "small": Recipe(), "report": REPORT}
+"""By the name that `--preset` takes."""

@@ -1,0 +1,86 @@
+"""Subwords of a translation model: one vocabulary for both languages with tags, or one for each."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coursepkg.projects.translation.corpus import SentencePair, to_model
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.text.subword import SentencePiece
+from coursepkg.text.tokenizer import LANGUAGE_TAGS
+
+FILES = ("source.model", "target.model")
+"""In the folder of a model; with one vocabulary only the second."""
+
+
+def tag_of(language: str) -> str:
+    """The tag that asks for a translation into a language."""
+    return f"<2{language}>"
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """Text of two languages to ids and back."""
+
+    source: SentencePiece
+    target: SentencePiece
+    """The same object as `source` where the vocabulary is joint."""
+    underscores: str
+    """Whether Vietnamese targets keep word-segmentation underscores: keep or remove."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary, and sources begin with a tag."""
+        return self.source is self.target
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """SHA-256 of the vocabularies; a model stores them."""
+        return [self.source.fingerprint, self.target.fingerprint]
+
+    @classmethod
+    def train(cls, pairs: Sequence[SentencePair], source: str, target: str, recipe: Recipe) -> "Subwords":
+        """Learn the vocabulary from a training part, and from nothing else."""
+        sides = [
+            [to_model(pair.source, source) for pair in pairs],
+            [to_model(pair.target, target, underscores=recipe.underscores) for pair in pairs],
+        ]
+
+        def learn(lines: Iterable[str], tags: Sequence[str]) -> SentencePiece:
+            return SentencePiece.train(
+                lines, vocab_size=recipe.vocab_size, model_type=recipe.subword, tags=tags
+            )
+
+        if recipe.joint:
+            pieces = learn((line for pair in zip(*sides, strict=True) for line in pair), LANGUAGE_TAGS)
+            return cls(pieces, pieces, recipe.underscores)
+        return cls(learn(sides[0], ()), learn(sides[1], ()), recipe.underscores)
+
+    def encode_sources(self, texts: Sequence[str], source: str, target: str) -> list[list[int]]:
+        """Ids of sources in language `source`, with the tag of the target language in front."""
+        lines = [to_model(text, source) for text in texts]
+        return self.source.encode_batch(lines, tag=tag_of(target) if self.joint else None)
+
+    def encode_targets(self, texts: Sequence[str], target: str) -> list[list[int]]:
+        """Ids of targets."""
+        return self.target.encode_batch(
+            [to_model(text, target, underscores=self.underscores) for text in texts]
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the files into an existing folder."""
+        if not self.joint:
+            self.source.save(folder / FILES[0])
+        self.target.save(folder / FILES[1])
+
+    @classmethod
+    def load(cls, folder: Path, underscores: str) -> "Subwords":
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: there is no vocabulary in the folder.
+            ValueError: a file is no SentencePiece model.
+        """
+        target = SentencePiece.load(folder / FILES[1])
+        one_each = (folder / FILES[0]).exists()
+        return cls(SentencePiece.load(folder / FILES[0]) if one_each else target, target, underscores)
