@@ -51,7 +51,12 @@ def fetch(
     """
     if not wanted.downloadable:
         raise ValueError(f"{wanted.name} cannot be downloaded: {wanted.ask}; put the files into {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise OSError(
+            f"{folder} cannot be made: {reason.strerror}; choose another folder with --out"
+        ) from reason
     lock = folder / LOCK
     record = _read_record(lock)
     arrivals = []

@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -174,6 +174,8 @@ def _where(answer: HTTPResponse, url: str, piece: Piece, *, checked: bool) -> tu
         return piece.size, int(found[2])
     if answer.status != 200:
         raise ValueError(f"{url}: the server answers {answer.status} {answer.reason}; there is no file in it")
+    if (coding := answer.headers.get("Content-Encoding", "identity")) != "identity":
+        raise ValueError(f"{url}: the server sends the file encoded as {coding}, which was not asked for")
     piece.forget()
     length = answer.headers.get("Content-Length", "")
     if length.isdecimal():
@@ -207,7 +209,7 @@ def _receive(
             have += len(block)
             if have > size_limit:
                 break
-            file.write(block)
+            _write(file, block, piece.path)
             progress(have, total)
             if (waited := time.monotonic() - since) > timeout:
                 if have - at_since < _LEAST_RATE * waited:
@@ -220,6 +222,15 @@ def _receive(
         if have > total:
             piece.forget()
         raise Broken(f"{url}: the connection ended at {have} of {total} bytes")
+
+
+def _write(file: BinaryIO, block: bytes, path: Path) -> None:
+    try:
+        file.write(block)
+        file.flush()
+    except OSError as reason:
+        # A failed write says what is wrong, but not with which file.
+        raise OSError(reason.errno, reason.strerror, str(path)) from reason
 
 
 def _read(answer: HTTPResponse, url: str) -> bytes:

@@ -38,6 +38,7 @@ class Site:
     shift: int = 0
     """Added to where a range is said to begin."""
     redirect: str = ""
+    encoding: str = ""
     seen: list[dict[str, str]] = field(default_factory=list)
     """Headers of each request."""
     url: str = ""
@@ -81,6 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start + site.shift}-{last}/{len(site.content)}")
         if site.announce:
             self.send_header("Content-Length", str(len(body) + site.length_error))
+        if site.encoding:
+            self.send_header("Content-Encoding", site.encoding)
         if site.etag:
             self.send_header("ETag", site.etag)
         self.end_headers()

@@ -94,6 +94,35 @@ def test_a_missing_folder_is_named(tmp_path) -> None:
         download(site.url, tmp_path / "nowhere" / "a", retries=0)
 
 
+def test_an_encoded_file_is_refused(tmp_path) -> None:
+    with (
+        serving(Site(CONTENT, encoding="gzip")) as site,
+        pytest.raises(ValueError, match="encoded as gzip, which was not asked for"),
+    ):
+        download(site.url, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_named_and_what_came_is_kept(tmp_path) -> None:
+    content = bytes(range(256)) * 2000
+    program = (
+        "import resource, sys; from coursepkg.data.download import download; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); download(sys.argv[1], sys.argv[2])"
+    )
+    command = [sys.executable, "-c", program]
+    with serving(Site(content)) as site:
+        done = subprocess.run(
+            [*command, site.url, tmp_path / "a"], capture_output=True, text=True, check=False
+        )
+        assert done.stderr.splitlines()[-1].startswith("OSError: [Errno 27]")
+        assert done.stderr.rstrip().endswith(f"{str(tmp_path / 'a.part')!r}")
+        kept = (tmp_path / "a.part").stat().st_size
+        download(site.url, tmp_path / "a")
+    assert kept == 200_000
+    assert site.seen[1]["Range"] == "bytes=200000-"
+    assert (tmp_path / "a").read_bytes() == content
+
+
 def test_killed_half_way_it_goes_on(tmp_path) -> None:
     """A process that is killed, not stopped, leaves a part that the next one continues."""
     content = bytes(range(256)) * 2000

@@ -122,6 +122,12 @@ def test_a_set_without_addresses_says_how_to_ask(tmp_path) -> None:
     assert not (tmp_path / "set").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
+    (tmp_path / "taken").touch()
+    with pytest.raises(OSError, match=r"taken.set cannot be made: .*; choose another folder with --out"):
+        fetch(some_set(DataFile("a", "http://127.0.0.1:9/a")), tmp_path / "taken" / "set", load=quick)
+
+
 @pytest.mark.parametrize("name", [name for name, one in SETS.items() if not one.downloadable])
 def test_fetch_of_a_set_on_request_is_one_line(name: str, tmp_path, capsys) -> None:
     assert cli.main(["data", "fetch", name]) == 2
