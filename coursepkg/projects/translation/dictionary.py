@@ -38,11 +38,11 @@ class Limits:
 
     n_best: int = 2
     """Each word must be among so many best translations of the other, at least 1."""
-    min_probability: float = 0.15
+    min_probability: int | float = 0.15
     """Least probability, in both directions, in [0, 1]."""
     min_count: int = 3
     """Least number of sentence pairs with both words."""
-    max_share: float = 0.02
+    max_share: int | float = 0.02
     """Largest share of sentences that a word of either side stands in, in (0, 1]."""
 
     def __post_init__(self) -> None:
@@ -177,7 +177,7 @@ def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
     return [[usual.get(token.lower(), token) for token in tokens] for tokens in sentences]
 
 
-def _terms(sentences: Iterable[Tokens], max_share: float) -> set[str]:
+def _terms(sentences: Iterable[Tokens], max_share: int | float) -> set[str]:
     """Words with a letter that are not in too many of the sentences."""
     counts: Counter[str] = Counter()
     n_sentences = 0

@@ -39,18 +39,18 @@ class Rules:
         ValueError: a threshold is out of range.
     """
 
-    least_overlap: float = 0.75
+    least_overlap: int | float = 0.75
     """Word order: least F1 of output and reference as bags of words, in [0, 1]."""
-    least_inversions: float = 0.05
+    least_inversions: int | float = 0.05
     """Word order: least share of pairs of words, each once in both texts, whose order differs, in [0, 1]."""
-    longest_share: float = 0.8
+    longest_share: int | float = 0.8
     """Omission: largest length of the output as a share of the reference's, in words, in [0, 1]."""
     least_gap: int = 2
     """Omission: least number of words that the output is shorter by, at least 1."""
-    foreign_share: float = 0.2
+    foreign_share: int | float = 0.2
     """Off-target: by how much the share of letters (zh, vi) or words (en) of another language is at least larger than
     in the reference, in [0, 1]."""
-    least_coverage: float = 0.1
+    least_coverage: int | float = 0.1
     """Omission, with an alignment: a source token whose weights sum to less is named as untranslated, in [0, 1]."""
 
     def __post_init__(self) -> None:

@@ -126,7 +126,7 @@ class ErrorTable:
         chosen = random.Random(seed).sample(range(len(self)), min(n, len(self)))
         return [self.sentences[i] for i in sorted(chosen)]
 
-    def hard_examples(self, n: int | None = None, *, threshold: float | None = None) -> list[int]:
+    def hard_examples(self, n: int | None = None, *, threshold: int | float | None = None) -> list[int]:
         """Places of the n worst sentences, or of all with a sentence BLEU below a threshold, the worst first.
 
         A sentence of the training set that is still translated badly after training may also be a wrong pair: read

@@ -83,7 +83,7 @@ class PostProcessor:
     """Whether repetitions are removed."""
     underscores: bool = False
     """Whether outputs join the syllables of Vietnamese words, so that a term is put in as khách_sạn."""
-    least_weight: float = 0.5
+    least_weight: int | float = 0.5
     """Share of an output token's weights that a term needs to be its origin, in (0, 1]."""
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ def _columns(term: str, tokens: Tokens) -> list[int]:
     return []
 
 
-def _block(weights: np.ndarray, least: float) -> tuple[int, int]:
+def _block(weights: np.ndarray, least: int | float) -> tuple[int, int]:
     """The target tokens around the largest weight that all have at least so much, as first and last + 1."""
     if not weights.size or weights.max() < least:
         return 0, 0
