@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest
@@ -58,6 +59,16 @@ def test_no_sentence_ends_before_the_limit(small):
         translation._translate(translation.exported(model, "int8"), src, 4),
     ):
         assert [len(best.ids) for best, *_ in found] == [translation.TARGET] * 3
+
+
+def test_flops_are_those_that_torch_counts(small):
+    model, src = translation._model("modern", CPU, never_ends=True), translation._sources(2)
+    for beams in (1, 3):
+        with FlopCounterMode(display=False) as counter:
+            translation._beam(model, src, translation.TARGET, beams)
+        counted = counter.get_flop_counts()["Global"]
+        linear = sum(n for op, n in counted.items() if op in (torch.ops.aten.mm, torch.ops.aten.addmm))
+        assert translation.flops(model, beams, 2) == linear
 
 
 def test_eight_bits_are_255_steps_a_row():

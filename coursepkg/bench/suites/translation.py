@@ -109,7 +109,27 @@ def _export(model: Transformer, exports: dict[str, ExportedTranslator], beams: i
             *(Comparison(name, "PyTorch, not packed") for name in variants),
         ],
         gates=_export_gates(model, packed, exports),
+        # Of float32 alone: 8-bit products have another peak.
+        flops={"CTranslate2, float32": flops(model, beams, batch)},
     )
+
+
+def flops(model: Transformer, beams: int, batch: int) -> float:
+    """Multiplications and additions of the matrix products of one run; attention and norms are left out.
+
+    Every weight of a matrix costs two for each row that meets it: the encoder's and the cross-attention's keys and
+    values meet the source once, all else every row of every step. The first step has one row a sentence.
+    """
+    per_source, per_row = 0, model.output_weight.numel()
+    for name, weight in model.named_parameters():
+        if "_proj.weight" not in name:
+            continue
+        if name.startswith("encoder") or ("cross" in name and ("k_proj" in name or "v_proj" in name)):
+            per_source += weight.numel()
+        else:
+            per_row += weight.numel()
+    rows = batch * (1 + beams * (TARGET - 1))
+    return 2.0 * (per_source * batch * SOURCE + per_row * rows)
 
 
 def _export_gates(
