@@ -113,7 +113,7 @@ def name_words(references: Sequence[str], language: str) -> frozenset[str]:
 
 
 def terms(case: Case) -> list[str]:
-    """`source word → translation` of every term that the reference translates as known, and the output does not."""
+    """Source word → translation, for terms that the reference translates as known and the output does not."""
     if case.dictionary is None:
         return []
     evidence = []

@@ -30,8 +30,9 @@ class Report:
     """One line, such as `Chinese to Vietnamese, small`."""
     errors: ErrorTable
     """From `errors.analyse`, with alignments where they are to be drawn."""
-    scores: Sequence[Score] = ()
-    """From `metrics.score`, each with its signature and, where asked for, its interval."""
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    """From `metrics.score`, each with its signature and, where asked for, its interval: label -> score, such as
+    `BLEU, underscores removed`."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What was evaluated: name -> value, such as data, checkpoint, beam."""
     notes: Sequence[str] = ()
@@ -98,9 +99,9 @@ def _facts(report: Report) -> str:
 
 def _scores(report: Report) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{safe(s.name)}</th><td class="number">{format_values(s.value)[0]}</td>'
+        f'<tr><th scope="row">{safe(label)}</th><td class="number">{format_values(s.value)[0]}</td>'
         f"<td>{safe(s.interval) if s.interval else 'not computed'}<br><code>{safe(s.signature)}</code></td></tr>"
-        for s in report.scores
+        for label, s in report.scores.items()
     )
     notes = "".join(f"<p>{safe(note)}</p>" for note in report.notes)
     return (

@@ -23,13 +23,15 @@ body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--back);
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; } caption { text-align: left; color: var(--soft); }
 th, td { border-top: 1px solid var(--line); padding: .4rem .6rem .4rem 0; text-align: left; vertical-align: top; }
+th { overflow-wrap: normal; } .facts { width: auto; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code, small { color: var(--soft); font-size: .8rem; }
 .text { unicode-bidi: isolate; } dl { margin: 0; } dd { margin: 0 0 .3rem; }
 dt { color: var(--soft); font-size: .8rem; }
 ins { background: var(--extra); text-decoration: underline; }
 del { background: var(--lack); text-decoration: underline dashed; }
-.figure { overflow-x: auto; margin: .5rem 0; } svg { display: block; max-width: none; }
+.figure { overflow-x: auto; margin: .5rem 0; } svg { display: block; }
+.chart svg { max-width: 100%; height: auto; }
 svg text { fill: var(--text); font: 12px system-ui, sans-serif; } .bar, .cell { fill: var(--bar); }
 .grid { fill: var(--panel); stroke: var(--line); }
 details { background: var(--panel); padding: .3rem .6rem; margin: .3rem 0; } summary { cursor: pointer; }
@@ -79,7 +81,7 @@ def bars(title: str, labels: Sequence[str], counts: Sequence[int]) -> str:
             f'<text x="{middle}" y="{height + 36}" text-anchor="middle">{safe(label)}</text>'
         )
     said = "; ".join(f"{label}: {count}" for label, count in zip(labels, counts, strict=True))
-    return _figure(width * len(labels), height + 44, f"{title}. {said}", "".join(drawn))
+    return _figure("chart", (width * len(labels), height + 44), f"{title}. {said}", "".join(drawn))
 
 
 def heat_map(alignment: Alignment) -> str:
@@ -105,7 +107,7 @@ def heat_map(alignment: Alignment) -> str:
                     f" {weight:.2f}</title></rect>"
                 )
     size = (left + _CELL * len(sources) + 10, top + _CELL * len(targets) + 10)
-    return _figure(*size, _said(alignment), "".join(drawn))
+    return _figure("map", size, _said(alignment), "".join(drawn))
 
 
 def _said(alignment: Alignment) -> str:
@@ -118,9 +120,12 @@ def _said(alignment: Alignment) -> str:
     return "Alignment of target and source tokens. Largest weight of each target token: " + "; ".join(pairs)
 
 
-def _figure(width: int, height: int, said: str, drawn: str) -> str:
+def _figure(kind: str, size: tuple[int, int], said: str, drawn: str) -> str:
+    width, height = size
+    # A wide map scrolls inside its frame, by keyboard too.
+    focus = ' tabindex="0"' if kind == "map" else ""
     return (
-        f'<div class="figure"><svg role="img" aria-label="{safe(said)}" width="{width}" height="{height}"'
+        f'<div class="figure {kind}"{focus}><svg role="img" aria-label="{safe(said)}" width="{width}" height="{height}"'
         f' viewBox="0 0 {width} {height}">{drawn}</svg></div>'
     )
 

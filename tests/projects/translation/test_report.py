@@ -73,7 +73,10 @@ def make(n: int = 12, extra: str = "") -> ErrorTable:
 def report() -> Report:
     table = make()
     texts = [s.hypothesis for s in table.sentences], [s.reference for s in table.sentences]
-    scores = [score(BLEU(), *texts, n_resamples=50, protocol="beam 5"), score(CHRF(), *texts)]
+    scores = {
+        "BLEU, raw": score(BLEU(), *texts, n_resamples=50, protocol="beam 5"),
+        "chrF": score(CHRF(), *texts),
+    }
     return Report(
         "Chinese to Vietnamese",
         table,
@@ -114,7 +117,8 @@ def test_one_row_a_sentence_asked_for(report: Report) -> None:
 def test_numbers_are_those_given(report: Report) -> None:
     page = Page(render(report))
     said = page.text_in("td") + page.text_in("code") + page.text_in("p")
-    bleu, chrf = report.scores
+    bleu, chrf = report.scores.values()
+    assert {"BLEU, raw", "chrF"} <= set(page.text_in("th"))
     assert f"{bleu.value:.2f}" in said
     assert f"{chrf.value:.2f}" in said
     assert str(bleu.interval) in said
