@@ -5,6 +5,8 @@ the original T5 was made for English, German, French and Romanian. So coverage i
 """
 
 import io
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.projects.translation.t5_text import PREFIXES
+from coursepkg.text.chinese import HAN, PRIVATE
 from coursepkg.text.subword_train import FIXED
 from coursepkg.text.tokenizer import WORD_MARK, normalize
 from coursepkg.text.vietnamese import ACCENTED
@@ -22,6 +25,9 @@ LOUD_SHARE = 0.005
 """Share of lost characters from which on `Coverage.warning` speaks."""
 PAD_PIECE, EOS_PIECE, UNK_PIECE = "<pad>", "</s>", "<unk>"
 """Pieces 0, 1 and 2 of every T5."""
+
+_WORD = re.compile(r"(?<!\S)\w+")
+_HAN = re.compile(f"[{HAN}{PRIVATE}]")
 
 
 @dataclass(frozen=True)
@@ -119,8 +125,9 @@ def loses(tokenizer: Any, text: str) -> bool:
 def train_tokenizer(texts: Iterable[str], vocab_size: int = 4000) -> Any:
     """A unigram vocabulary of some texts as a Hugging Face tokenizer, with the special pieces where T5 has them.
 
-    SentencePiece learns the pieces and their scores; `tokenizers` uses them in the same way. Every character of the
-    texts gets a piece, those of Nom that lie outside Unicode's first plane as well, and so do the prefixes.
+    Every character of the texts gets a piece, those of Nom that lie outside Unicode's first plane as well, and so do
+    the characters of the prefixes. A Han character is always a piece by itself, as it is a syllable by itself;
+    everything else is cut by pieces that SentencePiece learns, and by the most frequent words.
 
     Args:
         texts: the training part.
@@ -135,9 +142,14 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int = 4000) -> Any:
     if not given:
         raise ValueError("texts must hold at least one word, got none")
     lines = [*given, *(prefix.strip() for prefix in PREFIXES.values())]
-    n_needed = len({character for line in lines for character in line}) + 3
-    model = _learn(lines, max(vocab_size, n_needed))
-    return _wrap([(model.id_to_piece(i), model.get_score(i)) for i in range(len(model))])
+    ideographs = Counter(sign for line in lines for sign in _HAN.findall(line))
+    lines = [_HAN.sub(" ", line) for line in lines]
+    n_letters = len({letter for line in lines for letter in line}) + 3
+    model = _learn(lines, max(vocab_size - len(ideographs), n_letters))
+    pieces = [(model.id_to_piece(i), model.get_score(i)) for i in range(len(model))]
+    total = ideographs.total()
+    pieces += [(sign, math.log(n / total)) for sign, n in sorted(ideographs.items())]
+    return _wrap(_with_words(pieces, lines, vocab_size))
 
 
 def _learn(lines: Sequence[str], vocab_size: int) -> Any:
@@ -159,17 +171,36 @@ def _learn(lines: Sequence[str], vocab_size: int) -> Any:
     return sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
 
 
+def _with_words(
+    pieces: Sequence[tuple[str, float]], lines: Sequence[str], vocab_size: int
+) -> list[tuple[str, float]]:
+    """The pieces, and in the room that is left the most frequent words, each with the logarithm of its frequency.
+
+    SentencePiece looks for pieces that different words share, so in a small text the syllable `tôi`, a word that is
+    part of no other, never becomes one; Vietnamese consists of such words.
+    """
+    counts = Counter(WORD_MARK + word for line in lines for word in _WORD.findall(line))
+    known = {piece for piece, _ in pieces}
+    found = [(word, n) for word, n in counts.most_common() if n > 1 and word not in known]
+    room = max(0, vocab_size - len(pieces))
+    return [*pieces, *((word, math.log(n / counts.total())) for word, n in found[:room])]
+
+
 def _wrap(pieces: Sequence[tuple[str, float]]) -> Any:
     """Scored pieces as the tokenizer that T5 has: words at white space, a mark in front of each, EOS behind all."""
     from coursepkg.projects.translation.t5_model import transformers_module
 
     library = transformers_module()
-    from tokenizers import Tokenizer, decoders, pre_tokenizers, processors
+    from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
     core = Tokenizer(Unigram(list(pieces), unk_id=2, byte_fallback=False))
     core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(WORD_MARK, prepend_scheme="always")]
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Metaspace(WORD_MARK, prepend_scheme="always"),
+            pre_tokenizers.Split(Regex(_HAN.pattern), "isolated"),
+        ]
     )
     core.decoder = decoders.Metaspace(WORD_MARK, prepend_scheme="always")
     core.post_processor = processors.TemplateProcessing(

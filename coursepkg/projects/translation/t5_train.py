@@ -62,6 +62,13 @@ class FineTuning:
             )
 
 
+PRESETS = {
+    "tiny": FineTuning(learning_rate=3e-3, schedule="linear", weight_decay=0.01, epochs=30),
+    "report": FineTuning(),
+}
+"""By the name that `--preset` takes: for random weights on a CPU, and for a pretrained model."""
+
+
 def fine_tune(
     t5: T5,
     directions: Sequence[Direction],
@@ -111,7 +118,9 @@ def fine_tune(
 
     model = TextToText(t5.network)
     history = fit(model, T5Task(), batches, config=config, out=out, validate=validate, resume=resume)
-    restore(model, out)
+    # A run that was stopped before its first validation has no best weights yet.
+    if history.best_step is not None:
+        restore(model, out)
     return history, notes + dev_notes
 
 
