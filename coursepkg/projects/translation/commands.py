@@ -96,8 +96,16 @@ class Train(Common):
     """All that decides the model besides data and seed."""
     seed: int = 0
     """Of weights, order and dropout."""
+    also: tuple[Language, ...] = ()
+    """Further languages to translate from, in the same model."""
+    extra: Annotated[Path | None, tyro.conf.arg(metavar="PREFIX")] = None
+    """Further training pairs: PREFIX.zh and PREFIX.vi, as `back-translate` writes them."""
+    round_trips: Annotated[Path | None, tyro.conf.arg(metavar="PREFIX")] = None
+    """What came back for each training pair, for --versions round-trip: PREFIX.zh and PREFIX.vi."""
     start: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """Begin with the weights and the vocabulary of the model in this folder (fine-tuning)."""
+    contest_rules: Flag = False
+    """Refuse what the contest forbids: pretrained models, and data from outside its training file."""
     resume: Flag = False
     """Go on with the run in --out."""
     threads: int = 0

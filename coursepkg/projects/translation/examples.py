@@ -10,21 +10,22 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coursepkg.data.batching import Epoch, Pair, TokenBatches
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.tokenizers import Subwords, tag_of
-from coursepkg.text.subword import SentencePiece
 from coursepkg.text.vocabulary import UNK
 
 
 class Lines(NamedTuple):
-    """A pair in the form that a tokenizer reads."""
+    """The sentences of one direction in the form that a tokenizer reads."""
 
-    source: str
-    target: str
+    sources: list[str]
+    targets: list[str]
+    tag: str | None
+    """In front of every source; None where each language has a vocabulary of its own."""
 
 
 @dataclass(frozen=True)
@@ -76,92 +77,79 @@ class TranslationBatches:
     """The training data of `fit`: epoch by epoch, a function of (seed, number) alone.
 
     Args:
-        pairs: training pairs that fit the model.
+        corpora: for each pair of languages, of sources and targets, the training pairs that fit the model.
         subwords: the vocabulary.
-        languages: of sources and targets.
-        recipe: `reverse`, `span_mask`, `subword_noise` and `batch_tokens` of it.
+        recipe: `reverse`, `span_mask`, `subword_noise`, `batch_tokens` and `max_len` of it.
         seed: of order, masks and segmentations.
     """
 
     def __init__(
         self,
-        pairs: Sequence[SentencePair],
+        corpora: Sequence[tuple[tuple[str, str], Sequence[SentencePair]]],
         subwords: Subwords,
-        languages: tuple[str, str],
         recipe: Recipe,
         seed: int = 0,
     ) -> None:
-        self.subwords, self.languages, self.recipe, self.seed = subwords, languages, recipe, seed
-        source, target = languages
-        self._forward = [
-            Lines(to_model(p.source, source), to_model(p.target, target, underscores=subwords.underscores))
-            for p in pairs
-        ]
-        self._backward = (
-            [
-                Lines(
-                    to_model(p.target, target), to_model(p.source, source, underscores=subwords.underscores)
-                )
-                for p in pairs
-            ]
+        self.subwords, self.recipe, self.seed = subwords, recipe, seed
+        self._forward = [_lines(pairs, *languages, subwords) for languages, pairs in corpora]
+        self._backward = [
+            _lines([p.swapped() for p in pairs], *languages[::-1], subwords)
+            for languages, pairs in corpora
             if recipe.reverse
-            else []
-        )
-        self._plain: dict[str, list[Pair]] = {}
+        ]
+        self._plain: dict[int, list[Pair]] = {}
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the sentences, the vocabulary and the options."""
-        options = [getattr(self.recipe, n) for n in ("reverse", "span_mask", "subword_noise", "batch_tokens")]
-        content = [self._forward, self.subwords.fingerprints, list(self.languages), options, self.seed]
+        names = ("reverse", "span_mask", "subword_noise", "batch_tokens", "max_len")
+        options = [getattr(self.recipe, name) for name in names]
+        content = [self._forward, self.subwords.fingerprints, options, self.seed]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def epoch(self, number: int) -> Epoch:
         """The batches of epoch `number`."""
-        source, target = self.languages
-        chosen = self._encoded("forward", self._forward, target, number)
-        if self.recipe.reverse:
-            back = self._encoded("backward", self._backward, source, number)
-            chosen = chosen + [back[i] for i in rotating_window(len(back), number, self.recipe.reverse)]
+        chosen: list[Pair] = []
+        for lines in self._forward:
+            chosen += self._encoded(lines, number)
+        for lines in self._backward:
+            back = self._encoded(lines, number)
+            chosen += [back[i] for i in rotating_window(len(back), number, self.recipe.reverse)]
         if self.recipe.span_mask:
             draw, n_tags = random.Random(f"mask {self.seed} {number}"), int(self.subwords.joint)
             chosen = [(mask_span(s, self.recipe.span_mask, draw, first=n_tags), t) for s, t in chosen]
         return TokenBatches(chosen, self.recipe.batch_tokens, self.seed).epoch(number)
 
-    def _encoded(self, name: str, lines: Sequence[Lines], into: str, number: int) -> list[Pair]:
+    def _encoded(self, lines: Lines, number: int) -> list[Pair]:
         """Ids of examples; those without noise are kept from epoch to epoch."""
+        if self.recipe.subword_noise:
+            return [self._noisy(lines, i, number) for i in range(len(lines.sources))]
+        if id(lines) not in self._plain:
+            sources = self.subwords.source.encode_batch(lines.sources, tag=lines.tag)
+            targets = self.subwords.target.encode_batch(lines.targets)
+            self._plain[id(lines)] = list(zip(sources, targets, strict=True))
+        return self._plain[id(lines)]
+
+    def _noisy(self, lines: Lines, i: int, number: int) -> Pair:
+        """An example cut in another way in every epoch; as usual where that would be too long for the model."""
         noise = self.recipe.subword_noise
-        if noise:
-            return self._resampled(lines, into, number)
-        if name not in self._plain:
-            tag = tag_of(into) if self.subwords.joint else None
-            sources = self.subwords.source.encode_batch([line.source for line in lines], tag=tag)
-            targets = self.subwords.target.encode_batch([line.target for line in lines])
-            self._plain[name] = list(zip(sources, targets, strict=True))
-        return self._plain[name]
-
-    def _resampled(self, lines: Sequence[Lines], into: str, number: int) -> list[Pair]:
-        most, tag = self.recipe.max_len - 1, tag_of(into) if self.subwords.joint else None
-        pairs: list[Pair] = []
-        for i, line in enumerate(lines):
-            seed = hash((self.seed, number, i))  # of integers, thus the same in every process
-            ids = [
-                _noisy(pieces, text, self.recipe.subword_noise, seed, mark)
-                for pieces, text, mark in (
-                    (self.subwords.source, line.source, tag),
-                    (self.subwords.target, line.target, None),
-                )
-            ]
-            if max(map(len, ids)) > most:  # a segmentation may be longer than the model takes
-                ids = [
-                    self.subwords.source.encode(line.source, tag=tag),
-                    self.subwords.target.encode(line.target),
-                ]
-            pairs.append((ids[0], ids[1]))
-        return pairs
+        draw: dict[str, Any] = {
+            "seed": hash((self.seed, number, i))
+        }  # of integers: the same in every process
+        draw |= {"dropout_p": noise} if self.recipe.subword == "bpe" else {"alpha": 1.0 - noise}
+        source, target = lines.sources[i], lines.targets[i]
+        ids = (
+            self.subwords.source.encode(source, tag=lines.tag, **draw),
+            self.subwords.target.encode(target, **draw),
+        )
+        if max(map(len, ids)) < self.recipe.max_len:
+            return ids
+        return self.subwords.source.encode(source, tag=lines.tag), self.subwords.target.encode(target)
 
 
-def _noisy(pieces: SentencePiece, text: str, noise: float, seed: int, tag: str | None) -> list[int]:
-    if pieces.model_type == "bpe":
-        return pieces.encode(text, dropout_p=noise, seed=seed, tag=tag)
-    return pieces.encode(text, alpha=1.0 - noise, seed=seed, tag=tag)
+def _lines(pairs: Sequence[SentencePair], source: str, target: str, subwords: Subwords) -> Lines:
+    return Lines(
+        [to_model(p.source, source) for p in pairs],
+        [to_model(p.target, target, underscores=subwords.underscores) for p in pairs],
+        tag_of(target) if subwords.joint else None,
+    )

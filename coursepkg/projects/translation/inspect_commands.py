@@ -87,7 +87,7 @@ def _summary(counts: Sequence[int]) -> dict[str, float]:
 def _tokens(parts: Parts, recipe: Recipe) -> dict[str, Any]:
     """Lengths in subwords, before and after the filter of the recipe."""
     try:
-        subwords = Subwords.train(parts.train, parts.source, parts.target, recipe)
+        subwords = Subwords.train([((parts.source, parts.target), parts.train)], recipe)
     except ValueError as reason:
         return {"subwords": f"none: {reason}"}
     languages = parts.source, parts.target

@@ -9,8 +9,9 @@ import torch
 
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.commands import Evaluate, Export, Train
+from coursepkg.projects.translation.contest import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import SentencePair, numbered_lines
+from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, read_parallel
 from coursepkg.projects.translation.evaluate import (
     Evaluation,
     compare_systems,
@@ -19,17 +20,41 @@ from coursepkg.projects.translation.evaluate import (
 )
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_translator
-from coursepkg.projects.translation.train import train
+from coursepkg.projects.translation.train import Trained, train
 
 
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     if options.threads:
         torch.set_num_threads(options.threads)
-    corpus = "phrasebook" if options.preset == "tiny" and options.data == "auto" else options.data
-    parts = load_parts(corpus, options.source, options.target)
+    small = options.preset in (None, "tiny")
+    corpus = "phrasebook" if small and options.data == "auto" else options.data
+    corpora = [load_parts(corpus, source, options.target) for source in (options.source, *options.also)]
+    parts = corpora[0]
+    if options.contest_rules:
+        check_contest_rules(options, corpora)
+    trained = train(
+        options.recipe,
+        corpora,
+        options.out or options.run_folder,
+        seed=options.seed,
+        extra=_prefixed(options.extra, options),
+        start=options.start,
+        round_trips=_prefixed(options.round_trips, options),
+        resume=options.resume,
+    )
+    return _report(options, trained, parts)
+
+
+def _prefixed(prefix: Path | None, options: Train) -> list[SentencePair]:
+    """The pairs of PREFIX.zh and PREFIX.vi, in the direction of training."""
+    if prefix is None:
+        return []
+    return read_parallel(*(Path(f"{prefix}.{language}") for language in (options.source, options.target)))
+
+
+def _report(options: Train, trained: Trained, parts: Parts) -> int:
     out = options.out or options.run_folder
-    trained = train(options.recipe, parts, out, seed=options.seed, resume=options.resume, start=options.start)
     translator = Translator(trained.model, trained.subwords, options.recipe, trained.card["directions"])
     found, notes = translate_pairs(translator, parts.dev, options.source, options.target)
     result = _scored(found, parts, parts.dev, "dev", translator, notes)

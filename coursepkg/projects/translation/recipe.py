@@ -74,6 +74,14 @@ class Recipe:
     """Weight of R-Drop's divergence, at least 0; above 0 a step takes two passes."""
     sam_rho: float = 0.0
     """Radius of sharpness-aware minimisation, at least 0; above 0 a step takes two passes."""
+    contrastive: float = 0.0
+    """Weight of the contrastive loss between a sentence and its translation, at least 0; needs `joint`."""
+    self_contrastive: float = 0.0
+    """Weight of the contrastive loss between two versions of one sentence, at least 0; needs `joint`."""
+    versions: Literal["mask", "dropout", "round-trip"] = "mask"
+    """How the versions are made; round-trip translations come from `--round-trips`."""
+    temperature: float = 0.1
+    """Of the contrastive losses, above 0."""
     ema: float = 0.999
     """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
     max_epochs: int = 60
@@ -101,15 +109,17 @@ class Recipe:
             self._need(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         for name in ("reverse", "span_mask", "subword_noise", "teacher_forcing"):
             self._need(name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
-        for name in ("r_drop", "sam_rho", "weight_decay", "learning_rate"):
+        for name in ("r_drop", "sam_rho", "weight_decay", "learning_rate", "contrastive", "self_contrastive"):
             self._need(name, getattr(self, name) >= 0, "at least 0")
-        self._need("max_seconds", self.max_seconds > 0, "above 0")
+        for name in ("max_seconds", "temperature"):
+            self._need(name, getattr(self, name) > 0, "above 0")
         for field in dataclasses.fields(self):
             choices = getattr(field.type, "__args__", None)
             if choices:
                 self._need(field.name, getattr(self, field.name) in choices, f"one of {', '.join(choices)}")
-        if self.reverse and not self.joint:
-            raise ValueError("--reverse needs --joint: both directions share one vocabulary and its tags")
+        for name in ("reverse", "contrastive", "self_contrastive"):
+            if getattr(self, name) and not self.joint:
+                raise ValueError(f"{_flag(name)} needs --joint: one vocabulary for both languages, with tags")
 
     def _check(self, check: Any, name: str) -> None:
         check(_flag(name), getattr(self, name))

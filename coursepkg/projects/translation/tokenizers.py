@@ -39,11 +39,19 @@ class Subwords:
         return [self.source.fingerprint, self.target.fingerprint]
 
     @classmethod
-    def train(cls, pairs: Sequence[SentencePair], source: str, target: str, recipe: Recipe) -> "Subwords":
-        """Learn the vocabulary from a training part, and from nothing else."""
-        sides = [
-            [to_model(pair.source, source) for pair in pairs],
-            [to_model(pair.target, target, underscores=recipe.underscores) for pair in pairs],
+    def train(
+        cls, corpora: Sequence[tuple[tuple[str, str], Sequence[SentencePair]]], recipe: Recipe
+    ) -> "Subwords":
+        """Learn the vocabulary from training parts, and from nothing else.
+
+        Args:
+            corpora: for each pair of languages, of sources and targets, the training pairs.
+            recipe: `vocab_size`, `subword`, `joint` and `underscores` of it.
+        """
+        pairs = [
+            (to_model(p.source, source), to_model(p.target, target, underscores=recipe.underscores))
+            for (source, target), part in corpora
+            for p in part
         ]
 
         def learn(lines: Iterable[str], tags: Sequence[str]) -> SentencePiece:
@@ -52,9 +60,9 @@ class Subwords:
             )
 
         if recipe.joint:
-            pieces = learn((line for pair in zip(*sides, strict=True) for line in pair), LANGUAGE_TAGS)
+            pieces = learn((line for pair in pairs for line in pair), LANGUAGE_TAGS)
             return cls(pieces, pieces, recipe.underscores)
-        return cls(learn(sides[0], ()), learn(sides[1], ()), recipe.underscores)
+        return cls(learn((s for s, _ in pairs), ()), learn((t for _, t in pairs), ()), recipe.underscores)
 
     def encode_sources(self, texts: Sequence[str], source: str, target: str) -> list[list[int]]:
         """Ids of sources in language `source`, with the tag of the target language in front."""

@@ -1,0 +1,44 @@
+"""The rules of the contest: no pretrained model, no data from outside; synthetic data made from its own are allowed.
+
+Source: Olympiad tutorials, first tutorial, section II.1.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from coursepkg.projects.translation.commands import Train
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.run_folder import CARD
+
+CORPUS = "zh-vi"
+"""The contest's training file."""
+
+
+def check_contest_rules(options: Train, corpora: Sequence[Parts]) -> None:
+    """Raises a ValueError that names the first option which breaks the rules."""
+    outside = next((one.corpus for one in corpora if one.corpus != CORPUS), None)
+    if outside is not None:
+        raise ValueError(
+            f"--contest-rules allow the contest's training file alone, but {outside} would be trained on; "
+            "give --data zh-vi without --also, or leave --contest-rules out"
+        )
+    if options.start is not None:
+        _check_own(options.start / CARD, "--start")
+    for flag, prefix in (("--extra", options.extra), ("--round-trips", options.round_trips)):
+        if prefix is not None:
+            _check_own(Path(f"{prefix}.json"), flag)
+
+
+def _check_own(card: Path, flag: str) -> None:
+    """A model or a synthetic file is allowed if its card says that it comes from the contest's data alone."""
+    if not card.is_file():
+        raise ValueError(
+            f"--contest-rules: {card} is missing, so nothing says what {flag} was made from; leave one of the two out"
+        )
+    corpora = set(json.loads(card.read_text("utf-8")).get("corpora", ["unknown"]))
+    if corpora != {CORPUS}:
+        raise ValueError(
+            f"--contest-rules allow the contest's training file alone, but {flag} was made from "
+            f"{', '.join(sorted(corpora))} ({card}); leave one of the two out"
+        )

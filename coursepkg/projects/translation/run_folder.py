@@ -1,0 +1,75 @@
+"""The folder of a translation run: what it was started with, its vocabulary, and the refusal to mix two runs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from coursepkg.files import whole_file
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.projects.translation.tokenizers import FILES, Subwords
+
+CARD = "recipe.json"
+CHANGEABLE = ("max_epochs", "max_seconds", "patience")
+"""Settings of a recipe that may change when a run goes on."""
+
+Corpora = list[tuple[tuple[str, str], Sequence[SentencePair]]]
+"""For each pair of languages, of sources and targets, its training pairs."""
+
+
+def card_of(recipe: Recipe, corpora: Sequence[Parts], seed: int, **more: Any) -> dict[str, Any]:
+    """What decides a run, as JSON holds it."""
+    directions = [[parts.source, parts.target] for parts in corpora]
+    if recipe.reverse or recipe.contrastive:
+        directions += [[parts.target, parts.source] for parts in corpora]
+    return {
+        "recipe": recipe.described(),
+        "directions": directions,
+        "corpora": [parts.corpus for parts in corpora],
+        "n_train": sum(len(parts.train) for parts in corpora),
+        "seed": seed,
+        **more,
+    }
+
+
+def open_run(out: Path, card: dict[str, Any], resume: bool) -> None:
+    """Begin a run in a folder, or make sure that it is the same one.
+
+    Raises:
+        ValueError: the folder holds a run and `resume` is off, or another run.
+    """
+    path = out / CARD
+    if not path.exists():
+        out.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as file:
+            file.write((json.dumps(card, indent=2) + "\n").encode())
+        return
+    if not resume:
+        raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
+    stored, present = (_flat(one) for one in (json.loads(path.read_text("utf-8")), card))
+    differ = sorted(name for name in stored.keys() | present.keys() if stored.get(name) != present.get(name))
+    if differ:
+        raise ValueError(
+            f"{path} is of another run (it differs in {', '.join(differ)}); repeat the options of that run, or choose "
+            "another --out"
+        )
+
+
+def vocabulary_of(recipe: Recipe, corpora: Corpora, out: Path, start: Path | None) -> Subwords:
+    """The vocabulary of the run: learnt once, or that of the model to start from."""
+    if start is not None or (out / FILES[1]).exists():
+        return _kept(Subwords.load(out if start is None else start, recipe.underscores), out)
+    return _kept(Subwords.train(corpora, recipe), out)
+
+
+def _kept(subwords: Subwords, out: Path) -> Subwords:
+    subwords.save(out)
+    return subwords
+
+
+def _flat(card: dict[str, Any]) -> dict[str, Any]:
+    """All that must stay the same, the recipe's settings by their own names."""
+    recipe = {name: value for name, value in card["recipe"].items() if name not in CHANGEABLE}
+    return {name: value for name, value in card.items() if name != "recipe"} | recipe
