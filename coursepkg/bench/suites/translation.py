@@ -22,8 +22,6 @@ from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.scoring import token_log_probs
 from coursepkg.decoding.state import RecomputedState
-from coursepkg.projects.translation.export import export_ctranslate2
-from coursepkg.projects.translation.exported import ExportedTranslator
 from coursepkg.text.vocabulary import EOS
 
 VOCABULARY = 8000
@@ -90,7 +88,7 @@ def _against_hugging_face(device: Device) -> Contest:
     )
 
 
-def _export(model: Transformer, exports: dict[str, ExportedTranslator], beams: int, batch: int) -> Contest:
+def _export(model: Transformer, exports: dict[str, Any], beams: int, batch: int) -> Contest:
     packed, src = _packed(model), _sources(batch)
     search = f"beam {beams}" if beams > 1 else "greedy"
     variants: dict[str, Work] = {
@@ -132,9 +130,7 @@ def flops(model: Transformer, beams: int, batch: int) -> float:
     return 2.0 * (per_source * batch * SOURCE + per_row * rows)
 
 
-def _export_gates(
-    model: Transformer, packed: Transformer, exports: dict[str, ExportedTranslator]
-) -> list[Gate]:
+def _export_gates(model: Transformer, packed: Transformer, exports: dict[str, Any]) -> list[Gate]:
     """Log-probabilities of given sentences, and in float32 also the tokens of greedy decoding."""
     precise, src, tgt = copy.deepcopy(model).double(), _sources(8), _sources(8, seed=2)
 
@@ -157,8 +153,11 @@ def _export_gates(
     ]
 
 
-def exported(model: Transformer, quantization: str, threads: int = 1) -> ExportedTranslator:
-    """The model in CTranslate2. The folder is needed for loading alone."""
+def exported(model: Transformer, quantization: str, threads: int = 1) -> Any:
+    """The model as an `ExportedTranslator`; its folder is needed for loading alone."""
+    from coursepkg.projects.translation.export import export_ctranslate2
+    from coursepkg.projects.translation.exported import ExportedTranslator
+
     with tempfile.TemporaryDirectory() as folder:
         pieces = [str(i) for i in range(model.config.vocab_size)]
         export_ctranslate2(model, pieces, Path(folder) / "model", quantization=quantization)
@@ -216,8 +215,9 @@ def _scores(model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
         return token_log_probs(lambda tgt_in: model(src, tgt_in), tgt.tolist(), eos=None)
 
 
-def _translate(translator: ExportedTranslator, src: Tensor, beams: int) -> list[Any]:
-    return translator.translate(src.tolist(), max_len=TARGET, beam_size=beams)
+def _translate(translator: Any, src: Tensor, beams: int) -> list[Any]:
+    found: list[Any] = translator.translate(src.tolist(), max_len=TARGET, beam_size=beams)
+    return found
 
 
 def _beam(
