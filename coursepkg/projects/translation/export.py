@@ -12,7 +12,7 @@ is added to a source).
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ def export_ctranslate2(
     *,
     quantization: str = "none",
     source_pieces: Sequence[str] | None = None,
+    also: Callable[[Path], object] | None = None,
 ) -> None:
     """Write a folder for CTranslate2; it appears whole or not at all.
 
@@ -45,6 +46,7 @@ def export_ctranslate2(
         out: where to; it must not exist yet.
         quantization: one of `QUANTIZATIONS`.
         source_pieces: the source vocabulary of a model that has one of its own.
+        also: writes what else belongs to the folder, such as the subword model; called with the unfinished folder.
 
     Raises:
         ImportError: ctranslate2 is not installed.
@@ -74,7 +76,7 @@ def export_ctranslate2(
     spec.config.add_attribute("max_len", config.max_len)
     spec.validate()
     spec.optimize(quantization=None if quantization == "none" else quantization)
-    _write(spec, out)
+    _write(spec, out, also)
 
 
 def _checked(name: str, pieces: Sequence[str], field: str, size: int) -> list[str]:
@@ -88,12 +90,14 @@ def _checked(name: str, pieces: Sequence[str], field: str, size: int) -> list[st
     return pieces
 
 
-def _write(spec: Any, out: Path) -> None:
+def _write(spec: Any, out: Path, also: Callable[[Path], object] | None) -> None:
     part = out.with_name(out.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
         spec.save(str(part))
+        if also is not None:
+            also(part)
         os.rename(part, out)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)

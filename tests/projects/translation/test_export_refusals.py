@@ -78,8 +78,14 @@ def test_the_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left"):
             export_ctranslate2(build(), PIECES, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-    export_ctranslate2(build(), PIECES, tmp_path / "new" / "out")
+    with pytest.raises(OSError, match="No space left"):
+        export_ctranslate2(build(), PIECES, tmp_path / "out", also=full)
+    assert list(tmp_path.iterdir()) == []
+    out = tmp_path / "new" / "out"
+    export_ctranslate2(build(), PIECES, out, also=lambda folder: (folder / "subwords").write_text("x"))
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["out"]
+    assert (out / "subwords").read_text(encoding="utf-8") == "x"
+    assert ExportedTranslator(out).translate([[5, 2]], max_len=3)
 
 
 @pytest.mark.parametrize("name", ["model.bin", "config.json", "shared_vocabulary.json"])
