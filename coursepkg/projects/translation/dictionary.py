@@ -54,6 +54,10 @@ class Limits:
                 raise ValueError(f"{name} must be in [0, 1], got {value}")
 
 
+RARE = Limits(max_share=0.002)
+"""For a dictionary that repairs outputs (`postprocess`): rare words have one right translation more often."""
+
+
 @dataclass(frozen=True)
 class Dictionary:
     """Words with their translations.
@@ -136,6 +140,15 @@ class Dictionary:
         """Known translations of a word in any spelling, the most probable first; none for an unknown word."""
         return self._by_source.get(tuple(folded(source)), ())
 
+    def sources(self, target: str) -> tuple[str, ...]:
+        """Words with this translation, in any spelling."""
+        return self._by_target.get(tuple(folded(target)), ())
+
+    def probability(self, source: str, target: str) -> float:
+        """p(target | source) of an entry, 0 if there is none."""
+        wanted = (tuple(folded(source)), tuple(folded(target)))
+        return self._probabilities.get(wanted, 0.0)
+
     def found_in(self, line: str) -> list[str]:
         """The dictionary's source words in a sentence; of words inside one another the longest."""
         texts = set(folded(line))
@@ -147,6 +160,18 @@ class Dictionary:
                 if not any(a <= place[0] and place[1] <= b for a, b in taken.values()):
                     taken.setdefault(word, place)
         return sorted(taken, key=lambda word: taken[word])
+
+    @cached_property
+    def _by_target(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        grouped: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for entry in self.entries:
+            target = tuple(folded(entry.target))
+            grouped[target] = (*grouped.get(target, ()), entry.source)
+        return grouped
+
+    @cached_property
+    def _probabilities(self) -> dict[tuple[tuple[str, ...], tuple[str, ...]], float]:
+        return {(tuple(folded(s)), tuple(folded(t))): p for s, t, p in self.entries}
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, ...], tuple[str, ...]]:

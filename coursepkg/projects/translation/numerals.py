@@ -25,7 +25,7 @@ _VIETNAMESE = _SPOKEN.split()
 _CHINESE = "零一二三四五六七八九"
 
 _DIGITS = {
-    "zh": {digit: value for value, digit in enumerate(_CHINESE)} | {"〇": 0, "两": 2},
+    "zh": {digit: value for value, digit in enumerate(_CHINESE)} | {"〇": 0, "两": 2, "兩": 2, "俩": 2},
     "vi": {digit: value for value, digit in enumerate(_VIETNAMESE)}
     | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7},
     "en": {digit: value for value, digit in enumerate(f"{_ENGLISH} {_TEENS}".split())},
@@ -43,7 +43,11 @@ _SCALES = {
 }
 _FILLERS = {"zh": {"零", "〇"}, "vi": {"linh", "lẻ"}, "en": {"and", "-"}}
 _NO_QUANTITY_AFTER = {"zh": {"第", "期", "周", "拜"}, "vi": {"thứ"}, "en": set[str]()}
-_YEAR_BEFORE = {"nay", "ngoái", "sau", "trước", "tới", "mới", "nào"}
+_ONLY_BEHIND_TENS = {"mốt", "tư", "lăm", "nhăm"}
+# Words beside năm that make it a year, and behind ba that make it a father.
+_YEAR_BEFORE = {"nay", "ngoái", "sau", "trước", "tới", "mới", "nào", "thứ"}
+_YEAR_AFTER = {"mỗi", "sang", "hàng", "hằng", "cả", "đầu", "cuối", "trong", "nhiều", "mấy", "những", "các"}
+_FATHER_BEFORE = {"tôi", "của", "mẹ", "má", "là"}
 _STEP = {"zh": 10**4, "vi": 10**3, "en": 10**3}
 
 
@@ -120,9 +124,12 @@ def _spoken_figures(texts: Sequence[str], first: int, language: str) -> tuple[in
     # A question ends in không: there it is no zero.
     while language == "vi" and stop > first and texts[stop - 1] == "không":
         stop -= 1
-    if stop - first < 3 or texts[first] == "không":
+    row = texts[first:stop]
+    # ba năm một lần, once in three years, is no 351; hai không năm is 205.
+    is_year = len(row) == 3 and language == "vi" and "năm" in row[1:] and "không" not in row
+    if len(row) < 3 or row[0] == "không" or is_year:
         return None
-    return int("".join(str(digits[text]) for text in texts[first:stop])), stop
+    return int("".join(str(digits[text]) for text in row)), stop
 
 
 def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float, int]:
@@ -135,7 +142,8 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
     while at < len(texts):
         text = texts[at]
         if text[0].isdecimal() and at == first:
-            last = _figures(text)
+            at = _end_of_groups(texts, at)
+            last = _figures("".join(texts[first : at + 1]))
         elif text in scales and (last is not None or (scales[text] >= _STEP[language] and section)):
             amount = section + (last or 0)
             if scales[text] >= _STEP[language]:
@@ -154,19 +162,40 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
         else:
             break
         at += 1
+    if language == "zh" and last is not None and at - first > 2:
+        # 一万五 is short for 一万五千: with 零 it would be 10,005.
+        last *= max(_SCALES["zh"].get(texts[at - 2], 1) // 10, 1)
     return total + section + (last or 0), at
 
 
+def _end_of_groups(texts: Sequence[str], at: int) -> int:
+    """The last piece of figures whose groups of three were set apart, as in `1 . 600 . 000`."""
+    while (
+        len(texts[at]) <= 3
+        and texts[at + 1 : at + 2] in ([","], ["."])
+        and len("".join(texts[at + 2 : at + 3])) == 3
+        and texts[at + 2].isdecimal()
+    ):
+        at += 2
+    return at
+
+
 def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> bool:
-    """Whether what was read is a number: no weekday, no ordinal, and no năm that means a year."""
+    """Whether what was read is a number: no weekday, no ordinal, and no word that means something else."""
     before = texts[first - 1] if first else ""
-    if before in _NO_QUANTITY_AFTER[language]:
-        return False
-    if language != "vi" or list(texts[first:stop]) != ["năm"]:
-        return True
     behind = texts[stop] if stop < len(texts) else ""
-    is_counted = bool(before) and is_number_word(before, "vi")
-    return not is_counted and behind not in _YEAR_BEFORE and not behind[:1].isdecimal()
+    # 九折 is nine tenths of the price: ten per cent off in other languages.
+    if before in _NO_QUANTITY_AFTER[language] or behind == "折":
+        return False
+    if language != "vi" or stop > first + 1:
+        return True
+    word = texts[first]
+    if word == "năm":
+        is_year = before in _YEAR_AFTER or behind in _YEAR_BEFORE or behind[:1].isdecimal()
+        return not is_year and not (before and is_number_word(before, "vi"))
+    if word in _ONLY_BEHIND_TENS:
+        return word == "tư" and before == "tháng"
+    return word != "ba" or behind not in _FATHER_BEFORE
 
 
 def _goes_on(texts: Sequence[str], at: int, language: str) -> bool:

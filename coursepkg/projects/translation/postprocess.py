@@ -3,7 +3,7 @@
 | repair | what is changed | when |
 | --- | --- | --- |
 | number | the one number that the source does not have | the source has one number that the output lacks |
-| term | the words aligned to a dictionary word of the source | the output has none of its known translations |
+| term | words that translate something else | a dictionary word of the source is aligned there, and not translated |
 | repetition | the second and later copies | words follow themselves at once, and the source does not repeat itself |
 
 All three are careful: where two readings are possible nothing is touched. A repair can still be wrong, so it is a
@@ -20,12 +20,11 @@ from coursepkg.arguments import check_finite
 from coursepkg.metrics.corpus import check_choice
 from coursepkg.projects.translation.dictionary import Dictionary
 from coursepkg.projects.translation.numerals import LANGUAGES, Number, find_numbers, is_number_word, spell
-from coursepkg.projects.translation.surface import contains, folded, pieces, runs, words
+from coursepkg.projects.translation.surface import MARK, contains, folded, pieces, runs, token_spans, words
 from coursepkg.projects.translation.word_alignment import Alignment, Tokens
 from coursepkg.text.segmentation import unjoin
 from coursepkg.text.spacing import capitalize
 
-_MARK = "▁"
 _COUNTED_BY_TWO = frozenset("月号日楼层")
 
 
@@ -74,7 +73,7 @@ class PostProcessor:
     target_language: str
     """zh, vi or en."""
     dictionary: Dictionary | None = None
-    """Known translations; without it no term is repaired."""
+    """Known translations, best learnt with the limits `dictionary.RARE`; without it no term is repaired."""
     numbers: bool = True
     """Whether numbers are repaired."""
     terms: bool = True
@@ -83,6 +82,9 @@ class PostProcessor:
     """Whether repetitions are removed."""
     underscores: bool = False
     """Whether outputs join the syllables of Vietnamese words, so that a term is put in as khách_sạn."""
+    least_probability: int | float = 0.6
+    """A term is put in only if its source word has this translation at least so often: words with several
+    good translations are none of a dictionary's business."""
     least_weight: int | float = 0.5
     """Share of an output token's weights that a term needs to be its origin, in (0, 1]."""
 
@@ -90,6 +92,7 @@ class PostProcessor:
         check_choice("source_language", self.source_language, LANGUAGES)
         check_choice("target_language", self.target_language, LANGUAGES)
         check_finite("least_weight", self.least_weight)
+        check_finite("least_probability", self.least_probability)
         if not 0 < self.least_weight <= 1:
             raise ValueError(f"least_weight must be above 0 and at most 1, got {self.least_weight}")
 
@@ -141,12 +144,13 @@ class PostProcessor:
     def _term_edits(self, source: str, hypothesis: str, alignment: Alignment) -> Iterator[_Edit]:
         if self.dictionary is None:
             return
-        places = _spans(hypothesis, alignment.target)
+        places = token_spans(hypothesis, alignment.target)
         here = self.dictionary.found_in(source)
         settled = {tuple(folded(word)) for term in here for word in self.dictionary.translations(term)}
         for term in here:
             known = self.dictionary.translations(term)
-            if any(contains(hypothesis, target) for target in known):
+            is_doubtful = self.dictionary.probability(term, known[0]) < self.least_probability
+            if is_doubtful or any(contains(hypothesis, target) for target in known):
                 continue
             weights = alignment.weights[:, _columns(term, alignment.source)].sum(axis=1)
             first, stop = _block(weights, self.least_weight)
@@ -154,11 +158,21 @@ class PostProcessor:
                 continue
             start, end = places[first][0], places[stop - 1][1]  # type: ignore[index]
             old = hypothesis[start:end]
-            if tuple(folded(old)) in settled or not any(sign.isalpha() for sign in old):
+            if tuple(folded(old)) in settled or not self._belongs_elsewhere(old, known):
                 continue
             new = known[0] if self.underscores else unjoin(known[0])
             why = f"{term} is {new}, and aligned with weight {weights[first:stop].max():.2f}"
             yield self._edit("term", hypothesis, start, end, new, why)
+
+    def _belongs_elsewhere(self, text: str, known: Tokens) -> bool:
+        """Whether a text translates other dictionary words, and none that shares a translation with this term.
+
+        A word that the dictionary does not know may be a good synonym; one that it knows for something else is wrong.
+        """
+        if self.dictionary is None:
+            return False
+        others = [self.dictionary.translations(word) for word in self.dictionary.sources(text)]
+        return bool(others) and not any(set(known) & set(other) for other in others)
 
     def _repeat_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
         if any(times > (2 if n == 1 else 1) for n in range(1, 5) for _, times in runs(words(source), n)):
@@ -196,29 +210,9 @@ def _apply(text: str, edits: list[_Edit]) -> Repaired:
     return Repaired(text, tuple(edit.change for edit in kept))
 
 
-def _spans(text: str, tokens: Tokens) -> list[tuple[int, int] | None]:
-    """Where each token stands in the text; None for one without letters, digits or marks."""
-    found: list[tuple[int, int] | None] = []
-    at = 0
-    for token in tokens:
-        bare = token.replace(_MARK, " ").strip()
-        start = text.find(bare, at)
-        if start < 0 or text[at:start].strip():
-            raise ValueError(
-                f"alignment.target must spell the hypothesis {text!r}, but does not at {token!r}"
-            )
-        found.append((start, start + len(bare)) if bare else None)
-        at = start + len(bare)
-    if text[at:].strip():
-        raise ValueError(
-            f"alignment.target must spell the hypothesis {text!r}, but ends before {text[at:]!r}"
-        )
-    return found
-
-
 def _columns(term: str, tokens: Tokens) -> list[int]:
     """The source tokens that a term stands in."""
-    owners = [(text, i) for i, token in enumerate(tokens) for text in folded(token.replace(_MARK, " "))]
+    owners = [(text, i) for i, token in enumerate(tokens) for text in folded(token.replace(MARK, " "))]
     wanted = folded(term)
     for first in range(len(owners) - len(wanted) + 1):
         part = owners[first : first + len(wanted)]

@@ -15,6 +15,9 @@ from coursepkg.text.chinese import HAN
 UNKNOWN = "⁇"
 """What SentencePiece writes for a piece that it does not know."""
 
+MARK = "▁"
+"""What SentencePiece writes for the space before a word."""
+
 _LETTER = rf"(?:(?![{HAN}])[^\W\d_][\u0300-\u036f]*)"
 _PIECE = re.compile(rf"[{HAN}]|{_LETTER}+(?:['’]{_LETTER}+)*|\d+(?:[.,]\d+)*|[^\w\s]")
 _TWO_HAN_WORDS = re.compile(rf"[{HAN}]\s+[{HAN}]")
@@ -74,6 +77,26 @@ def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
 def contains(line: str, phrase: str) -> bool:
     """Whether a phrase stands in a line, whatever the case, underscores and spaces."""
     return bool(find_phrase(line, phrase))
+
+
+def token_spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int] | None]:
+    """Where each token of a text stands, words or subword pieces; None for a piece that is a space.
+
+    Raises:
+        ValueError: the tokens are not those of the text.
+    """
+    found: list[tuple[int, int] | None] = []
+    at = 0
+    for token in tokens:
+        bare = token.replace(MARK, " ").strip()
+        start = text.find(bare, at)
+        if start < 0 or text[at:start].strip():
+            raise ValueError(f"tokens must spell the text {text!r}, but does not at {token!r}")
+        found.append((start, start + len(bare)) if bare else None)
+        at = start + len(bare)
+    if text[at:].strip():
+        raise ValueError(f"tokens must spell the text {text!r}, but ends before {text[at:]!r}")
+    return found
 
 
 def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.translation.surface import MARK
 
 Tokens = Sequence[str]
 """One sentence."""
@@ -52,7 +53,7 @@ class Alignment:
         """What each source token gave in sum, (S,): near 0 where it was left untranslated."""
         return self.weights.sum(axis=0)
 
-    def merged(self, mark: str = "▁") -> "Alignment":
+    def merged(self, mark: str = MARK) -> "Alignment":
         """Subword pieces joined into words: weights are summed over source pieces and averaged over target pieces.
 
         A piece that begins with the mark begins a word. Text without spaces, as Chinese, has few such marks.

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.translation.surface import contains, find_phrase, folded, pieces, runs, words
+from coursepkg.projects.translation.surface import (
+    contains,
+    find_phrase,
+    folded,
+    pieces,
+    runs,
+    token_spans,
+    words,
+)
 
 
 def test_pieces_point_into_the_line() -> None:
@@ -56,3 +64,18 @@ def test_runs() -> None:
     assert runs(["x", "a", "a", "y", "b", "b"], 1) == [(1, 2), (4, 2)]
     assert runs(["a", "b", "c"], 1) == []
     assert runs([], 2) == []
+
+
+def test_tokens_are_found_in_their_text() -> None:
+    text = "khách sạn ở a a."
+    spans = token_spans(text, ["▁khách", "▁s", "ạn", "▁", "ở", "▁a", "▁a", "."])
+    assert [text[span[0] : span[1]] if span else None for span in spans] == (
+        ["khách", "s", "ạn", None, "ở", "a", "a", "."]
+    )
+    assert token_spans("", []) == []
+
+
+@pytest.mark.parametrize("tokens", [["a"], ["a", "c"], ["a", "b", "</s>"], ["b"]])
+def test_tokens_of_another_text_are_refused(tokens: list[str]) -> None:
+    with pytest.raises(ValueError, match="tokens must spell the text 'a b'"):
+        token_spans("a b", tokens)
