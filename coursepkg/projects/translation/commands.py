@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -37,6 +37,11 @@ class Common:
     json: Flag = False
     """Print one JSON document as the last line."""
 
+    def corpus(self, model: Path | None = None) -> str:
+        """The corpus to use: `--data`, where `auto` is the phrasebook for `tiny` and for the model that ships."""
+        is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
+        return "phrasebook" if is_tiny and self.data == "auto" else self.data
+
     @property
     def run_folder(self) -> Path:
         """Where `train` puts a run of this preset and direction."""
@@ -44,17 +49,11 @@ class Common:
 
 
 @dataclass(frozen=True)
-class ModelOptions(Common):
-    """Which trained model to use."""
+class Search:
+    """Which trained model to use, and how it searches."""
 
     model: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
-
-
-@dataclass(frozen=True)
-class SearchOptions(ModelOptions):
-    """How to search for translations."""
-
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     length_penalty: float | None = None
@@ -62,11 +61,24 @@ class SearchOptions(ModelOptions):
     batch_size: int = 64
     """Sentences at once."""
 
+    def options(self) -> dict[str, Any]:
+        """What `Translator.translate` takes."""
+        return {
+            "beam_size": self.beam_size,
+            "length_penalty": self.length_penalty,
+            "batch_size": self.batch_size,
+        }
+
+
+CommonOptions = tyro.conf.OmitArgPrefixes[Common]
+SearchOptions = tyro.conf.OmitArgPrefixes[Search]
+
 
 @dataclass(frozen=True)
-class Audit(Common):
+class Audit:
     """Look for duplicates, leakage between train, dev and test, and bad lines; exit 1 where something leaks."""
 
+    common: CommonOptions = field(default_factory=Common)
     random_split: Flag = False
     """Audit a random split of the raw lines instead, to see what it leaks."""
 
@@ -78,8 +90,10 @@ class Audit(Common):
 
 
 @dataclass(frozen=True)
-class Describe(Common):
+class Describe:
     """Print the statistics of the data and the parameters of the model."""
+
+    common: CommonOptions = field(default_factory=Common)
 
     def run(self) -> int:
         """Print the description."""
@@ -89,9 +103,10 @@ class Describe(Common):
 
 
 @dataclass(frozen=True)
-class Train(Common):
+class Train:
     """Train a model. The preset gives every setting of the recipe its default."""
 
+    common: CommonOptions = field(default_factory=Common)
     recipe: tyro.conf.OmitArgPrefixes[Recipe] = field(default_factory=lambda: PRESETS["tiny"])
     """All that decides the model besides data and seed."""
     seed: int = 0
@@ -126,9 +141,11 @@ class Train(Common):
 
 
 @dataclass(frozen=True)
-class Evaluate(SearchOptions):
+class Evaluate:
     """Score a model on a part of a corpus, or translations that are there already."""
 
+    common: CommonOptions = field(default_factory=Common)
+    search: SearchOptions = field(default_factory=Search)
     part: Part = "dev"
     """Which part to score; the test part is for the last word."""
     hypotheses: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -146,9 +163,11 @@ class Evaluate(SearchOptions):
 
 
 @dataclass(frozen=True)
-class Predict(SearchOptions):
+class Predict:
     """Translate a text or a file."""
 
+    common: CommonOptions = field(default_factory=Common)
+    search: SearchOptions = field(default_factory=Search)
     text: Annotated[tuple[str, ...], tyro.conf.arg(metavar="SENTENCE...")] = ()
     """One or more sentences."""
     file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -168,10 +187,14 @@ class Predict(SearchOptions):
 
 
 @dataclass(frozen=True)
-class Export(ModelOptions):
+class Export:
     """Write a model for the CTranslate2 runtime."""
 
-    quantization: Literal["none", "int8", "int16", "float16", "bfloat16"] = "none"
+    common: CommonOptions = field(default_factory=Common)
+    model: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
+
+    quantization: Literal["none", "int8", "float16", "bfloat16"] = "none"
     """How its matrices are stored."""
 
     def run(self) -> int:

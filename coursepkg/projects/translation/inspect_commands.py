@@ -21,7 +21,7 @@ def audit(options: Audit) -> int:
     """Print the audit of a corpus; 1 where its parts leak into one another."""
     from coursepkg.data.audit import audit_parallel
 
-    parts = load_parts(options.data, options.source, options.target)
+    parts = load_parts(options.common.data, options.common.source, options.common.target)
     named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
     if options.random_split:
         named = _random_split([pair for part in named.values() for pair in part])
@@ -29,20 +29,24 @@ def audit(options: Audit) -> int:
     for note in parts.notes:
         print(f"note: {note}")
     print(found.report())
-    if options.json:
+    if options.common.json:
         print(json.dumps(found.as_json() | {"corpus": parts.corpus}, ensure_ascii=False))
     return int(found.leaks)
 
 
 def describe(options: Describe) -> int:
     """Print what there is to know before training."""
-    recipe = PRESETS[options.preset or "tiny"]
-    corpus = "phrasebook" if options.preset in (None, "tiny") and options.data == "auto" else options.data
-    parts = load_parts(corpus, options.source, options.target)
+    recipe = PRESETS[options.common.preset or "tiny"]
+    corpus = (
+        "phrasebook"
+        if options.common.preset in (None, "tiny") and options.common.data == "auto"
+        else options.common.data
+    )
+    parts = load_parts(corpus, options.common.source, options.common.target)
     with torch.device("meta"):
         model = build_model(recipe, recipe.vocab_size, recipe.vocab_size)
     document: dict[str, Any] = {
-        "preset": options.preset or "tiny",
+        "preset": options.common.preset or "tiny",
         "corpus": parts.corpus,
         "from": parts.source,
         "to": parts.target,
@@ -57,7 +61,7 @@ def describe(options: Describe) -> int:
             print(f"{name}: {value if not isinstance(value, int) else f'{value:,}'}")
     for note in parts.notes:
         print(f"note: {note}")
-    if options.json:
+    if options.common.json:
         print(json.dumps(document, ensure_ascii=False))
     return 0
 

@@ -27,16 +27,15 @@ def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     if options.threads:
         torch.set_num_threads(options.threads)
-    small = options.preset in (None, "tiny")
-    corpus = "phrasebook" if small and options.data == "auto" else options.data
-    corpora = [load_parts(corpus, source, options.target) for source in (options.source, *options.also)]
+    sources = (options.common.source, *options.also)
+    corpora = [load_parts(options.common.corpus(), source, options.common.target) for source in sources]
     parts = corpora[0]
     if options.contest_rules:
         check_contest_rules(options, corpora)
     trained = train(
         options.recipe,
         corpora,
-        options.out or options.run_folder,
+        options.common.out or options.common.run_folder,
         seed=options.seed,
         extra=_prefixed(options.extra, options),
         start=options.start,
@@ -50,17 +49,19 @@ def _prefixed(prefix: Path | None, options: Train) -> list[SentencePair]:
     """The pairs of PREFIX.zh and PREFIX.vi, in the direction of training."""
     if prefix is None:
         return []
-    return read_parallel(*(Path(f"{prefix}.{language}") for language in (options.source, options.target)))
+    return read_parallel(
+        *(Path(f"{prefix}.{language}") for language in (options.common.source, options.common.target))
+    )
 
 
 def _report(options: Train, trained: Trained, parts: Parts) -> int:
-    out = options.out or options.run_folder
+    out = options.common.out or options.common.run_folder
     translator = Translator(trained.model, trained.subwords, options.recipe, trained.card["directions"])
-    found, notes = translate_pairs(translator, parts.dev, options.source, options.target)
+    found, notes = translate_pairs(translator, parts.dev, options.common.source, options.common.target)
     result = _scored(found, parts, parts.dev, "dev", translator, notes)
     print(result)
     print(f"model in {out}; translate with: coursepkg translation predict --model {out} --text ...")
-    if options.json:
+    if options.common.json:
         card = trained.card | {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
         print(json.dumps({"out": str(out), "card": card, "dev": result.as_json()}, ensure_ascii=False))
     return 0
@@ -68,10 +69,12 @@ def _report(options: Train, trained: Trained, parts: Parts) -> int:
 
 def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
-    parts = load_parts(_corpus_of(options), options.source, options.target)
+    parts = load_parts(
+        options.common.corpus(options.search.model), options.common.source, options.common.target
+    )
     pairs = getattr(parts, options.part)
     pairs = pairs[: options.limit] if options.limit else pairs
-    translator, _ = load_translator(options)
+    translator, _ = load_translator(options.common, options.search.model)
     found, result = _system(options, options.hypotheses, translator, parts, pairs)
     for note in parts.notes:
         print(f"note: {note}")
@@ -85,9 +88,9 @@ def evaluate_command(options: Evaluate) -> int:
         comparison = compare_systems(result, other)
         print(f"against {options.against}: {comparison}")
         document["against"] = {"system": str(options.against), "comparison": str(comparison)}
-    if options.out is not None:
-        _write(options.out, result, found, document)
-    if options.json:
+    if options.common.out is not None:
+        _write(options.common.out, result, found, document)
+    if options.common.json:
         print(json.dumps(document, ensure_ascii=False))
     return 0
 
@@ -97,27 +100,26 @@ def export_command(options: Export) -> int:
     from coursepkg.blocks.transformer import Transformer
     from coursepkg.projects.translation.export import export_ctranslate2
 
-    if options.out is None:
+    if options.common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")
-    translator, folder = load_translator(options)
+    translator, folder = load_translator(options.common, options.model)
     if not isinstance(translator.model, Transformer):
         raise ValueError(
             f"{folder} holds a {type(translator.model).__name__}; only a Transformer can be exported"
         )
+    subwords = translator.subwords
     export_ctranslate2(
-        translator.model, translator.subwords.target.pieces, options.out, quantization=options.quantization
+        translator.model,
+        subwords.target.pieces,
+        options.common.out,
+        quantization=options.quantization,
+        source_pieces=None if subwords.joint else subwords.source.pieces,
+        also=subwords.save,
     )
-    translator.subwords.save(options.out)
-    print(f"exported to {options.out}")
-    if options.json:
-        print(json.dumps({"out": str(options.out), "quantization": options.quantization}))
+    print(f"exported to {options.common.out}")
+    if options.common.json:
+        print(json.dumps({"out": str(options.common.out), "quantization": options.quantization}))
     return 0
-
-
-def _corpus_of(options: Evaluate) -> str:
-    """The corpus to score on: for the model that ships and for `tiny` the phrasebook, unless told otherwise."""
-    small = options.preset == "tiny" or (options.preset is None and options.model is None)
-    return "phrasebook" if small and options.data == "auto" else options.data
 
 
 def _system(
@@ -135,13 +137,11 @@ def _system(
     found, notes = translate_pairs(
         translator,
         pairs,
-        options.source,
-        options.target,
-        beam_size=options.beam_size,
-        length_penalty=options.length_penalty,
-        batch_size=options.batch_size,
+        options.common.source,
+        options.common.target,
+        **options.search.options(),
     )
-    return found, _scored(found, parts, pairs, name, translator, notes, options.beam_size)
+    return found, _scored(found, parts, pairs, name, translator, notes, options.search.beam_size)
 
 
 def _scored(

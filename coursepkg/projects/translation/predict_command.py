@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from coursepkg.projects.translation.commands import ModelOptions, Predict
+from coursepkg.projects.translation.commands import Common, Predict
 from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.predict_file import translate_file
 
 
-def load_translator(options: ModelOptions) -> tuple[Translator, Path]:
+def load_translator(common: Common, model: Path | None) -> tuple[Translator, Path]:
     """The model that the options name, and its folder."""
-    folder = options.model or (options.run_folder if options.preset else DEFAULT)
+    folder = model or (common.run_folder if common.preset else DEFAULT)
     return Translator.load(folder), folder
 
 
@@ -20,18 +20,14 @@ def predict_command(options: Predict) -> int:
     """Translate and return the exit code."""
     if bool(options.text) == (options.file is not None):
         raise ValueError("give either --text SENTENCE... or --file FILE")
-    translator, folder = load_translator(options)
-    search: dict[str, Any] = {
-        "beam_size": options.beam_size,
-        "length_penalty": options.length_penalty,
-        "batch_size": options.batch_size,
-    }
+    translator, folder = load_translator(options.common, options.search.model)
+    search = options.search.options()
     if options.file is not None:
         return _file(options, options.file, translator, folder, search)
     found = translator.translate(
         list(options.text),
-        source=options.source,
-        target=options.target,
+        source=options.common.source,
+        target=options.common.target,
         n_best=options.n_best,
         alignments=options.alignments,
         **search,
@@ -46,16 +42,16 @@ def predict_command(options: Predict) -> int:
             )
         if options.alignments:
             print(*_alignment_lines(one), sep="\n")
-    if options.json:
+    if options.common.json:
         print(json.dumps([_as_json(one) for one in found], ensure_ascii=False))
     return 0
 
 
 def _file(options: Predict, path: Path, translator: Translator, folder: Path, search: dict[str, Any]) -> int:
-    if options.out is None:
+    if options.common.out is None:
         raise ValueError("--file needs --out FILE, the file to write")
-    if not options.out.absolute().parent.is_dir():
-        raise ValueError(f"--out {options.out}: the folder does not exist; make it first")
+    if not options.common.out.absolute().parent.is_dir():
+        raise ValueError(f"--out {options.common.out}: the folder does not exist; make it first")
     if options.n_best > 1 or options.alignments:
         raise ValueError("--n-best and --alignments go with --text; a file gets one translation a line")
 
@@ -65,9 +61,9 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     done = translate_file(
         translator,
         path,
-        options.out,
-        source=options.source,
-        target=options.target,
+        options.common.out,
+        source=options.common.source,
+        target=options.common.target,
         form=options.form,
         identity={"model": translator.fingerprint},
         report=report,
@@ -75,8 +71,8 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     )
     if done:
         print(f"went on behind line {done}, where an earlier run had stopped", file=sys.stderr)
-    if options.json:
-        print(json.dumps({"out": str(options.out), "resumed_after": done, "model": str(folder)}))
+    if options.common.json:
+        print(json.dumps({"out": str(options.common.out), "resumed_after": done, "model": str(folder)}))
     return 0
 
 
