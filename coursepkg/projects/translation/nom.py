@@ -88,7 +88,9 @@ def _read_row(path: str | Path, number: int, row: str) -> NomLine:
     return NomLine(nom, quoc_ngu, segmented, Path(path).name, number)
 
 
-def load_nom(source: str, target: str, *, folder: Path | None = None, seed: int = 0) -> Parts:
+def load_nom(
+    source: str, target: str, *, folder: Path | None = None, generated: bool = False, seed: int = 0
+) -> Parts:
     """Nom and quoc ngu in one direction, split so that no sentence is on two sides.
 
     Where the data are missing a generated lesson stands in, and a note says so.
@@ -97,6 +99,7 @@ def load_nom(source: str, target: str, *, folder: Path | None = None, seed: int 
         source: nom or vi.
         target: the other one.
         folder: of the data sets; None is `data_folder()`.
+        generated: take the generated lesson, whether the data are there or not.
         seed: of the split, and of the generated lesson.
 
     Raises:
@@ -106,12 +109,13 @@ def load_nom(source: str, target: str, *, folder: Path | None = None, seed: int 
         raise ValueError(f"--from and --to must be nom and vi, or vi and nom, got {source} and {target}")
     files = [(data_folder() if folder is None else folder) / "nom_vi" / name for name in FILES]
     missing = [file for file in files if not file.is_file()]
-    if missing:
+    notes = []
+    if missing or generated:
         name, lines = "nom-lesson", [NomLine(*pair, "", "lesson", 0) for pair in nom_lesson(seed=seed)]
-        notes = [f"{missing[0]} is missing, so a generated lesson stands in; its spellings are simplified"]
+        why = "" if generated else f"{missing[0]} is missing, so "
+        notes.append(f"{why}a generated lesson stands in; its spellings are simplified")
     else:
         name, lines = "nom-vi", [line for file in files for line in read_nom(file)]
-        notes = []
     uneven = uneven_lines(lines)
     notes.append(f"{len(lines) - len(uneven)} of {len(lines)} lines have one character a syllable")
     notes += [f"not so: {one}" for one in uneven]

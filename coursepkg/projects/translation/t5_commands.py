@@ -30,7 +30,7 @@ class T5Train:
     both_ways: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Learn the other direction as well, in the same model; the prefix tells them apart."""
     data: str = "auto"
-    """auto takes the corpus of the languages; see `coursepkg translation audit` for names."""
+    """auto takes the corpus of the languages; zh-vi, en-vi, phrasebook, nom-vi, nom-lesson name one."""
     epochs: int | None = None
     """Passes over the training part; the preset's unless given."""
     learning_rate: float | None = None
@@ -123,10 +123,15 @@ class T5Predict:
 
     def run(self) -> int:
         """Translate and return 0."""
-        from coursepkg.projects.translation.t5_run import T5Translator, translate_lines
+        from coursepkg.projects.translation.t5_predict import T5Translator, translate_lines
+        from coursepkg.projects.translation.t5_text import prefix_of
 
-        translator = T5Translator.load(self.model, self.source, self.target, prefix=self.prefix)
-        options = {
+        prefix_of(self.source, self.target)
+        translator = T5Translator.load(self.model, prefix=self.prefix)
+        translator.check_direction(self.source, self.target)
+        options: dict[str, Any] = {
+            "source": self.source,
+            "target": self.target,
             "beam_size": self.beam_size,
             "max_tokens": self.max_tokens,
             "batch_size": self.batch_size,

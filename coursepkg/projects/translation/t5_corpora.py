@@ -9,6 +9,9 @@ from coursepkg.projects.translation.corpus import SentencePair, to_reader, to_sc
 from coursepkg.projects.translation.nom import load_nom
 from coursepkg.projects.translation.t5_text import prefix_of
 
+NOM_CORPORA = ("nom-vi", "nom-lesson")
+"""Corpora of Nom by the names that `--data` takes: the real texts, and the generated lesson."""
+
 
 @dataclass(frozen=True)
 class Direction:
@@ -39,14 +42,21 @@ def directions_of(
 ) -> list[Direction]:
     """The corpus of a language pair, in one direction or in both; a missing one is stood in for, with a note.
 
+    Args:
+        source: language or script to translate from.
+        target: language or script to translate into.
+        corpus: auto takes the corpus of the pair; else one of `NOM_CORPORA` or of `corpora.CORPORA`.
+        both: the other direction of the same split as well.
+        folder: of the data sets; None is `data_folder()`.
+
     Raises:
         ValueError: there is no such direction or corpus, or a file is malformed.
     """
     prefix = prefix_of(source, target)
     if "nom" in (source, target):
-        if corpus not in ("auto", "nom-vi"):
-            raise ValueError(f"--data must be auto or nom-vi for nom, got {corpus}")
-        parts = load_nom(source, target, folder=folder)
+        if corpus not in ("auto", *NOM_CORPORA):
+            raise ValueError(f"--data must be auto or one of {', '.join(NOM_CORPORA)} for nom, got {corpus}")
+        parts = load_nom(source, target, folder=folder, generated=corpus == "nom-lesson")
     else:
         parts = load_parts(corpus, source, target, folder=folder)
     there = Direction(parts, prefix)

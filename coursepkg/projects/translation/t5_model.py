@@ -74,8 +74,10 @@ def load_t5(name: str | Path, *, revision: str = "main", local_only: bool = Fals
         ImportError: transformers is not installed.
         FileNotFoundError: the folder is not there.
         OSError: the Hub cannot be reached, or has no such model or no safetensors of it.
-        ValueError: the folder holds no T5, or a file of it is damaged.
+        ValueError: the folder holds no T5, a file of it is damaged, or the name is `tiny`.
     """
+    if str(name) == "tiny":
+        raise ValueError("tiny is built when it is trained; give the folder `model` of the run")
     library = transformers_module()
     folder = Path(name).expanduser()
     if not folder.is_dir() and _looks_like_path(str(name)):

@@ -1,29 +1,18 @@
-"""A T5 run from data to scores, and a T5 at work: what the commands `t5-train` and `t5-predict` do."""
+"""A T5 run from data to scores: what the command `t5-train` does."""
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from coursepkg.arguments import check_count
-from coursepkg.files import whole_file
-from coursepkg.projects.translation.corpus import numbered_lines
-from coursepkg.projects.translation.t5_corpora import Direction, directions_of, natural
-from coursepkg.projects.translation.t5_data import encode_text
+from coursepkg.projects.translation.t5_corpora import Direction, directions_of
 from coursepkg.projects.translation.t5_evaluate import score_direction, scores_as_json, table_scores
 from coursepkg.projects.translation.t5_model import T5, load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5_task import T5Output, write_texts
-from coursepkg.projects.translation.t5_text import prefix_of
 from coursepkg.projects.translation.t5_tokenizer import Coverage, coverage
 from coursepkg.projects.translation.t5_train import FineTuning, fine_tune
 from coursepkg.training.files import write_json
-
-LONGEST_SOURCE = 512
-"""Most tokens of a source in prediction; a T5 takes longer ones, but was not trained on them."""
 
 
 def run_training(
@@ -116,91 +105,6 @@ def report_coverage(t5: T5, direction: Direction) -> dict[str, Coverage]:
     return found
 
 
-class T5Translator:
-    """A T5 for one direction.
-
-    Args:
-        t5: the model.
-        source: language of the texts.
-        target: language to translate into.
-        prefix: what stands in front of each text, as in training.
-    """
-
-    def __init__(self, t5: T5, source: str, target: str, prefix: str) -> None:
-        self.t5, self.source, self.target, self.prefix = t5, source, target, prefix
-
-    @classmethod
-    def load(cls, model: str, source: str, target: str, *, prefix: str | None = None) -> "T5Translator":
-        """Load a model; its card says which prefix it was trained with.
-
-        Args:
-            model: folder or name on the Hub.
-            source: language of the texts.
-            target: language to translate into.
-            prefix: another prefix than the card's or the course's; may be empty.
-
-        Raises:
-            ValueError: the model was not trained for this direction, or there is no such direction.
-            OSError: it cannot be loaded.
-        """
-        known = prefix_of(source, target)
-        t5 = load_t5(model)
-        trained = t5.card.get("prefixes", {})
-        name = f"{source}-{target}"
-        if prefix is None and trained and name not in trained:
-            raise ValueError(
-                f"{model} was trained for {', '.join(trained)}, not for {name}; choose one of these"
-            )
-        t5.network.to("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(t5, source, target, trained.get(name, known) if prefix is None else prefix)
-
-    def check(self, text: str, where: str) -> None:
-        """Raises a ValueError that begins with `where` unless the text can be translated."""
-        if not text.strip():
-            raise ValueError(f"{where}: empty; give a text or remove the line")
-        n_tokens = len(encode_text(self.t5, self.prefix + natural(text, self.source)))
-        if n_tokens > LONGEST_SOURCE:
-            raise ValueError(f"{where}: {n_tokens} tokens, at most {LONGEST_SOURCE}; split it into sentences")
-
-    def translate(self, texts: Sequence[str], **options: Any) -> list[T5Output]:
-        """Translate texts, in order; options are those of `write_texts`.
-
-        Raises:
-            ValueError: a text is empty or too long; it is named.
-        """
-        for i, text in enumerate(texts, start=1):
-            self.check(text, f"text {i}")
-        return write_texts(self.t5, [natural(text, self.source) for text in texts], self.prefix, **options)
-
-
-def translate_lines(translator: T5Translator, path: Path, out: Path, **options: Any) -> int:
-    """Translate a file line by line in constant memory; the output appears whole, when all lines are done.
-
-    Returns:
-        the number of lines.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a line is not UTF-8, empty or too long, which is found before anything is translated.
-    """
-    count = 0
-    for count, text in numbered_lines(path):
-        translator.check(text, f"{path}, line {count}")
-    if not count:
-        raise ValueError(f"{path}: empty; a file to translate has at least one line")
-    with whole_file(out) as file:
-        for texts in _chunks(path):
-            for found in translator.translate(texts, **options):
-                file.write(f"{found.text}\n".encode())
-    return count
-
-
-def _chunks(path: Path, size: int = 512) -> Iterator[list[str]]:
-    lines = numbered_lines(path)
-    while chunk := [text for _, text in itertools.islice(lines, size)]:
-        yield chunk
-
-
 def _start(model: str, directions: Sequence[Direction], out: Path, vocab_size: int, seed: int) -> T5:
     """The model to begin with; a tiny one is stored first, so that a resumed run begins with the same one."""
     if model != "tiny":
@@ -227,8 +131,8 @@ def _scored(t5: T5, direction: Direction, beam_size: int, settings: FineTuning) 
     tables = {"T5": found}
     if "nom" in (direction.parts.source, direction.parts.target):
         tables["look-up"] = table_scores(direction)
-    for name, scores in tables.items():
-        for score in scores.values():
-            print(f"{name}: {score}")
+    for system, scores in tables.items():
+        for name, score in scores.items():
+            print(f"{system}, {direction.name}, {name}: {score}")
     mean = math.fsum(one.confidence for one in outputs) / len(outputs)
     return {name: scores_as_json(scores) for name, scores in tables.items()} | {"mean_confidence": mean}

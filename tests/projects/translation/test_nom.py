@@ -133,6 +133,12 @@ def test_missing_data_are_stood_in_for_and_said_to_be_generated(tmp_path: Path) 
     assert parts.notes[1] == "600 of 600 lines have one character a syllable"
 
 
+def test_the_lesson_can_be_asked_for_where_the_data_are(corpus: Path, tmp_path: Path) -> None:
+    asked = load_nom("nom", "vi", folder=corpus, generated=True)
+    assert asked.train == load_nom("nom", "vi", folder=tmp_path / "none").train
+    assert "missing" not in asked.notes[0]
+
+
 @pytest.mark.parametrize(("source", "target"), [("nom", "zh"), ("zh", "vi"), ("vi", "vi")])
 def test_other_directions_are_refused(source: str, target: str) -> None:
     with pytest.raises(ValueError, match="--from and --to must be nom and vi"):

@@ -9,7 +9,7 @@ import tyro
 from coursepkg.projects.translation.nom_lesson import nom_lesson
 from coursepkg.projects.translation.t5_commands import T5Predict, T5Train
 from coursepkg.projects.translation.t5_model import load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5_run import LONGEST_SOURCE, T5Translator
+from coursepkg.projects.translation.t5_predict import LONGEST_SOURCE, T5Translator
 
 NOM, QUOC_NGU = nom_lesson(1)[0]
 
@@ -53,7 +53,7 @@ def test_coverage_is_said_first_and_json_last(tmp_path: Path, capsys: pytest.Cap
     assert train("--out", str(tmp_path / "out"), *arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     covered = [i for i, line in enumerate(lines) if line.startswith("coverage of ")]
-    scored = [i for i, line in enumerate(lines) if line.startswith("T5: ")]
+    scored = [i for i, line in enumerate(lines) if line.startswith("T5, ")]
     assert len(covered) == 4
     assert max(covered) < min(scored)
     result = json.loads(lines[-1])
@@ -118,8 +118,11 @@ def test_a_file_gives_a_line_for_each_line(run: Path, tmp_path: Path) -> None:
     arguments = ["--model", str(run / "model"), "--max-tokens", "8", "--beam-size", "1"]
     assert predict(*arguments, "--file", str(tmp_path / "in.txt"), "--out", str(tmp_path / "out.txt")) == 0
     written = (tmp_path / "out.txt").read_text("utf-8").split("\n")
-    translator = T5Translator.load(str(run / "model"), "nom", "vi")
-    alone = [translator.translate([line], beam_size=1, max_tokens=8)[0].text for line in lines]
+    translator = T5Translator.load(run / "model")
+    alone = [
+        translator.translate([line], source="nom", target="vi", beam_size=1, max_tokens=8)[0].text
+        for line in lines
+    ]
     assert written == [*alone, ""]
 
 
@@ -142,6 +145,11 @@ def test_a_bad_file_is_named_and_nothing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
 
 
+def test_tiny_is_not_there_before_it_is_trained() -> None:
+    with pytest.raises(ValueError, match="tiny is built when it is trained"):
+        predict("--model", "tiny", "--text", NOM)
+
+
 def test_a_direction_that_was_not_trained_is_refused(run: Path) -> None:
     with pytest.raises(ValueError, match="was trained for nom-vi, not for vi-nom"):
         predict("--model", str(run / "model"), "--from", "vi", "--to", "nom", "--text", QUOC_NGU)
@@ -152,11 +160,12 @@ def test_a_direction_that_was_not_trained_is_refused(run: Path) -> None:
 def test_the_prefix_of_training_serves_prediction_unless_told(run: Path, tmp_path: Path) -> None:
     t5 = load_t5(run / "model")
     save_t5(t5, tmp_path / "own", prefixes={"nom-vi": "read: "})
-    folder = str(tmp_path / "own")
-    assert T5Translator.load(folder, "nom", "vi").prefix == "read: "
-    assert T5Translator.load(folder, "nom", "vi", prefix="").prefix == ""
+    assert T5Translator.load(tmp_path / "own").prefixes == {"nom-vi": "read: "}
+    assert set(T5Translator.load(tmp_path / "own", prefix="").prefixes.values()) == {""}
     (tmp_path / "own" / "coursepkg.json").unlink()
-    assert T5Translator.load(folder, "nom", "vi").prefix == "translate Nom to Vietnamese: "
+    without = T5Translator.load(tmp_path / "own")
+    assert without.prefixes["nom-vi"] == "translate Nom to Vietnamese: "
+    assert without.prefixes["vi-zh"] == "translate Vietnamese to Chinese: "
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_other_languages_come_from_the_corpora_of_the_project(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("source", "target", "corpus"), [("nom", "zh", "auto"), ("nom", "vi", "zh-vi")])
 def test_a_corpus_or_direction_that_does_not_exist(source: str, target: str, corpus: str) -> None:
-    with pytest.raises(ValueError, match=r"there is no prefix|--data must be auto or nom-vi"):
+    with pytest.raises(ValueError, match=r"there is no prefix|--data must be auto or one of nom-vi"):
         directions_of(source, target, corpus=corpus)
 
 
