@@ -47,6 +47,12 @@ def test_parts_that_share_nothing_do_not_leak() -> None:
     assert vi.n_near == 0
 
 
+def test_a_sentence_is_no_neighbour_of_itself_in_another_part() -> None:
+    shared, near = ("a", "một hai ba bốn ."), ("b", "một hai ba năm .")
+    found = audit(train=[shared, near], dev=[shared])
+    assert found.sides[1].near_across == {"train": 1, "dev": 1}
+
+
 @pytest.mark.parametrize(
     ("pair", "language", "sentence"),
     [

@@ -78,6 +78,12 @@ def test_equal_sentences_form_no_group() -> None:
     assert near_duplicates([("a", "b", "c"), ("a", "b", "x")], least=3) == [(0, 1)]
 
 
+def test_a_token_that_moved_is_no_neighbour_and_hides_none() -> None:
+    moved, one, other = ("b", "c", "d", "a"), ("a", "b", "c", "d"), ("x", "b", "c", "d")
+    assert near_duplicates([moved, one]) == []
+    assert near_duplicates([moved, one, other]) == [(1, 2)]
+
+
 def test_a_planted_neighbour_is_found_among_many() -> None:
     draw = random.Random(0)
     words = [f"w{i}" for i in range(500)]

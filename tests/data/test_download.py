@@ -171,18 +171,19 @@ def test_a_wait_between_tries_doubles_up_to_a_minute(tmp_path, monkeypatch) -> N
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-@pytest.mark.parametrize("trickle", [False, True])
-def test_a_stall_is_noticed(trickle: bool, tmp_path) -> None:
+def test_a_stall_is_noticed_and_the_rest_asked_for(tmp_path) -> None:
     with serving(Site(CONTENT, stall_after=[50_000])) as site:
-        if trickle:
-            site.stall_after.clear()
-            site.trickle = True
-            with pytest.raises(OSError, match=r"stalled.*\(1 try\)"):
-                get(site, tmp_path / "a", timeout=0.2, retries=0)
-        else:
-            get(site, tmp_path / "a", timeout=0.2, sha256=SHA)
-            assert site.seen[1]["Range"] == "bytes=50000-"
-            assert (tmp_path / "a").read_bytes() == CONTENT
+        get(site, tmp_path / "a", timeout=0.2, sha256=SHA)
+    assert site.seen[1]["Range"] == "bytes=50000-"
+    assert (tmp_path / "a").read_bytes() == CONTENT
+
+
+def test_a_trickle_is_a_stall(tmp_path) -> None:
+    with (
+        serving(Site(CONTENT[:40], trickle=True)) as site,
+        pytest.raises(OSError, match=r"stalled at \d+ bytes \(1 try\)"),
+    ):
+        get(site, tmp_path / "a", timeout=0.2, retries=0)
 
 
 def test_a_wrong_checksum_leaves_nothing(tmp_path) -> None:
@@ -224,3 +225,12 @@ def test_too_large_is_refused(announce: bool, tmp_path) -> None:
             get(site, tmp_path / "a", sha256=SHA, size_limit=299_999)
         assert names(tmp_path) == []
         get(site, tmp_path / "a", sha256=SHA, size_limit=300_000)
+
+
+def test_what_has_no_end_is_cut_at_the_limit(tmp_path) -> None:
+    with (
+        serving(Site(CONTENT, announce=False, stall_after=[300_000])) as site,
+        pytest.raises(ValueError, match=r"is too large: at most 10000"),
+    ):
+        get(site, tmp_path / "a", sha256=SHA, size_limit=10_000, timeout=10)
+    assert names(tmp_path) == []
