@@ -43,14 +43,31 @@ class Filtered:
 
 
 def fitting(
-    pairs: Sequence[SentencePair], subwords: Subwords, languages: tuple[str, str], most: int
+    pairs: Sequence[SentencePair],
+    subwords: Subwords,
+    languages: tuple[str, str],
+    most: int,
+    *,
+    both_ways: bool = False,
 ) -> Filtered:
-    """Part pairs by whether tag, source and EOS, and BOS or EOS and target, have at most `most` tokens."""
-    sources = subwords.encode_sources([p.source for p in pairs], *languages)
-    targets = subwords.encode_targets([p.target for p in pairs], languages[1])
-    fits = [len(s) < most and len(t) < most for s, t in zip(sources, targets, strict=True)]
+    """Part pairs by whether tag, source and EOS, and BOS or EOS and target, have at most `most` tokens.
+
+    With `both_ways` the reversed pair, whose source is the target with a tag, must fit, too.
+    """
+    fits = _fits(pairs, subwords, languages, most)
+    if both_ways:
+        back = _fits([p.swapped() for p in pairs], subwords, languages[::-1], most)
+        fits = [a and b for a, b in zip(fits, back, strict=True)]
     kept = [p for p, good in zip(pairs, fits, strict=True) if good]
     return Filtered(kept, [p for p, good in zip(pairs, fits, strict=True) if not good])
+
+
+def _fits(
+    pairs: Sequence[SentencePair], subwords: Subwords, languages: Sequence[str], most: int
+) -> list[bool]:
+    sources = subwords.encode_sources([p.source for p in pairs], *languages)
+    targets = subwords.encode_targets([p.target for p in pairs], languages[1])
+    return [len(s) < most and len(t) < most for s, t in zip(sources, targets, strict=True)]
 
 
 def rotating_window(total: int, epoch: int, share: float) -> list[int]:

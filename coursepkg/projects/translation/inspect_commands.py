@@ -95,7 +95,7 @@ def _tokens(parts: Parts, recipe: Recipe) -> dict[str, Any]:
     except ValueError as reason:
         return {"subwords": f"none: {reason}"}
     languages = parts.source, parts.target
-    kept = fitting(parts.train, subwords, languages, recipe.max_len)
+    kept = fitting(parts.train, subwords, languages, recipe.max_len, both_ways=recipe.reads_both)
 
     def lengths(pairs: Sequence[SentencePair]) -> dict[str, dict[str, float]]:
         sources = subwords.encode_sources([p.source for p in pairs], *languages)

@@ -128,6 +128,11 @@ class Recipe:
         if not holds:
             raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
 
+    @property
+    def reads_both(self) -> bool:
+        """Whether the encoder reads targets, too: a pair must then fit the model either way round."""
+        return bool(self.reverse or self.contrastive or self.self_contrastive)
+
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
         return dataclasses.asdict(self)

@@ -22,7 +22,7 @@ Corpora = list[tuple[tuple[str, str], Sequence[SentencePair]]]
 def card_of(recipe: Recipe, corpora: Sequence[Parts], seed: int, **more: Any) -> dict[str, Any]:
     """What decides a run, as JSON holds it."""
     directions = [[parts.source, parts.target] for parts in corpora]
-    if recipe.reverse or recipe.contrastive:
+    if recipe.reverse:
         directions += [[parts.target, parts.source] for parts in corpora]
     return {
         "recipe": recipe.described(),

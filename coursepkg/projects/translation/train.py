@@ -146,7 +146,7 @@ def _fitting(
     for i, one in enumerate(corpora):
         languages = (one.source, one.target)
         pairs = [*one.train, *(extra if i == 0 else ())]
-        kept = fitting(pairs, subwords, languages, recipe.max_len)
+        kept = fitting(pairs, subwords, languages, recipe.max_len, both_ways=recipe.reads_both)
         say(f"{one.corpus}, {one.source} to {one.target}: {len(kept.pairs)} training pairs; {kept}")
         if not kept.pairs:
             raise ValueError(f"--max-len {recipe.max_len} leaves no pair of {one.corpus}; raise it")
