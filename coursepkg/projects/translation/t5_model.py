@@ -71,7 +71,7 @@ def load_t5(name: str | Path, *, revision: str = "main", local_only: bool = Fals
         local_only: do not ask the network; what was loaded before is in the cache of the Hub.
 
     Raises:
-        ImportError: transformers is not installed.
+        ImportError: transformers is not installed, or protobuf, which some vocabularies need.
         FileNotFoundError: the folder is not there.
         OSError: the Hub cannot be reached, or has no such model or no safetensors of it.
         ValueError: the folder holds no T5, a file of it is damaged, or the name is `tiny`.
@@ -205,7 +205,12 @@ def _one_line(place: str) -> Iterator[None]:
     except _Unfit:
         raise
     except (OSError, ValueError, RuntimeError, SafetensorError) as reason:
-        said = " ".join(str(reason).split())[:200]
+        said = next(iter(str(reason).strip().splitlines()), type(reason).__name__)[:200]
+        if "tiktoken" in said or "protobuf" in said:
+            # What the library says when it cannot read a SentencePiece model.
+            raise ImportError(
+                f"{place} has its vocabulary in spiece.model, which needs protobuf to be read: pip install protobuf"
+            ) from reason
         if Path(place).is_dir():
             raise ValueError(f"{place} cannot be loaded, copy it again ({said})") from reason
         raise OSError(

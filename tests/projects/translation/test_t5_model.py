@@ -3,9 +3,12 @@
 import json
 import pickle
 import shutil
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import sentencepiece
 import torch
 
 from coursepkg.projects.translation import t5_model
@@ -154,6 +157,32 @@ def test_a_model_of_another_kind(saved: Path) -> None:
     with pytest.raises(ValueError, match="is a bart model") as error:
         load_t5(saved)
     one_line(error)
+
+
+def test_a_vocabulary_as_published_models_have_it(saved: Path) -> None:
+    (saved / "tokenizer.json").unlink()
+    trainer = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1, "pad_piece": "<pad>", "minloglevel": 2}
+    with (saved / "spiece.model").open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TEXTS), model_writer=file, vocab_size=31, hard_vocab_limit=False, **trainer
+        )
+    own = {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}
+    (saved / "tokenizer_config.json").write_text(json.dumps(own))
+    if find_spec("google") is None or find_spec("google.protobuf") is None:
+        with pytest.raises(ImportError, match="pip install protobuf") as error:
+            load_t5(saved)
+        one_line(error)
+        return
+    model = sentencepiece.SentencePieceProcessor(model_file=str(saved / "spiece.model"))
+    assert [encode_text(load_t5(saved), text) for text in TEXTS] == [[*model.encode(t), 1] for t in TEXTS]
+
+
+def test_without_the_library_one_line_says_what_to_install(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"T5 needs transformers: pip install 'coursepkg\[t5\]'"):
+        load_t5(saved)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
