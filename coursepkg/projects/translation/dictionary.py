@@ -140,10 +140,6 @@ class Dictionary:
         """Known translations of a word in any spelling, the most probable first; none for an unknown word."""
         return self._by_source.get(tuple(folded(source)), ())
 
-    def sources(self, target: str) -> tuple[str, ...]:
-        """Words with this translation, in any spelling."""
-        return self._by_target.get(tuple(folded(target)), ())
-
     def probability(self, source: str, target: str) -> float:
         """p(target | source) of an entry, 0 if there is none."""
         wanted = (tuple(folded(source)), tuple(folded(target)))
@@ -162,12 +158,9 @@ class Dictionary:
         return sorted(taken, key=lambda word: taken[word])
 
     @cached_property
-    def _by_target(self) -> dict[tuple[str, ...], tuple[str, ...]]:
-        grouped: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for entry in self.entries:
-            target = tuple(folded(entry.target))
-            grouped[target] = (*grouped.get(target, ()), entry.source)
-        return grouped
+    def inverse(self) -> "Dictionary":
+        """The other direction: translations as sources, with the same probabilities."""
+        return Dictionary(tuple(Entry(t, s, p) for s, t, p in self.entries))
 
     @cached_property
     def _probabilities(self) -> dict[tuple[tuple[str, ...], tuple[str, ...]], float]:

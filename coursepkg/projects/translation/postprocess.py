@@ -3,25 +3,29 @@
 | repair | what is changed | when |
 | --- | --- | --- |
 | number | the one number that the source does not have | the source has one number that the output lacks |
-| term | words that translate something else | a dictionary word of the source is aligned there, and not translated |
+| term | a word that translates something else | a dictionary word of the source is untranslated, and belongs there |
 | repetition | the second and later copies | words follow themselves at once, and the source does not repeat itself |
 
-All three are careful: where two readings are possible nothing is touched. A repair can still be wrong, so it is a
-switch, and whether it helps is measured.
+`term_repair` says what belongs where. Where two readings are possible nothing is touched. A repair can still be wrong:
+it is a switch, and whether it helps is measured.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from coursepkg.arguments import check_finite
 from coursepkg.metrics.corpus import check_choice
 from coursepkg.projects.translation.dictionary import Dictionary
 from coursepkg.projects.translation.numerals import LANGUAGES, Number, find_numbers, is_number_word, spell
-from coursepkg.projects.translation.surface import MARK, contains, folded, pieces, runs, token_spans, words
-from coursepkg.projects.translation.word_alignment import Alignment, Tokens
+from coursepkg.projects.translation.surface import (
+    folded,
+    pieces,
+    runs,
+    words,
+)
+from coursepkg.projects.translation.term_repair import find_replacements
+from coursepkg.projects.translation.word_alignment import Alignment
 from coursepkg.text.segmentation import unjoin
 from coursepkg.text.spacing import capitalize
 
@@ -77,7 +81,7 @@ class PostProcessor:
     numbers: bool = True
     """Whether numbers are repaired."""
     terms: bool = True
-    """Whether terms are repaired; only where an alignment is given."""
+    """Whether terms are repaired."""
     repeats: bool = True
     """Whether repetitions are removed."""
     underscores: bool = False
@@ -102,7 +106,8 @@ class PostProcessor:
         Args:
             source: the sentence that was translated.
             hypothesis: its translation.
-            alignment: of both, words or subword pieces, without special tokens: cross-attention, or `Model1.align`.
+            alignment: of both, such as cross-attention over words or subword pieces, without special tokens. It settles
+                which word a term takes the place of, where there are several.
 
         Raises:
             ValueError: the target tokens of the alignment do not spell the hypothesis.
@@ -110,8 +115,8 @@ class PostProcessor:
         edits: list[_Edit] = []
         if self.numbers:
             edits += self._number_edits(source, hypothesis)
-        if self.terms and self.dictionary is not None and alignment is not None:
-            edits += self._term_edits(source, hypothesis, alignment)
+        if self.terms and self.dictionary is not None:
+            edits += self._term_edits(source, hypothesis, self.dictionary, alignment)
         if self.repeats:
             edits += self._repeat_edits(source, hypothesis)
         return _apply(hypothesis, edits)
@@ -141,38 +146,21 @@ class PostProcessor:
             return "两"
         return spell(value, self.target_language)
 
-    def _term_edits(self, source: str, hypothesis: str, alignment: Alignment) -> Iterator[_Edit]:
-        if self.dictionary is None:
-            return
-        places = token_spans(hypothesis, alignment.target)
-        here = self.dictionary.found_in(source)
-        settled = {tuple(folded(word)) for term in here for word in self.dictionary.translations(term)}
-        for term in here:
-            known = self.dictionary.translations(term)
-            is_doubtful = self.dictionary.probability(term, known[0]) < self.least_probability
-            if is_doubtful or any(contains(hypothesis, target) for target in known):
-                continue
-            weights = alignment.weights[:, _columns(term, alignment.source)].sum(axis=1)
-            first, stop = _block(weights, self.least_weight)
-            if first == stop or any(places[j] is None for j in range(first, stop)):
-                continue
-            start, end = places[first][0], places[stop - 1][1]  # type: ignore[index]
-            old = hypothesis[start:end]
-            if tuple(folded(old)) in settled or not self._belongs_elsewhere(old, known):
-                continue
-            new = known[0] if self.underscores else unjoin(known[0])
-            why = f"{term} is {new}, and aligned with weight {weights[first:stop].max():.2f}"
-            yield self._edit("term", hypothesis, start, end, new, why)
-
-    def _belongs_elsewhere(self, text: str, known: Tokens) -> bool:
-        """Whether a text translates other dictionary words, and none that shares a translation with this term.
-
-        A word that the dictionary does not know may be a good synonym; one that it knows for something else is wrong.
-        """
-        if self.dictionary is None:
-            return False
-        others = [self.dictionary.translations(word) for word in self.dictionary.sources(text)]
-        return bool(others) and not any(set(known) & set(other) for other in others)
+    def _term_edits(
+        self, source: str, hypothesis: str, dictionary: Dictionary, alignment: Alignment | None
+    ) -> Iterator[_Edit]:
+        replacements = find_replacements(
+            source,
+            hypothesis,
+            dictionary,
+            self.target_language,
+            alignment,
+            least_probability=self.least_probability,
+            least_weight=self.least_weight,
+        )
+        for place, word, why in replacements:
+            new = word if self.underscores else unjoin(word)
+            yield self._edit("term", hypothesis, *place, new, why)
 
     def _repeat_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
         if any(times > (2 if n == 1 else 1) for n in range(1, 5) for _, times in runs(words(source), n)):
@@ -208,27 +196,3 @@ def _apply(text: str, edits: list[_Edit]) -> Repaired:
     for edit in reversed(kept):
         text = text[: edit.start] + edit.change.after + text[edit.stop :]
     return Repaired(text, tuple(edit.change for edit in kept))
-
-
-def _columns(term: str, tokens: Tokens) -> list[int]:
-    """The source tokens that a term stands in."""
-    owners = [(text, i) for i, token in enumerate(tokens) for text in folded(token.replace(MARK, " "))]
-    wanted = folded(term)
-    for first in range(len(owners) - len(wanted) + 1):
-        part = owners[first : first + len(wanted)]
-        if [text for text, _ in part] == wanted:
-            return sorted({i for _, i in part})
-    return []
-
-
-def _block(weights: np.ndarray, least: int | float) -> tuple[int, int]:
-    """The target tokens around the largest weight that all have at least so much, as first and last + 1."""
-    if not weights.size or weights.max() < least:
-        return 0, 0
-    first = int(weights.argmax())
-    stop = first + 1
-    while first > 0 and weights[first - 1] >= least:
-        first -= 1
-    while stop < len(weights) and weights[stop] >= least:
-        stop += 1
-    return first, stop

@@ -56,7 +56,8 @@ def words(line: str) -> list[str]:
 def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
     """The places of a phrase among the pieces of a line, each as first and last + 1.
 
-    Where Chinese is segmented into words, the phrase must consist of whole words: 人 is not in 人民.
+    A word inside another one does not count where the text says so: lòng is not in vui_lòng, and where Chinese is
+    segmented, neither is 人 in 人民, nor 个人 in 一 个 人.
 
     Example:
         >>> find_phrase("Khách sạn ở đâu?", "khách_sạn")
@@ -68,8 +69,12 @@ def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
     for first in range(len(texts) - len(wanted) + 1):
         last = first + len(wanted)
         if wanted and texts[first:last] == wanted:
-            edges = line[: places[first].start][-1:] + line[places[last - 1].stop :][:1]
-            if not segmented or not re.search(f"[{HAN}]", edges):
+            start, stop = places[first].start, places[last - 1].stop
+            edges = line[:start][-1:] + line[stop:][:1]
+            is_split = (
+                segmented and _TWO_HAN_WORDS.search(line[start:stop]) and not _TWO_HAN_WORDS.search(phrase)
+            )
+            if "_" not in edges and not is_split and not (segmented and re.search(f"[{HAN}]", edges)):
                 found.append((first, last))
     return found
 

@@ -78,7 +78,7 @@ def test_a_missing_term_replaces_the_aligned_word() -> None:
     assert repaired.text == "Khách sạn ở đâu ?"
     (change,) = repaired.changes
     assert (change.kind, change.before, change.after) == ("term", "Bệnh_viện", "Khách sạn")
-    assert "酒店 is khách sạn" in change.why
+    assert change.why == "aligned with 酒店 by 0.93"
     joined = PostProcessor("zh", "vi", WORDS, underscores=True)
     assert joined(source, hypothesis, diagonal(source, hypothesis)).text == "Khách_sạn ở đâu ?"
 
@@ -95,7 +95,7 @@ def test_several_tokens_of_one_term_are_replaced_together() -> None:
         ("酒店 在 哪里", "Khách sạn ở đâu", 0.9),  # known
         ("酒店 远 哪里", "đâu là khách_sạn", 0.9),  # known, elsewhere
         ("酒店 在 哪里", "ở đâu thế", 0.9),  # the aligned word belongs to 在
-        ("酒店 在 哪里", "bệnh_viện ở đâu", 0.1),  # aligned with nothing in particular
+        ("酒店 在 哪里", "bệnh_viện ở sân_bay", 0.1),  # either word may be wrong, and the weights are even
         ("酒店 在 哪里", "? ở đâu", 0.9),  # no word
         ("酒店 在 哪里", "hotel ở đâu", 0.9),  # maybe a synonym
         ("医院 在 哪里", "phòng_khám ở đâu", 0.9),  # 诊所 may be both
@@ -107,13 +107,22 @@ def test_doubtful_terms_are_left_alone(source: str, hypothesis: str, weight: flo
     assert ZH_VI(source, hypothesis, alignment) == (hypothesis, ())
 
 
-def test_terms_need_a_dictionary_an_alignment_and_the_switch() -> None:
+def test_terms_need_a_dictionary_and_the_switch_and_an_alignment_where_two_words_are_odd() -> None:
     source, hypothesis = "酒店 在", "bệnh_viện ở"
     alignment = diagonal(source, hypothesis)
     assert ZH_VI(source, hypothesis, alignment).changes
-    assert not ZH_VI(source, hypothesis).changes
+    two = "bệnh_viện ở sân_bay"
+    assert ZH_VI(source, two, diagonal(source, two)).text == "khách sạn ở sân_bay"
+    assert not ZH_VI(source, two).changes
     assert not PostProcessor("zh", "vi")(source, hypothesis, alignment).changes
     assert not PostProcessor("zh", "vi", WORDS, terms=False)(source, hypothesis, alignment).changes
+
+
+def test_without_an_alignment_the_only_odd_word_is_replaced() -> None:
+    repaired = ZH_VI("酒店 在 哪里 ？", "Sân bay ở đâu ?")
+    assert repaired.text == "Khách sạn ở đâu ?"
+    assert repaired.changes[0].why == "nothing else translates 酒店"
+    assert ZH_VI("酒店 医院", "sân_bay").changes == ()
 
 
 def test_the_alignment_of_model1_serves() -> None:
