@@ -48,15 +48,34 @@ COMMANDS: dict[str, Command | Group] = {
     "translation": Group(
         "Chinese-Vietnamese and English-Vietnamese translation",
         {
-            verb: Command(f"coursepkg.projects.translation.commands:{verb.capitalize()}", summary)
-            for verb, summary in {
-                "audit": "look for duplicates, leakage between train and test, and bad lines",
-                "describe": "print the statistics of the data and the size of the model",
-                "train": "train a model by a preset, with every option a flag",
-                "evaluate": "score a model with signatures and intervals",
-                "predict": "translate text or a file",
-                "export": "write a model for the CTranslate2 runtime",
-            }.items()
+            verb: Command(f"coursepkg.projects.translation.{options}", summary)
+            for verb, options, summary in (
+                (
+                    "audit",
+                    "commands:Audit",
+                    "look for duplicates, leakage between train and test, and bad lines",
+                ),
+                (
+                    "describe",
+                    "commands:Describe",
+                    "print the statistics of the data and the size of the model",
+                ),
+                ("train", "commands:Train", "train a model by a preset, with every option a flag"),
+                (
+                    "evaluate",
+                    "commands:Evaluate",
+                    "score a model with signatures, intervals and an error report",
+                ),
+                ("predict", "commands:Predict", "translate text or a file"),
+                ("export", "commands:Export", "write a model for the CTranslate2 runtime"),
+                (
+                    "dictionary",
+                    "dictionary_command:LearnDictionary",
+                    "learn a bilingual dictionary from a corpus",
+                ),
+                ("t5-train", "t5_commands:T5Train", "fine-tune a T5 to translate, or to read Nom"),
+                ("t5-predict", "t5_commands:T5Predict", "translate with a fine-tuned T5"),
+            )
         },
     ),
 }

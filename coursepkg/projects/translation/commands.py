@@ -12,7 +12,7 @@ from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Language = Literal["zh", "vi", "en"]
 Preset = Literal["gru-baseline", "tiny", "small", "report"]
-Part = Literal["dev", "test"]
+Part = Literal["train", "dev", "test"]
 
 RUNS = Path("runs")
 """Where training puts a run that gets no --out, and where the other verbs look for it."""
@@ -147,17 +147,23 @@ class Evaluate:
     common: CommonOptions = field(default_factory=Common)
     search: SearchOptions = field(default_factory=Search)
     part: Part = "dev"
-    """Which part to score; the test part is for the last word."""
+    """Which part to score. The test part is for the last word, the train part for finding hard examples."""
     hypotheses: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Score these lines instead of translating."""
     against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Compare with another system: the folder of a model, or a file of its translations."""
     limit: int = 0
     """Score only so many sentences of the part, the first ones; 0 takes all. The signature says so."""
+    dictionary: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Terms whose translations are known, as `dictionary` writes them; the report then names wrong terms."""
+    repair: Flag = False
+    """Repair numbers, terms and repetitions after decoding, and say how many."""
+    hard: int = 0
+    """Write so many sentences of lowest sentence BLEU to --out as hard.zh and hard.vi, to fine-tune on."""
 
     def run(self) -> int:
         """Print the scores; with --out also write translations, JSON and an HTML report into that folder."""
-        from coursepkg.projects.translation.model_commands import evaluate_command
+        from coursepkg.projects.translation.evaluate_command import evaluate_command
 
         return evaluate_command(self)
 

@@ -1,24 +1,19 @@
-"""What `coursepkg translation train`, `evaluate` and `export` do."""
+"""What `coursepkg translation train` and `export` do."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from coursepkg.files import whole_file
-from coursepkg.projects.translation.commands import Evaluate, Export, Train
+from coursepkg.projects.translation.commands import Export, Train
 from coursepkg.projects.translation.contest import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, read_parallel
+from coursepkg.projects.translation.corpus import SentencePair, read_parallel
 from coursepkg.projects.translation.evaluate import (
-    Evaluation,
-    compare_systems,
-    evaluate,
     translate_pairs,
 )
-from coursepkg.projects.translation.predict import Translation, Translator
+from coursepkg.projects.translation.evaluate_command import scored
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.predict_command import load_translator
 from coursepkg.projects.translation.train import Trained, train
 
@@ -58,40 +53,12 @@ def _report(options: Train, trained: Trained, parts: Parts) -> int:
     out = options.common.out or options.common.run_folder
     translator = Translator(trained.model, trained.subwords, options.recipe, trained.card["directions"])
     found, notes = translate_pairs(translator, parts.dev, options.common.source, options.common.target)
-    result = _scored(found, parts, parts.dev, "dev", translator, notes)
+    result = scored(found, parts, parts.dev, "dev", translator, notes)
     print(result)
     print(f"model in {out}; translate with: coursepkg translation predict --model {out} --text ...")
     if options.common.json:
         card = trained.card | {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
         print(json.dumps({"out": str(out), "card": card, "dev": result.as_json()}, ensure_ascii=False))
-    return 0
-
-
-def evaluate_command(options: Evaluate) -> int:
-    """Score, report and return the exit code."""
-    parts = load_parts(
-        options.common.corpus(options.search.model), options.common.source, options.common.target
-    )
-    pairs = getattr(parts, options.part)
-    pairs = pairs[: options.limit] if options.limit else pairs
-    translator, _ = load_translator(options.common, options.search.model)
-    found, result = _system(options, options.hypotheses, translator, parts, pairs)
-    for note in parts.notes:
-        print(f"note: {note}")
-    print(result)
-    document = result.as_json() | {"part": options.part, "corpus": parts.corpus}
-    if options.against is not None:
-        if options.against.is_dir():
-            other = _system(options, None, Translator.load(options.against), parts, pairs)[1]
-        else:
-            other = _system(options, options.against, translator, parts, pairs)[1]
-        comparison = compare_systems(result, other)
-        print(f"against {options.against}: {comparison}")
-        document["against"] = {"system": str(options.against), "comparison": str(comparison)}
-    if options.common.out is not None:
-        _write(options.common.out, result, found, document)
-    if options.common.json:
-        print(json.dumps(document, ensure_ascii=False))
     return 0
 
 
@@ -120,62 +87,3 @@ def export_command(options: Export) -> int:
     if options.common.json:
         print(json.dumps({"out": str(options.common.out), "quantization": options.quantization}))
     return 0
-
-
-def _system(
-    options: Evaluate, file: Path | None, translator: Translator, parts: Parts, pairs: Sequence[SentencePair]
-) -> tuple[list[Translation], Evaluation]:
-    """Translate the pairs, or take translations from a file, and score them."""
-    name = f"{options.part}, first {options.limit}" if options.limit else options.part
-    if file is not None:
-        lines = [text for _, text in numbered_lines(file)]
-        if len(lines) != len(pairs):
-            raise ValueError(f"{file}: {len(lines)} lines, but the part has {len(pairs)} sentences")
-        return [], evaluate(
-            lines, pairs, parts.source, parts.target, protocol=f"{parts.corpus} {name}", seen=parts.train
-        )
-    found, notes = translate_pairs(
-        translator,
-        pairs,
-        options.common.source,
-        options.common.target,
-        **options.search.options(),
-    )
-    return found, _scored(found, parts, pairs, name, translator, notes, options.search.beam_size)
-
-
-def _scored(
-    found: Sequence[Translation],
-    parts: Parts,
-    pairs: Sequence[SentencePair],
-    name: str,
-    translator: Translator,
-    notes: Sequence[str],
-    beam_size: int | None = None,
-) -> Evaluation:
-    beams = beam_size or translator.recipe.beam_size
-    result = evaluate(
-        [one.n_best[0].line for one in found],
-        pairs,
-        parts.source,
-        parts.target,
-        protocol=f"{parts.corpus} {name}, beam {beams}",
-        seen=parts.train,
-    )
-    for note in notes:
-        print(f"note: {note}")
-    return result
-
-
-def _write(out: Path, result: Evaluation, found: Sequence[Translation], document: dict[str, Any]) -> None:
-    """Translations, references, scores and the report, each file whole or not at all."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = {
-        "hypotheses.txt": "\n".join(result.hypotheses) + "\n",
-        "references.txt": "\n".join(result.references) + "\n",
-        "sources.txt": "\n".join(result.sources) + "\n",
-        "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
-    }
-    for name, content in files.items():
-        with whole_file(out / name) as file:
-            file.write(content.encode())
