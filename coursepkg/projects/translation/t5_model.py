@@ -27,7 +27,7 @@ FAMILY = ("t5", "mt5", "umt5")
 NAMES = {
     "google/mt5-small": "101 languages, Vietnamese and Chinese among them",
     "VietAI/vit5-base": "Vietnamese",
-    "minhtoan/t5-translate-vietnamese-nom": "Nom and Vietnamese: the one of the report; a pickle, to be converted",
+    "minhtoan/t5-translate-vietnamese-nom": "Nom and Vietnamese, the one of the report; the Hub converts its pickle",
 }
 """Models on the Hugging Face Hub that this course speaks of. Any other T5, mT5 or umT5 will do as well."""
 CARD = "coursepkg.json"
