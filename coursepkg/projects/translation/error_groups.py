@@ -25,6 +25,7 @@ from coursepkg.projects.translation.dictionary import Dictionary
 from coursepkg.projects.translation.numerals import find_numbers, is_number_word
 from coursepkg.projects.translation.surface import UNKNOWN, contains, folded, pieces, runs, words
 from coursepkg.projects.translation.word_alignment import Alignment
+from coursepkg.projects.translation.word_order import compare_order
 from coursepkg.text.chinese import is_han
 from coursepkg.text.vietnamese import ACCENTED
 
@@ -131,15 +132,8 @@ def word_order(case: Case) -> list[str]:
     overlap = 2 * shared / max(len(case.output) + len(case.wanted), 1)
     if overlap < case.rules.least_overlap:
         return []
-    once, place = Counter(case.output), Counter(case.wanted)
-    row = [word for word in case.output if once[word] == place[word] == 1]
-    ranks = [case.wanted.index(word) for word in row]
-    n_pairs = len(ranks) * (len(ranks) - 1) // 2
-    inverted = sum(a > b for i, a in enumerate(ranks) for b in ranks[i + 1 :])
-    if not inverted or inverted < case.rules.least_inversions * n_pairs:
-        return []
-    kept = set(_longest_rising(ranks))
-    return [word for word, rank in zip(row, ranks, strict=True) if rank not in kept]
+    order = compare_order(case.output, case.wanted)
+    return order.moved if order.inverted >= case.rules.least_inversions else []
 
 
 def omission(case: Case) -> list[str]:
@@ -227,14 +221,6 @@ def _at_once(texts: list[str], n: int) -> Counter[tuple[str, ...]]:
     # A run of one word is also a run of that word doubled; only the shortest form counts.
     found = [(tuple(texts[first : first + n]), times) for first, times in runs(texts, n) if times >= least]
     return Counter({gram: times for gram, times in found if n == 1 or len(set(gram)) > 1})
-
-
-def _longest_rising(ranks: list[int]) -> list[int]:
-    best: list[list[int]] = []
-    for rank in ranks:
-        before = max((row for row in best if row[-1] < rank), key=len, default=[])
-        best.append([*before, rank])
-    return max(best, key=len, default=[])
 
 
 def _foreign(text: str, language: str) -> float:

@@ -44,6 +44,8 @@ details { background: var(--panel); padding: .3rem .6rem; margin: .3rem 0; } sum
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _CELL = 22
+_LARGEST_TABLE = 4_000_000
+_LARGEST_MAP = 10_000
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\U00020000-\U0003fffd]"
 )
@@ -57,9 +59,12 @@ def safe(text: object) -> str:
 def differences(hypothesis: str, reference: str) -> tuple[str, str]:
     """Both texts as HTML: `<ins>` is what the hypothesis has and the reference has not, `<del>` the other way round.
 
-    Words are compared by a shortest list of edits (`metrics.align`); spaces and case stay as they are.
+    Words are compared by a shortest list of edits (`metrics.align`); spaces and case stay as they are. Very long texts
+    stay unmarked: the comparison takes a table of their lengths multiplied.
     """
     ours, theirs = pieces(hypothesis), pieces(reference)
+    if len(ours) * len(theirs) > _LARGEST_TABLE:
+        return safe(hypothesis), safe(reference)
     edits = align([piece.text for piece in ours], [piece.text for piece in theirs])
     extra = [edit.kind != "equal" for edit in edits if edit.hypothesis is not None]
     lacking = [edit.kind != "equal" for edit in edits if edit.reference is not None]
@@ -87,6 +92,8 @@ def bars(title: str, labels: Sequence[str], counts: Sequence[int]) -> str:
 def heat_map(alignment: Alignment) -> str:
     """An alignment as a grid: a row a target token, a column a source token, darker where the weight is larger."""
     sources, targets = alignment.source, alignment.target
+    if alignment.weights.size > _LARGEST_MAP:
+        return f"<p>{len(targets)} × {len(sources)} tokens are too many to draw.</p>"
     left = 10 + max([_width(token) for token in targets], default=0)
     top = 10 + max([_width(token) for token in sources], default=0)
     drawn = [

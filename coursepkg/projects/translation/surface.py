@@ -8,6 +8,7 @@ can be pointed at in the text, and changed there without touching the rest.
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from coursepkg.text.chinese import HAN
@@ -40,12 +41,12 @@ def pieces(line: str) -> list[Piece]:
         >>> [piece.text for piece in pieces("Khách_sạn giá 3,5 tệ?")]
         ['Khách', 'sạn', 'giá', '3,5', 'tệ', '?']
     """
-    return [Piece(found[0], found.start(), found.end()) for found in _PIECE.finditer(line)]
+    return list(_cut(line)[0])
 
 
 def folded(line: str) -> list[str]:
     """The texts of the pieces in lower case and in Unicode form NFC: what two spellings are compared by."""
-    return [unicodedata.normalize("NFC", piece.text).lower() for piece in pieces(line)]
+    return list(_cut(line)[1])
 
 
 def words(line: str) -> list[str]:
@@ -122,3 +123,10 @@ def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:
             found.append((first, times))
         first += n * times if times > 1 else 1
     return found
+
+
+@lru_cache(maxsize=2**13)
+def _cut(line: str) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
+    """Pieces and folded pieces. Every rule asks for those of the same few lines."""
+    found = tuple(Piece(hit[0], hit.start(), hit.end()) for hit in _PIECE.finditer(line))
+    return found, tuple(unicodedata.normalize("NFC", piece.text).lower() for piece in found)

@@ -12,7 +12,7 @@ from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.errors import ErrorTable, analyse
 from coursepkg.projects.translation.report import Report, render, write_report
-from coursepkg.projects.translation.report_parts import differences
+from coursepkg.projects.translation.report_parts import differences, heat_map
 from coursepkg.projects.translation.word_alignment import Alignment
 
 HOSTILE = "<script>alert('x')</script> \"quoted\" & &lt;b&gt; </style></title>\x00 onload=1 javascript:0"
@@ -179,6 +179,14 @@ def test_hostile_text_stays_text() -> None:
     assert page.text_in("p")[0] == shown
     assert f"{table.sentences[0].source}".replace("\x00", "\ufffd") in page.text_in("dd")
     assert all("onload" not in attrs for _, attrs in page.tags)
+
+
+def test_a_very_long_sentence_is_shown_without_marks_and_map() -> None:
+    long = " ".join(str(i) for i in range(3000))
+    other = long.replace(" 1 ", " x ")
+    assert differences(long, other) == (long, other)
+    alignment = Alignment(("a",) * 101, ("b",) * 100, np.zeros((100, 101)))
+    assert heat_map(alignment) == "<p>100 × 101 tokens are too many to draw.</p>"
 
 
 def test_marked_words() -> None:
