@@ -14,7 +14,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ import torch
 import tyro
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.translation.commands import RUNS, Common
+from coursepkg.projects.translation.commands import RUNS, Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.measured_run import (
     circumstances,
@@ -49,9 +49,10 @@ TRIAL = "trial.json"
 
 
 @dataclass(frozen=True)
-class Search(Common):
+class ConfigSearch:
     """Try many settings of a recipe, each in a short training run, and order them by BLEU on the dev part."""
 
+    common: CommonOptions = field(default_factory=Common)
     grid: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE,VALUE...")] = ()
     """Values to try in every combination, such as vocab-size=4000,8000 d-model=192,256."""
     random: int = 0
@@ -79,7 +80,7 @@ class Search(Common):
         return search(self)
 
 
-def search(options: Search) -> int:
+def search(options: ConfigSearch) -> int:
     """Run the trials of a search, store and print the table; 1 where none of them could be trained.
 
     Raises:
@@ -88,12 +89,11 @@ def search(options: Search) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     combinations, base = combinations_of(options), base_of(options)
-    small = options.preset in (None, "tiny")
-    corpus = "phrasebook" if small and options.data == "auto" else options.data
-    parts = load_parts(corpus, options.source, options.target)
+    common = options.common
+    parts = load_parts(common.corpus(), common.source, common.target)
     for note in parts.notes:
         print(f"note: {note}")
-    out = options.out or RUNS / f"search-{options.preset or 'tiny'}-{options.source}-{options.target}"
+    out = common.out or RUNS / f"search-{common.preset or 'tiny'}-{common.source}-{common.target}"
     trials = []
     for number, settings in enumerate(combinations, start=1):
         print(f"trial {number} of {len(combinations)}: {described(settings) or 'the preset as it is'}")
@@ -106,12 +106,12 @@ def search(options: Search) -> int:
     write_json(out / "results.json", document)
     write_text(out / "results.md", table)
     print(table)
-    if options.json:
+    if common.json:
         print(json.dumps({"out": str(out), **document}, ensure_ascii=False))
     return int(all("error" in trial for trial in trials))
 
 
-def combinations_of(options: Search) -> list[Settings]:
+def combinations_of(options: ConfigSearch) -> list[Settings]:
     """What a search tries, in order.
 
     Raises:
@@ -131,11 +131,13 @@ def combinations_of(options: Search) -> list[Settings]:
     return drawn(grid, ranges, options.random, options.seed) if options.random else all_combinations(grid)
 
 
-def base_of(options: Search) -> Recipe:
+def base_of(options: ConfigSearch) -> Recipe:
     """The recipe that every trial changes: preset, budget and --set."""
     budget = {"max_seconds": options.max_seconds, "max_epochs": options.max_epochs}
     given: Settings = {name: value for name, value in budget.items() if value is not None}
-    return dataclasses.replace(PRESETS[options.preset or "tiny"], **(given | parse_fixed(options.fixed)))
+    return dataclasses.replace(
+        PRESETS[options.common.preset or "tiny"], **(given | parse_fixed(options.fixed))
+    )
 
 
 def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed: int) -> dict[str, Any]:
@@ -224,10 +226,10 @@ def _as_flag(name: str, value: Any) -> list[str]:
 
 
 def _document(
-    options: Search, base: Recipe, parts: Parts, trials: Sequence[dict[str, Any]]
+    options: ConfigSearch, base: Recipe, parts: Parts, trials: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
-        "preset": options.preset or "tiny",
+        "preset": options.common.preset or "tiny",
         "set": parse_fixed(options.fixed),
         "base": base.described(),
         "budget": {"max_seconds": base.max_seconds, "max_epochs": base.max_epochs},

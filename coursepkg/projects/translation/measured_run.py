@@ -3,6 +3,7 @@
 The test part is never read here. Whatever is chosen by these numbers is chosen on dev alone.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ class Measured:
     """Passes over the data that were finished and validated."""
     seconds: float
     """Wall-clock seconds of training, validations included."""
+    decoding_seconds: float
+    """Wall-clock seconds of translating the dev part."""
     stopped: str
     """Why training ended: max_epochs, max_seconds or patience."""
     scores: dict[str, dict[str, Any]]
@@ -53,6 +56,7 @@ class Measured:
             "steps_taken": self.steps_taken,
             "epochs": self.epochs,
             "seconds": round(self.seconds, 1),
+            "decoding_seconds": round(self.decoding_seconds, 1),
             "stopped": self.stopped,
             "scores": self.scores,
             "notes": list(self.notes),
@@ -87,6 +91,7 @@ def train_and_score(
         progress=False,
     )
     translator = Translator(trained.model, trained.subwords, recipe, trained.card["directions"])
+    begin = time.monotonic()
     result, notes = score_dev(translator, parts)
     history = trained.history
     measured = Measured(
@@ -95,6 +100,7 @@ def train_and_score(
         steps_taken=history.step,
         epochs=len(history.validations),
         seconds=history.seconds,
+        decoding_seconds=time.monotonic() - begin,
         stopped=history.stopped,
         scores=result.as_json()["scores"],
         notes=(*result.notes, *notes),
