@@ -19,7 +19,7 @@ from typing import Any, Literal
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Preparation = Literal["", "random-split", "back-translation", "round-trips", "hard-examples"]
-Decoding = Literal["", "search", "language-model"]
+Decoding = Literal["", "search", "sample", "repairs", "language-model"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class LadderRow:
     preparation: Preparation = ""
     """What is done to the training data, see `ladder_data`."""
     decoding: Decoding = ""
-    """Decode the model of `builds_on` in another way instead of training one."""
+    """Decode the model of `builds_on` in another way instead of training one, see `ladder_decoding`."""
+    draws: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of `Method` where tokens are drawn."""
 
     @property
     def needs(self) -> str:
@@ -168,9 +170,12 @@ ROWS: dict[str, LadderRow] = {
             _row(f"length-{alpha:g}", f"length penalty {alpha:g}", decoding="search", length_penalty=alpha)
             for alpha in (0.0, 0.6, 1.4)
         ),
+        _row("top-k", "tokens drawn among the 10 likeliest", decoding="sample", draws={"top_k": 10}),
+        _row("top-p", "tokens drawn from 0.9 of the probability", decoding="sample", draws={"top_p": 0.9}),
+        _row("repairs", "numbers, terms and repetitions repaired with a dictionary", decoding="repairs"),
         _row(
             "language-model",
-            "five best reranked with a language model of the target sentences",
+            "eight best reranked with a language model of the target sentences",
             decoding="language-model",
         ),
     )

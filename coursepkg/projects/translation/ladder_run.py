@@ -10,9 +10,10 @@ from typing import Any
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import Evaluation
 from coursepkg.projects.translation.ladder_data import prepare
+from coursepkg.projects.translation.ladder_decoding import decode_row
 from coursepkg.projects.translation.ladder_rows import LadderRow, recipe_of, row_named
 from coursepkg.projects.translation.ladder_store import NEEDS, check_same_recipe, keep_sentences
-from coursepkg.projects.translation.measured_run import circumstances, score_dev, train_and_score
+from coursepkg.projects.translation.measured_run import circumstances, train_and_score
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.training.files import read_json, write_json
@@ -95,7 +96,7 @@ def changes_of(row: LadderRow, base: Recipe) -> dict[str, Any]:
 
 def is_new(row: LadderRow, base: Recipe) -> bool:
     """Whether a row is another system than the one below; with some presets its setting is there already."""
-    apart = (row.start, row.preparation, row.decoding == "language-model", not row.builds_on)
+    apart = (row.start, row.preparation, row.decoding not in ("", "search"), not row.builds_on)
     try:
         return any(apart) or bool(changes_of(row, base))
     except ValueError:
@@ -128,14 +129,8 @@ def _decode(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[di
     trained = read_json(below / NUMBERS, needs=NEEDS)
     translator = Translator.load(below)
     begin = time.monotonic()
-    if row.decoding == "language-model":
-        from coursepkg.projects.translation.ladder_reranking import score_reranked
-
-        result, notes = score_reranked(translator, bench.parts, seed)
-    else:
-        result, notes = score_dev(
-            translator, bench.parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty
-        )
+    folder = bench.folder(row.name, seed)
+    result, notes = decode_row(row, translator, bench.parts, recipe, seed=seed, out=folder)
     names = ("parameters", "steps", "steps_taken", "epochs", "seconds", "stopped")
     numbers = {name: trained[name] for name in names}
     numbers["decoding_seconds"] = round(time.monotonic() - begin, 1)
