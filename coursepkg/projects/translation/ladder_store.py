@@ -113,7 +113,8 @@ def add_comparison(path: Path, below: str, run: Path, run_below: Path) -> None:
         "difference": found.system - found.baseline,
         "interval": [found.difference.lower, found.difference.upper],
         "share_higher": found.share_higher,
-        "p_value": found.p_value,
+        # The test counts larger differences only, so equal outputs would come out as the surest difference of all.
+        "p_value": found.p_value if found.system != found.baseline else 1.0,
         "signature": f"{found.name}|{found.signature}",
     }
     write_json(path, {name: value for name, value in stored.items() if name != "format"})
@@ -129,8 +130,8 @@ def ladder_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Stored rows as Markdown that is aligned as plain text, too; one table for each kind of conditions.
 
     BLEU of several seeds is their mean with the lowest and the highest; of one seed it has its bootstrap interval.
-    The difference is to the row that it builds on, over the seeds that both have. An interval of the difference and
-    its p-value come from the paired bootstrap of the first seed that has one.
+    The difference is to the row that it builds on, over the seeds that both have: their mean with the lowest and the
+    highest, or for one seed with interval and p-value of the paired bootstrap, where that was made.
     """
     parts = []
     for conditions in dict.fromkeys(row["conditions"] for row in rows):
@@ -142,12 +143,11 @@ def ladder_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def difference_to(row: Sequence[Mapping[str, Any]], below: Sequence[Mapping[str, Any]]) -> float | None:
-    """Mean difference in BLEU over the seeds that two rows share, where they were scored on the same sentences."""
+def differences_to(row: Sequence[Mapping[str, Any]], below: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Differences in BLEU for each seed that two rows share, where they were scored on the same sentences."""
     theirs = {one["seed"]: one for one in below}
     both = [(one, theirs[one["seed"]]) for one in row if one["seed"] in theirs]
-    same = [(a, b) for a, b in both if data_of(a) == data_of(b)]
-    return statistics.mean(headline(a) - headline(b) for a, b in same) if same else None
+    return [headline(a) - headline(b) for a, b in both if data_of(a) == data_of(b)]
 
 
 def data_of(row: Mapping[str, Any]) -> str:
@@ -158,9 +158,6 @@ def data_of(row: Mapping[str, Any]) -> str:
 
 def _cells(row: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, Any]]) -> list[str]:
     first = row[0]
-    below = first["builds_on"]
-    change = difference_to(row, [r for r in everything if r["row"] == below])
-    paired = next((r["against"] for r in row if "against" in r), None)
     return [
         first["row"],
         str(len(row)),
@@ -168,10 +165,23 @@ def _cells(row: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, A
         f"{statistics.mean(r['steps'] for r in row):,.0f}",
         f"{statistics.mean(r['seconds'] for r in row):.0f}",
         bleu_of(row),
-        below,
-        "" if change is None else f"{change:+.2f}" + (_interval(paired["interval"], "+") if paired else ""),
-        "" if change is None or paired is None else f"{paired['p_value']:.3f}",
+        first["builds_on"],
+        *_change(row, [r for r in everything if r["row"] == first["builds_on"]]),
     ]
+
+
+def _change(row: Sequence[Mapping[str, Any]], below: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The difference to the row below with its interval or range, and the p-value."""
+    found = differences_to(row, below)
+    if not found:
+        return ("other sentences" if below and data_of(row[0]) != data_of(below[0]) else "", "")
+    if len(found) > 1:
+        return f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})", ""
+    seeds = {one["seed"] for one in below}
+    paired = next((one["against"] for one in row if "against" in one and one["seed"] in seeds), None)
+    if paired is None:
+        return f"{found[0]:+.2f}", ""
+    return f"{found[0]:+.2f}{_interval(paired['interval'], '+')}", f"{paired['p_value']:.3f}"
 
 
 def bleu_of(row: Sequence[Mapping[str, Any]]) -> str:
