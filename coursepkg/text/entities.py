@@ -36,6 +36,8 @@ def unescape(text: str) -> Unescaped:
     """
     counts: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
+    if "&" not in text:  # as in nearly every line
+        return Unescaped(text, counts, unknown)
 
     def character(found: re.Match[str]) -> str:
         name = found[1] or found[2]

@@ -105,14 +105,27 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
         book = [_pair(t, "en", "vi") for t in Phrasebook().triples]
         notes = [f"train is dev2010, tst2010, tst2011 ({len(train)} pairs) and the phrasebook ({len(book)})"]
         train += book
-    held = {key for p in (*dev, *test) for key in pair_keys(p, "en", "vi")}
-    clean = [p for p in train if held.isdisjoint(pair_keys(p, "en", "vi"))]
-    notes.append(f"{len(train) - len(clean)} training pairs left out, whose sentences are in dev or test")
+    dev, repeated = _apart(dev, test)
+    notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
+    clean, repeated = _apart(train, [*dev, *test])
+    notes.append(f"{len(repeated)} training pairs left out, whose sentences are in dev or test")
     clean, left_out = without_duplicates(clean, lambda p: pair_keys(p, "en", "vi"))
     notes.append(f"{len(left_out)} training pairs left out as duplicates")
     notes += _composition_notes([*clean, *dev, *test])
     return _in_direction(
         Parts("en-vi", "en", "vi", tuple(clean), tuple(dev), tuple(test), tuple(notes)), source
+    )
+
+
+def _apart(
+    pairs: Sequence[SentencePair], others: Sequence[SentencePair]
+) -> tuple[list[SentencePair], list[SentencePair]]:
+    """The English-Vietnamese pairs that share no sentence on either side with others, and those that do."""
+    held = {key for p in others for key in pair_keys(p, "en", "vi")}
+    shared = [not held.isdisjoint(pair_keys(p, "en", "vi")) for p in pairs]
+    return (
+        [p for p, bad in zip(pairs, shared, strict=True) if not bad],
+        [p for p, bad in zip(pairs, shared, strict=True) if bad],
     )
 
 
