@@ -12,19 +12,8 @@ from coursepkg.projects.translation.evaluate import evaluate, translate_pairs
 from coursepkg.projects.translation.models import count_parameters
 from coursepkg.projects.translation.predict import Translator
 
-SMALL = [
-    "vocab-size=170",
-    "d-model=16",
-    "d-ff=32",
-    "n-encoder-layers=1",
-    "n-decoder-layers=1",
-    "max-len=24",
-    "batch-tokens=512",
-    "warmup=5",
-    "ema=0.5",
-    "learning-rate=0.01",
-    "n-heads=2",
-]
+SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
+SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01"]
 
 
 def search(out: Path, *arguments: str) -> int:
