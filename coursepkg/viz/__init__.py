@@ -16,6 +16,8 @@ _HOME = {
     "merge_tree": "segmentation",
     "token_boxes": "segmentation",
     "draw_search_tree": "search_tree",
+    "alignment_grid": "alignment",
+    "alignment_lines": "alignment",
 }
 
 __all__ = list(_HOME)
