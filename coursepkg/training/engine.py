@@ -20,7 +20,6 @@ from coursepkg.blocks.decoder import DecoderLayer
 from coursepkg.blocks.encoder import EncoderLayer
 from coursepkg.training.config import TrainConfig
 
-
 KERNELS_KEPT = "32"
 """Kernels that oneDNN keeps on a CPU, each with the memory it works in. Batches by length have hundreds of shapes, and
 its own bound of 1,024 kernels let a small model in bfloat16 grow by 3 GB."""
