@@ -1,12 +1,23 @@
 """One tiny model for all tests of the translation project, trained once in each process that runs some of them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from coursepkg.projects.translation import corpora
 from coursepkg.projects.translation.predict import Translator
 from tests.projects.translation.tiny import RECIPE, SmallBook, quietly, write_zh_vi
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Networks as small as those here lose time with more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
