@@ -14,7 +14,7 @@ from coursepkg.projects.translation.corpus import SentencePair, pair_keys, read_
 from coursepkg.projects.translation.decoding_methods import Method
 from coursepkg.projects.translation.evaluate import translate_pairs
 from coursepkg.projects.translation.examples import fitting
-from coursepkg.projects.translation.held_out import LANGUAGES_OF, held_out_keys
+from coursepkg.projects.translation.held_out import LANGUAGES_OF
 from coursepkg.projects.translation.ladder_rows import LadderRow
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.synthetic_files import mono_text
@@ -92,9 +92,8 @@ def back_translations(parts: Parts, translator: Translator) -> Prepared:
         if parts.target in has and not parts.corpus.startswith(corpus)
     ]
     lines, name, notes = mono_text((*others, "phrasebook")[0], *languages)
-    held = held_out_keys(*languages) | {
-        key for pair in (*parts.dev, *parts.test) for key in pair_keys(pair, *languages)
-    }
+    # What the row is scored on; what other corpora hold out is not in their training parts anyway.
+    held = {key for pair in (*parts.dev, *parts.test) for key in pair_keys(pair, *languages)}
     made = back_translate(
         translator, lines[:MOST_LINES], *languages, method=Method(), held_out=held, name=name
     )

@@ -70,7 +70,7 @@ def test_hard_examples_are_the_pairs_of_lowest_sentence_bleu(translator: Transla
 def test_back_translations_keep_dev_and_test_out(
     translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COURSEPKG_DATA", str(write_en_vi(tmp_path)))
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_en_vi(write_zh_vi(tmp_path), full=True)))
     parts = dataclasses.replace(toy_parts(), corpus="zh-vi")
     found = back_translations(parts, translator)
     assert found.extra
