@@ -24,6 +24,8 @@ class RecurrentState:
     ) -> None:
         self._next_logits, self._vocab_size = next_logits, vocab_size
         self._state, self._room = state, max_len
+        self.n_taken = 0
+        """Tokens of each row so far."""
         self._memory = self._row_memory = memory
 
     @property
@@ -52,6 +54,7 @@ class RecurrentState:
         check_ids("tokens", tokens, self._vocab_size, self._room)
         logits, self._state = self._next_logits(tokens, self._state, self._row_memory)
         self._room -= tokens.shape[1]
+        self.n_taken += tokens.shape[1]
         return logits
 
     @torch.no_grad()

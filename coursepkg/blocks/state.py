@@ -37,6 +37,11 @@ class CachedState:
         return self.cache.n_sentences
 
     @property
+    def n_taken(self) -> int:
+        """Tokens of each row so far."""
+        return self.cache.length
+
+    @property
     def device(self) -> torch.device:
         """Where tokens and rows must be."""
         return self.cache.device

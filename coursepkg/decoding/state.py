@@ -71,6 +71,11 @@ class RecomputedState:
         self.sentence = torch.arange(n_sentences, device=self.device)
         self.tokens = torch.empty(n_sentences, 0, dtype=torch.int64, device=self.device)
 
+    @property
+    def n_taken(self) -> int:
+        """Tokens of each row so far."""
+        return self.tokens.shape[1]
+
     @classmethod
     def of(cls, model: Any, src: Tensor) -> "RecomputedState":
         """The state of an encoder-decoder with `encode(src) -> Memory` and `decode(tokens, memory) -> logits`.

@@ -37,6 +37,9 @@ class Stepper:
         prefix: Sequence[Sequence[int]] | None,
         filters: Sequence[Filter],
     ) -> None:
+        n_taken = getattr(state, "n_taken", 0)  # a state of one's own need not count
+        if n_taken:
+            raise ValueError(f"state must be fresh, got one with {n_taken} tokens; start another one")
         check_count("bos", bos, least=0)
         if eos is not None:
             check_count("eos", eos, least=0)

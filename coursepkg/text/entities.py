@@ -62,4 +62,6 @@ def _character(name: str) -> str | None:
         return html5.get(f"{name};")
     number = int(name[2:], 16) if name[1] in "xX" else int(name[1:])
     is_character = 0x20 <= number <= 0x10FFFF and not (0x7F <= number <= 0x9F or 0xD800 <= number <= 0xDFFF)
-    return chr(number) if is_character or number in (0x9, 0xA) else None
+    if number in (0x9, 0xA, 0xD):
+        return " "  # a sentence stays on its line
+    return chr(number) if is_character else None

@@ -109,6 +109,10 @@ def read_checkpoint(out: str | Path, which: str = "last") -> Checkpoint:
     """
     if which not in ("last", "best"):
         raise ValueError(f"which must be last or best, got {which!r}")
+    if which == "best" and not (Path(out) / BEST).exists() and (Path(out) / LAST).exists():
+        raise FileNotFoundError(
+            f"{Path(out) / BEST}: this run was never validated; take its last checkpoint instead"
+        )
     pointer = read_json(Path(out) / f"{which}.json", needs={"folder": str, "state": dict})
     folder = Path(out) / pointer["folder"]
     content = read_json(folder / STATE, pointer["state"], needs={"state": dict, "files": dict})

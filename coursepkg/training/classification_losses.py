@@ -122,4 +122,6 @@ def _checked_weights(class_weights: Tensor, log_p: Tensor) -> Tensor:
         raise ValueError(
             f"class_weights must be one number a class ({log_p.shape[-1]},), got {tuple(class_weights.shape)}"
         )
+    if not bool((class_weights >= 0).all()) or not bool(class_weights.isfinite().all()):
+        raise ValueError(f"class_weights must be finite and at least 0, got {class_weights.tolist()}")
     return class_weights.to(log_p)

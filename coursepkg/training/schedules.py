@@ -62,7 +62,8 @@ def noam(d_model: int, warmup: int, factor: int | float = 1.0) -> Formula:
     """
     check_at_least("d_model", d_model, 1)
     check_at_least("warmup", warmup, 1)
-    check_at_least("factor", factor, 0)
+    if not 0 < factor < math.inf:
+        raise ValueError(f"factor must be above 0 and finite, got {factor}")
     return Formula(
         "noam",
         {"d_model": d_model, "warmup": warmup, "factor": factor},

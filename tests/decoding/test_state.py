@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from coursepkg import decoding
-from coursepkg.decoding import DecoderState, RecomputedState
+from coursepkg.decoding import DecoderState, RecomputedState, beam_search, greedy
 from tests.decoding.models import make, sources
 
 
@@ -49,3 +49,13 @@ def test_importing_the_package_is_light() -> None:
     probe = "import sys, coursepkg.decoding; print([n for n in ('torch', 'numpy') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "search", [lambda s: greedy(s, max_len=3), lambda s: beam_search(s, beam_size=2, max_len=3)]
+)
+def test_a_state_that_was_used_is_refused(search) -> None:
+    state = RecomputedState(lambda tokens, sentence: torch.zeros(len(tokens), 7), 2)
+    search(state)
+    with pytest.raises(ValueError, match="state must be fresh, got one with 3 tokens"):
+        search(state)

@@ -54,3 +54,8 @@ def test_text_that_was_escaped_comes_back_however_often(text: str, times: int) -
 def test_unescaping_twice_changes_nothing_more(text: str) -> None:
     once = unescape(text).text
     assert unescape(once).text == once
+
+
+@pytest.mark.parametrize("name", ["&#9;", "&#10;", "&#13;", "&#x0A;"])
+def test_no_entity_breaks_a_line(name: str) -> None:
+    assert unescape(f"a{name}b").text == "a b"

@@ -158,3 +158,9 @@ def test_bad_input_is_named(call, message: str) -> None:
     logits, targets = case()
     with pytest.raises(ValueError, match=f"^{message}"):
         call(logits, targets)
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf")])
+def test_weights_that_are_no_weights_are_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="class_weights must be finite and at least 0"):
+        weighted_cross_entropy(torch.zeros(2, 3), torch.tensor([0, 1]), torch.tensor([1.0, bad, 1.0]))

@@ -164,7 +164,7 @@ def test_steps_count_from_one(schedule: Formula) -> None:
         (lambda: constant(-1.0), "lr must be at least 0, got -1.0"),
         (lambda: noam(0, 10), "d_model must be at least 1, got 0"),
         (lambda: noam(512, 0), "warmup must be at least 1, got 0"),
-        (lambda: noam(512, 10, math.inf), "factor must be at least 0, got inf"),
+        (lambda: noam(512, 10, math.inf), "factor must be above 0 and finite, got inf"),
         (lambda: inverse_sqrt(math.nan, 10), "lr must be at least 0, got nan"),
         (lambda: inverse_sqrt(1.0, 0), "warmup must be at least 1, got 0"),
         (lambda: staircase(1.0, 8, 2, 0, 0.5), "decay_steps must be at least 1, got 0"),
