@@ -127,7 +127,7 @@ def make_rows(bench: Bench, names: Sequence[str], seed: int, results: Path) -> l
     for name in names:
         if paths[name].exists():
             recipe = recipe_of(row_named(name), bench.base)
-            check_same_recipe(paths[name], read_row(paths[name]), recipe.described())
+            check_same_recipe(paths[name], read_row(paths[name]), recipe)
     failed: dict[str, str] = {}
     for row in with_needed([name for name in names if not paths[name].exists()]):
         print(f"{row.name}, seed {seed}: {row.about}", flush=True)

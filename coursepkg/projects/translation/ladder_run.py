@@ -56,7 +56,7 @@ def make_row(bench: Bench, row: LadderRow, seed: int) -> dict[str, Any]:
     folder, recipe = bench.folder(row.name, seed), recipe_of(row, bench.base)
     if bench.is_finished(row.name, seed):
         document = read_json(folder / NUMBERS, needs=NEEDS)
-        check_same_recipe(folder / NUMBERS, document, recipe.described())
+        check_same_recipe(folder / NUMBERS, document, recipe)
         return {name: value for name, value in document.items() if name != "format"}
     if folder.exists():
         shutil.rmtree(folder)  # cut off half-way: it begins again, so that each row has the same budget

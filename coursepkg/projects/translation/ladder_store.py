@@ -16,6 +16,7 @@ from typing import Any
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
 from coursepkg.projects.translation.ladder_rows import ROWS
 from coursepkg.projects.translation.measured_run import HEADLINE, headline, markdown_table, write_text
+from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.training.files import read_json, write_json
 
 NEEDS: dict[str, type] = {
@@ -73,10 +74,13 @@ def store_row(path: Path, document: Mapping[str, Any]) -> None:
     write_json(path, document)
 
 
-def check_same_recipe(path: Path, stored: Mapping[str, Any], recipe: Mapping[str, Any]) -> None:
-    """Raises a ValueError that names the settings in which a stored row differs from what is asked for."""
-    old = stored["recipe"]
-    differ = sorted(name for name in old.keys() | recipe.keys() if old.get(name) != recipe.get(name))
+def check_same_recipe(path: Path, stored: Mapping[str, Any], recipe: Recipe) -> None:
+    """Raises a ValueError that names the settings in which a stored row differs from what is asked for.
+
+    A setting that came into the recipe after the row was stored had its default then.
+    """
+    old, own = Recipe().described() | dict(stored["recipe"]), recipe.described()
+    differ = sorted(name for name in own if old[name] != own[name])
     if differ:
         raise ValueError(
             f"{path} holds this row with other settings (it differs in {', '.join(differ)}); choose another --results"

@@ -9,6 +9,7 @@ from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
 from coursepkg.projects.translation.ladder_figure import ladder_figure
 from coursepkg.projects.translation.ladder_store import (
     add_comparison,
+    check_same_recipe,
     differences_to,
     keep_sentences,
     ladder_table,
@@ -17,6 +18,7 @@ from coursepkg.projects.translation.ladder_store import (
     row_file,
     store_row,
 )
+from coursepkg.projects.translation.recipe import Recipe
 
 REFERENCES = ("tôi thích quyển sách này .", "anh ấy mua hai quả táo .", "cô giáo đi đến trường .") * 4
 
@@ -74,6 +76,15 @@ def test_a_damaged_row_is_named(tmp_path: Path, content: str) -> None:
     path.write_text(content, "utf-8")
     with pytest.raises(ValueError, match=r"modern.seed0.json is damaged"):
         read_ladder(tmp_path)
+
+
+def test_a_row_is_the_same_if_its_recipe_is_whatever_settings_came_later() -> None:
+    recipe = Recipe(dropout=0.2)
+    old = {name: value for name, value in recipe.described().items() if name != "length_penalty"}
+    check_same_recipe(Path("row.json"), {"recipe": old | {"no_longer_there": 3}}, recipe)
+    for other, name in ((Recipe(), "dropout"), (Recipe(dropout=0.2, length_penalty=0.6), "length_penalty")):
+        with pytest.raises(ValueError, match=rf"row.json holds this row .* \(it differs in {name}\)"):
+            check_same_recipe(Path("row.json"), {"recipe": old}, other)
 
 
 def test_a_comparison_is_added_once_and_only_on_equal_sentences(tmp_path: Path) -> None:
