@@ -91,7 +91,8 @@ def compare(
     """Paired bootstrap test: both systems are scored on the same draws.
 
     The p-value is the share of draws whose difference, less the mean difference of all draws, exceeds the difference
-    on the whole set: (1 + number of those) / (1 + n_resamples), as in SacreBLEU and Moses.
+    on the whole set: (1 + number of those) / (1 + n_resamples), as in SacreBLEU and Moses. Systems with equal counts on
+    every sentence have p = 1, where that formula would call them different.
 
     Args:
         metric: what to measure.
@@ -119,7 +120,7 @@ def compare(
         system=second,
         difference=_interval(after - before, confidence, seed),
         share_higher=float(np.mean(after > before)),
-        p_value=(n_larger + 1) / (n_resamples + 1),
+        p_value=1.0 if np.array_equal(*statistics) else (n_larger + 1) / (n_resamples + 1),
         signature=signature(
             metric,
             references,

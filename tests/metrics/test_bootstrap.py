@@ -181,3 +181,8 @@ def test_bad_options(options: dict, message: str) -> None:
 def test_systems_of_different_size() -> None:
     with pytest.raises(ValueError, match="got 1 hypotheses and 2 references"):
         compare(BLEU(), ["a", "b"], ["a"], ["a", "b"])
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    said, true = ["a b c d e", "f g h i"], ["a b c d f", "f g h i"]
+    assert compare(BLEU(), said, said, true, n_resamples=50).p_value == 1.0

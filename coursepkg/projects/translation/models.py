@@ -1,10 +1,12 @@
 """From a recipe to a network, and from a network's file back to one."""
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.prefix_model import PrefixTransformer
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.recipe import Recipe
@@ -51,14 +53,21 @@ def config_of(recipe: Recipe, source_vocab: int, target_vocab: int) -> Transform
 def build_model(recipe: Recipe, source_vocab: int, target_vocab: int) -> nn.Module:
     """A fresh network; its weights come from PyTorch's generator as it stands."""
     config = config_of(recipe, source_vocab, target_vocab)
-    return GRUSeq2Seq(config) if isinstance(config, Seq2SeqConfig) else Transformer(config)
+    if isinstance(config, Seq2SeqConfig):
+        return GRUSeq2Seq(config)
+    return PrefixTransformer(config) if recipe.architecture == "decoder-only" else Transformer(config)
 
 
-def rebuild(fields: dict[str, Any]) -> nn.Module:
-    """A network from the configuration that its file holds, with any weights."""
-    if "d_hidden" in fields:
-        return GRUSeq2Seq(Seq2SeqConfig(**fields))
-    return Transformer(TransformerConfig(**fields))
+def rebuilder(recipe: Recipe) -> Callable[[dict[str, Any]], nn.Module]:
+    """What makes a network of the recipe's architecture from the configuration that its file holds."""
+
+    def rebuild(fields: dict[str, Any]) -> nn.Module:
+        if recipe.architecture in ("gru", "gru-attention"):
+            return GRUSeq2Seq(Seq2SeqConfig(**fields))
+        config = TransformerConfig(**fields)
+        return PrefixTransformer(config) if recipe.architecture == "decoder-only" else Transformer(config)
+
+    return rebuild
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -6,7 +6,6 @@
 """
 
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +23,11 @@ from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
 from coursepkg.projects.translation.decode import search
-from coursepkg.projects.translation.models import rebuild
+from coursepkg.projects.translation.models import rebuilder
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.tokenizers import Subwords
 from coursepkg.text.vocabulary import BOS, EOS
+from coursepkg.training.files import read_json
 from coursepkg.training.saved_model import load_model
 
 DEFAULT = Path(__file__).parent / "checkpoint"
@@ -107,10 +107,10 @@ class Translator:
                 else "train one there first"
             )
             raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
-        card = json.loads((folder / "model" / "model.json").read_text("utf-8"))
+        card = read_json(folder / "model" / "model.json")
         recipe = Recipe(**card["meta"]["recipe"])
         subwords = Subwords.load(folder, recipe.underscores)
-        model, meta = load_model(folder / "model", rebuild, vocabulary=subwords.fingerprints)
+        model, meta = load_model(folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)
         device = "cuda" if torch.cuda.is_available() else "cpu"
         return cls(model.to(device), subwords, recipe, meta["directions"])
 
@@ -196,6 +196,7 @@ class Translator:
         alpha = self.recipe.length_penalty if length_penalty is None else length_penalty
         check_count("beam_size", beams)
         check_count("n_best", n_best, most=beams)
+        check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
         ids = self.encode(texts, source, target, name="sentence")
         found = search(

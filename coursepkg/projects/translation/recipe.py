@@ -120,6 +120,8 @@ class Recipe:
         for name in ("reverse", "contrastive", "self_contrastive"):
             if getattr(self, name) and not self.joint:
                 raise ValueError(f"{_flag(name)} needs --joint: one vocabulary for both languages, with tags")
+        if self.architecture == "decoder-only" and not self.joint:
+            raise ValueError("--architecture decoder-only needs --joint: source and target are one text")
 
     def _check(self, check: Any, name: str) -> None:
         check(_flag(name), getattr(self, name))

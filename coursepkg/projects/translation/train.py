@@ -6,6 +6,7 @@ OUT/run/                  logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/                the finished model: the weights of the best validation
 """
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,11 @@ from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.decode import search
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.learning import learning_of, train_config
-from coursepkg.projects.translation.models import build_model, count_parameters, rebuild
+from coursepkg.projects.translation.models import build_model, count_parameters, rebuilder
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.run_folder import Corpora, card_of, open_run, vocabulary_of
 from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.training.files import read_json
 from coursepkg.training.loop import History, fit
 from coursepkg.training.saved_model import load_model, restore, save_model
 from coursepkg.training.seed import set_seed
@@ -56,6 +58,7 @@ def train(
     start: Path | None = None,
     round_trips: Sequence[SentencePair] = (),
     resume: bool = False,
+    contest_rules: bool = False,
     say: Callable[[str], None] = print,
     progress: bool = True,
 ) -> Trained:
@@ -74,6 +77,7 @@ def train(
         start: folder of a finished model whose weights and vocabulary to begin with.
         round_trips: for each training pair what came back for both sides, see `Recipe.versions`.
         resume: go on with the run in `out`.
+        contest_rules: note that the data were checked by `contest.check_contest_rules`.
         say: receives one line at a time about what is done and left out.
         progress: show a progress bar.
 
@@ -81,7 +85,8 @@ def train(
         ValueError: `out` holds a run already, or another one; the data do not fit the recipe.
     """
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
-    more = {"n_extra": len(extra), "start": None if start is None else start.name}
+    more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
+    more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
     open_run(out, card, resume)
     for note in (note for one in corpora for note in one.notes):
@@ -105,18 +110,25 @@ def train(
         validate=lambda network: validate(_translator(network), recipe, subwords, corpora[0]),
         resume=resume,
     )
-    # A run that was stopped before its first validation has a last checkpoint only.
-    step = restore(learning.network, out / "run", "last" if history.best_step is None else "best")
-    model = _translator(learning.network)
-    bleu = (
-        validate(model, recipe, subwords, corpora[0])["bleu"]
-        if history.best_score is None
-        else history.best_score
+    step, bleu = _restore_best(
+        learning.network, out / "run", history, lambda model: validate(model, recipe, subwords, corpora[0])
     )
+    model = _translator(learning.network)
     card |= {"vocabulary": subwords.fingerprints, "dev_bleu": bleu, "steps": step}
-    if not (out / "model").exists():
-        save_model(out / "model", model, **card)
+    _store(out / "model", model, card)
     return Trained(model.eval(), subwords, history, card)
+
+
+def _restore_best(
+    network: nn.Module, run: Path, history: History, score_of: Callable[[nn.Module], dict[str, float]]
+) -> tuple[int, float]:
+    """Load the best weights: those of the best validation, or the last ones where time ran out behind it."""
+    step = restore(network, run, "last")
+    if history.best_score is None or (history.stopped == "max_seconds" and step != history.best_step):
+        last = score_of(_translator(network))["bleu"]
+        if history.best_score is None or last > history.best_score:
+            return step, last
+    return restore(network, run, "best"), history.best_score
 
 
 def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Parts) -> dict[str, float]:
@@ -132,6 +144,15 @@ def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Part
     references = [to_scorer(p.target, parts.target) for p in chosen]
     bleu = score(BLEU(tokenize="zh" if parts.target == "zh" else "13a"), said, references)
     return {"bleu": float(bleu.value)}
+
+
+def _store(folder: Path, model: nn.Module, card: dict[str, Any]) -> None:
+    """Write the model, in the place of the one that a shorter run left; the same one is not written again."""
+    if folder.exists():
+        if read_json(folder / "model.json")["meta"] == card:
+            return
+        shutil.rmtree(folder)
+    save_model(folder, model, **card)
 
 
 def _fitting(
@@ -158,7 +179,7 @@ def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.M
     model = build_model(recipe, len(subwords.source), len(subwords.target))
     if start is None:
         return model
-    begun = load_model(start / "model", rebuild, vocabulary=subwords.fingerprints)[0]
+    begun = load_model(start / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)[0]
     try:
         model.load_state_dict(begun.state_dict())
     except RuntimeError as reason:
