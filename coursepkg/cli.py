@@ -73,6 +73,8 @@ COMMANDS: dict[str, Command | Group] = {
                     "dictionary_command:LearnDictionary",
                     "learn a bilingual dictionary from a corpus",
                 ),
+                ("search", "config_search:ConfigSearch", "try many settings, by grid or at random"),
+                ("ladder", "ladder:Ladder", "train and score the rows of the ablation ladder, and store their results"),
                 ("t5-train", "t5_commands:T5Train", "fine-tune a T5 to translate, or to read Nom"),
                 ("t5-predict", "t5_commands:T5Predict", "translate with a fine-tuned T5"),
             )

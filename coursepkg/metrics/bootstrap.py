@@ -120,7 +120,7 @@ def compare(
         system=second,
         difference=_interval(after - before, confidence, seed),
         share_higher=float(np.mean(after > before)),
-        p_value=1.0 if np.array_equal(*statistics) else (n_larger + 1) / (n_resamples + 1),
+        p_value=1.0 if np.array_equal(statistics[0], statistics[1]) else (n_larger + 1) / (n_resamples + 1),
         signature=signature(
             metric,
             references,

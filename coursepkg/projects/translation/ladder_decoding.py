@@ -4,6 +4,7 @@ Each function scores the whole dev part and returns what a reader of the score m
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from coursepkg.decoding.hypothesis import Hypothesis
@@ -131,7 +132,7 @@ def cross_chosen(candidates: dict[float, list[str]], parts: Parts) -> tuple[list
         true = [to_scorer(parts.dev[i].target, parts.target) for i in places]
         return float(score(bleu_of(parts.target), said, true).value) if places else 0.0
 
-    best = [max(candidates, key=lambda weight, which=1 - one: bleu(weight, which)) for one in (0, 1)]
+    best = [max(candidates, key=partial(bleu, which=1 - one)) for one in (0, 1)]
     return [candidates[best[one]][i] for i, one in enumerate(half)], (best[0], best[1])
 
 

@@ -210,7 +210,7 @@ def recipe_of(row: LadderRow, base: Recipe) -> Recipe:
         recipe = dataclasses.replace(recipe, **limits)
     else:
         recipe = recipe_of(row_named(row.builds_on), base)
-    changes = {
+    changes: dict[str, Any] = {
         name: value.of(getattr(recipe, name)) if isinstance(value, Times) else value
         for name, value in row.changes.items()
     }
