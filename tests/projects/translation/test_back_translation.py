@@ -1,12 +1,16 @@
 """Back-translations and round trips of a model that knows ten sentences by heart."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from coursepkg.projects.translation.back_translation import back_translate, round_trip
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key
 from coursepkg.projects.translation.decoding_methods import Method
 from coursepkg.projects.translation.predict import Translator
-from tests.projects.translation.memorised import PAIRS, translator
+from coursepkg.projects.translation.train import train
+from tests.projects.translation.memorised import PAIRS, RECIPE, memorised, translator
 
 LONG = "Tôi muốn uống nước " * 30
 
@@ -109,3 +113,18 @@ def test_progress_is_reported(model: Translator) -> None:
         report=lambda done, total: seen.append((done, total)),
     )
     assert seen == [(10, 10)]
+
+
+def test_both_kinds_of_pairs_train_a_model(model: Translator, tmp_path: Path) -> None:
+    folder, parts = memorised()
+    back = back_translate(model, [pair.target for pair in PAIRS[:4]], "zh", "vi")
+    trips = round_trip(model, [*parts.train, *back.pairs], "zh", "vi")
+    recipe = replace(
+        RECIPE, self_contrastive=0.1, versions="round-trip", max_epochs=1, warmup=1, batch_tokens=2000
+    )
+    said: list[str] = []
+    options = {"extra": back.pairs, "start": folder, "say": said.append, "progress": False}
+    train(recipe, parts, tmp_path / "run", round_trips=trips.pairs, **options)
+    assert "14 training pairs; 0 of 14 pairs left out as too long" in said[0]
+    with pytest.raises(ValueError, match="needs --round-trips with 14 pairs"):
+        train(recipe, parts, tmp_path / "other", round_trips=trips.pairs[1:], **options)

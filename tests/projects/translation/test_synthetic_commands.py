@@ -1,6 +1,7 @@
 """The commands back-translate, round-trip, lm-train, rerank and decode-study from their options to their files."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +32,21 @@ def mono(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_back_translate_writes_pairs_and_card(
-    mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = tmp_path / "bt"
+    held = replace(memorised()[1], dev=PAIRS[:2], test=PAIRS[2:3])
+    monkeypatch.setattr(
+        "coursepkg.projects.translation.held_out.load_parts", lambda *arguments, **options: held
+    )
     assert call(BackTranslate, "--mono", str(mono), "--out", str(prefix), "--json") == 0
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert document == json.loads(Path(f"{prefix}.json").read_text("utf-8"))
     pairs = read_parallel(f"{prefix}.zh", f"{prefix}.vi")
-    known = {pair[:2] for pair in PAIRS}
-    assert pairs
-    assert {pair[:2] for pair in pairs} <= known
+    assert [pair[:2] for pair in pairs] == [pair[:2] for pair in PAIRS[3:]]
     assert document["corpora"] == ["file ours.vi", "phrasebook"]
-    assert document["counts"]["empty"] == 1
-    assert document["n_pairs"] + sum(document["counts"].values()) == document["n_lines"] == 11
+    assert document["counts"] == {"empty": 1, "in dev or test": 3}
+    assert (document["n_pairs"], document["n_lines"]) == (7, 11)
     with pytest.raises(ValueError, match=r"but --extra was made from file ours\.vi, phrasebook"):
         _check_own(Path(f"{prefix}.json"), "--extra")
     with pytest.raises(ValueError, match=r"bt\.zh already exists"):
