@@ -50,10 +50,10 @@ def origins(folder: Path) -> list[str]:
     """The corpora that a model was trained on, by its card.
 
     `UNKNOWN_ORIGIN` is among them where the model began with another one's weights or trained on further pairs, since
-    its card does not say what these were made from.
+    its card does not say what these were made from; under the contest's rules they were checked to be of its corpus.
     """
     meta = json.loads((folder / "model" / "model.json").read_text("utf-8"))["meta"]
-    unclear = meta.get("n_extra") or meta.get("start") is not None
+    unclear = (meta.get("n_extra") or meta.get("start")) and not meta.get("contest_rules")
     return [*meta.get("corpora", [UNKNOWN_ORIGIN]), *([UNKNOWN_ORIGIN] if unclear else [])]
 
 
