@@ -36,9 +36,16 @@ def _check_own(card: Path, flag: str) -> None:
         raise ValueError(
             f"--contest-rules: {card} is missing, so nothing says what {flag} was made from; leave one of the two out"
         )
-    corpora = set(json.loads(card.read_text("utf-8")).get("corpora", ["unknown"]))
+    content = json.loads(card.read_text("utf-8"))
+    corpora = set(content.get("corpora", ["unknown"]))
     if corpora != {CORPUS}:
         raise ValueError(
             f"--contest-rules allow the contest's training file alone, but {flag} was made from "
             f"{', '.join(sorted(corpora))} ({card}); leave one of the two out"
+        )
+    # What that model began with, and its further pairs, were checked if it was trained by the same rules.
+    if (content.get("start") or content.get("n_extra")) and not content.get("contest_rules"):
+        raise ValueError(
+            f"--contest-rules: {flag} began with another model or learnt further pairs, and was not trained with "
+            f"--contest-rules itself ({card}); leave one of the two out"
         )

@@ -36,6 +36,7 @@ def train_command(options: Train) -> int:
         start=options.start,
         round_trips=_prefixed(options.round_trips, options),
         resume=options.resume,
+        contest_rules=options.contest_rules,
     )
     return _report(options, trained, parts)
 
