@@ -1,4 +1,4 @@
-"""What each epoch trains on: both directions, the window that moves, masks and segmentations, by (seed, epoch) alone."""
+"""What each epoch trains on: directions, the window that moves, masks and segmentations, by (seed, epoch) alone."""
 
 import random
 from collections import Counter

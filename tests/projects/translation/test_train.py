@@ -1,0 +1,157 @@
+"""Training by a recipe: stopped and resumed equals never stopped, fine-tuning, what a folder refuses."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.training.saved_model import restore
+from tests.projects.translation.tiny import fast, pairs, quietly, weights
+
+PARTS = Parts("toy", "zh", "vi", pairs("zh", "vi", 0, 60), pairs("zh", "vi", 60, 64), (), ("one note",))
+OPTIONS = {"reverse": 0.5, "span_mask": 0.1, "subword_noise": 0.1, "dropout": 0.1, "max_len": 40}
+
+
+def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
+
+
+def test_stopped_and_resumed_equals_never_stopped(tmp_path: Path) -> None:
+    whole = quietly(fast(**OPTIONS, max_epochs=3), tmp_path / "whole", PARTS)
+    first = quietly(fast(**OPTIONS, max_epochs=1), tmp_path / "parts", PARTS)
+    resumed = quietly(fast(**OPTIONS, max_epochs=3), tmp_path / "parts", PARTS, resume=True)
+    assert equal(weights(whole), weights(resumed))
+    assert len(first.history.steps) < len(whole.history.steps)
+    # The best weights may be early ones, so the last ones are compared, too.
+    for trained, folder in ((whole, "whole"), (resumed, "parts")):
+        restore(trained.model, tmp_path / folder / "run", "last")
+    assert equal(weights(whole), weights(resumed))
+    restore(whole.model, tmp_path / "whole" / "run", "best")
+    assert whole.card == resumed.card
+    # What lies in the folder is the model that came back, not that of the shorter run.
+    stored = Translator.load(tmp_path / "parts")
+    assert stored.recipe.max_epochs == 3
+    assert equal(stored.model.state_dict(), weights(whole))
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
+    first = quietly(fast(), tmp_path / "run", PARTS)
+    before = {path: path.read_bytes() for path in (tmp_path / "run" / "model").iterdir()}
+    again = quietly(fast(), tmp_path / "run", PARTS, resume=True)
+    assert equal(weights(first), weights(again))
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_seed_decides_everything(tmp_path: Path) -> None:
+    one, same, other = (
+        quietly(fast(), tmp_path / str(i), PARTS, seed=seed) for i, seed in enumerate((0, 0, 1))
+    )
+    assert equal(weights(one), weights(same))
+    assert not equal(weights(one), weights(other))
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    long = SentencePair(" ".join(p.source for p in PARTS.train[:20]), "Tôi", "part.zh", 9)
+    parts = Parts("toy", "zh", "vi", (*PARTS.train, long), PARTS.dev, (), PARTS.notes)
+    quietly(fast(max_epochs=1), tmp_path / "run", parts, say=said.append)
+    assert said[0] == "note: one note"
+    assert said[1] == "toy, zh to vi: 60 training pairs; 1 of 61 pairs left out as too long (part.zh:9)"
+    assert said[2].endswith(" parameters")
+
+
+def test_the_folder_tells_what_was_trained(tmp_path: Path) -> None:
+    trained = quietly(fast(max_epochs=1, reverse=0.5), tmp_path / "run", PARTS, seed=3)
+    card = json.loads((tmp_path / "run" / "recipe.json").read_text("utf-8"))
+    assert card["recipe"] == fast(max_epochs=1, reverse=0.5).described()
+    assert (card["directions"], card["corpora"]) == ([["zh", "vi"], ["vi", "zh"]], ["toy"])
+    assert (card["n_train"], card["seed"], card["n_extra"], card["start"]) == (60, 3, 0, None)
+    assert trained.card["vocabulary"] == trained.subwords.fingerprints
+    assert trained.card["steps"] == trained.history.best_step
+
+
+def test_only_what_was_trained_is_a_direction(tmp_path: Path) -> None:
+    recipe = fast(max_epochs=1, reverse=0.0)
+    for chosen in (recipe, fast(max_epochs=1, reverse=0.0, contrastive=0.1)):
+        trained = quietly(chosen, tmp_path / str(chosen.contrastive), PARTS)
+        assert trained.card["directions"] == [["zh", "vi"]]
+
+
+def test_another_run_in_the_folder_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    quietly(fast(max_epochs=1), out, PARTS)
+    with pytest.raises(ValueError, match="holds a run already; add --resume to go on with it"):
+        quietly(fast(max_epochs=1), out, PARTS)
+    for changes, options, named in (
+        ({"d_ff": 48}, {}, "d_ff"),
+        ({}, {"seed": 1}, "seed"),
+        ({}, {"extra": pairs("zh", "vi", 64, 70)}, "n_extra"),
+    ):
+        with pytest.raises(ValueError, match=rf"is of another run \(it differs in {named}\)"):
+            quietly(fast(max_epochs=1, **changes), out, PARTS, resume=True, **options)
+
+
+def test_start_begins_with_the_weights_and_the_vocabulary(tiny_run: Path, tmp_path: Path) -> None:
+    begun = Translator.load(tiny_run)
+    still = quietly(
+        replace(begun.recipe, learning_rate=0.0, max_epochs=1), tmp_path / "run", PARTS, start=tiny_run
+    )
+    assert equal(weights(still), begun.model.state_dict())
+    assert still.subwords.fingerprints == begun.subwords.fingerprints
+    assert still.card["start"] == tiny_run.name
+
+
+def test_start_refuses_other_sizes(tiny_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"--start \S+ holds a model of other sizes than the recipe asks for"
+    ):
+        quietly(fast(), tmp_path / "run", PARTS, start=tiny_run)
+
+
+def test_further_pairs_are_trained_on_and_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    extra = pairs("zh", "vi", 64, 80)
+    trained = quietly(fast(max_epochs=1), tmp_path / "run", PARTS, extra=extra, say=said.append)
+    assert "toy, zh to vi: 76 training pairs" in said[1]
+    plain = quietly(fast(max_epochs=1), tmp_path / "plain", PARTS)
+    assert trained.subwords.fingerprints == plain.subwords.fingerprints
+    assert trained.card["n_extra"] == 16
+
+
+def test_several_languages_in_one_model(tmp_path: Path) -> None:
+    english = Parts("toy-en", "en", "vi", pairs("en", "vi", 0, 60), (), (), ())
+    trained = quietly(fast(max_epochs=1, vocab_size=220, reverse=0.0), tmp_path / "run", [PARTS, english])
+    assert trained.card["directions"] == [["zh", "vi"], ["en", "vi"]]
+    assert trained.card["corpora"] == ["toy", "toy-en"]
+
+
+@pytest.mark.parametrize("architecture", ["gru", "gru-attention", "vaswani2017"])
+def test_every_architecture_trains(tmp_path: Path, architecture: str) -> None:
+    joint = architecture == "vaswani2017"
+    recipe = fast(architecture=architecture, joint=joint, reverse=0.0, vocab_size=120, max_epochs=1)
+    trained = quietly(recipe, tmp_path / "run", PARTS)
+    found = Translator.load(tmp_path / "run").translate([PARTS.train[0].source], beam_size=1)
+    assert found[0].n_best
+    assert not trained.model.training
+
+
+def test_a_limit_that_leaves_nothing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--max-len 3 leaves no pair of toy; raise it"):
+        quietly(fast(max_len=3), tmp_path / "run", PARTS)
+
+
+def test_a_pair_whose_tagged_target_is_too_long_is_left_out_both_ways(tmp_path: Path) -> None:
+    said: list[str] = []
+    options = {"max_epochs": 1, "vocab_size": 120, "underscores": "remove"}
+    subwords = quietly(fast(**options), tmp_path / "wide", PARTS).subwords
+    most = 1 + max(map(len, subwords.encode_targets([p.target for p in PARTS.train], "vi")))
+    for share in (0.0, 1.0):
+        quietly(fast(**options, reverse=share, max_len=most), tmp_path / str(share), PARTS, say=said.append)
+    one_way, both_ways = (line for line in said if "training pairs" in line)
+    assert " 0 of 60 pairs left out" in one_way
+    assert " 0 of 60 pairs left out" not in both_ways
