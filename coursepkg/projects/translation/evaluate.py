@@ -126,16 +126,22 @@ def bleu_of(target: str) -> Metric:
     return BLEU(tokenize="zh" if target == "zh" else "13a")
 
 
-def compare_systems(ours: Evaluation, theirs: Evaluation, *, n_resamples: int = N_RESAMPLES) -> Comparison:
-    """Paired bootstrap of the headline BLEU of two systems on one test set.
+def compare_systems(
+    baseline: Evaluation, system: Evaluation, *, n_resamples: int = N_RESAMPLES
+) -> Comparison:
+    """Paired bootstrap of the headline BLEU of two systems on one test set, as a change from the first to the second.
 
     Raises:
         ValueError: they were scored against different references.
     """
-    if ours.references != theirs.references:
+    if baseline.references != system.references:
         raise ValueError("the two systems must be scored on the same test set; their references differ")
     return compare(
-        bleu_of(ours.target), ours.hypotheses, theirs.hypotheses, ours.references, n_resamples=n_resamples
+        bleu_of(system.target),
+        baseline.hypotheses,
+        system.hypotheses,
+        system.references,
+        n_resamples=n_resamples,
     )
 
 

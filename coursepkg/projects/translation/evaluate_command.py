@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from coursepkg.arguments import check_count
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -22,6 +23,8 @@ from coursepkg.projects.translation.word_alignment import Alignment
 def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
     common = options.common
+    check_count("--limit", options.limit, least=0)
+    check_count("--hard", options.hard, least=0)
     if options.hard and common.out is None:
         raise ValueError("--hard needs --out FOLDER, where the hard examples go")
     parts = load_parts(common.corpus(options.search.model), common.source, common.target)
@@ -133,7 +136,7 @@ def _compare(
     other = options.against
     assert other is not None
     theirs, file = (Translator.load(other), None) if other.is_dir() else (translator, other)
-    comparison = compare_systems(result, _system(options, file, theirs, parts, pairs, dictionary)[1])
+    comparison = compare_systems(_system(options, file, theirs, parts, pairs, dictionary)[1], result)
     print(f"against {other}: {comparison}")
     return {"system": str(other), "comparison": str(comparison)}
 

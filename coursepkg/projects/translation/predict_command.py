@@ -20,6 +20,8 @@ def predict_command(options: Predict) -> int:
     """Translate and return the exit code."""
     if bool(options.text) == (options.file is not None):
         raise ValueError("give either --text SENTENCE... or --file FILE")
+    if options.text and options.common.out is not None:
+        raise ValueError("--out goes with --file; translations of --text are printed")
     translator, folder = load_translator(options.common, options.search.model)
     search = options.search.options()
     if options.file is not None:

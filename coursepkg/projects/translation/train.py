@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from coursepkg.arguments import check_count
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive import WithProjection
@@ -84,6 +85,7 @@ def train(
     Raises:
         ValueError: `out` holds a run already, or another one; the data do not fit the recipe.
     """
+    check_count("--seed", seed, least=0, most=2**32 - 1)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
     more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
     more |= {"contest_rules": True} if contest_rules else {}
