@@ -73,8 +73,29 @@ COMMANDS: dict[str, Command | Group] = {
                     "dictionary_command:LearnDictionary",
                     "learn a bilingual dictionary from a corpus",
                 ),
+                (
+                    "back-translate",
+                    "synthetic_commands:BackTranslate",
+                    "make training pairs from target-side text",
+                ),
+                ("round-trip", "synthetic_commands:RoundTrip", "translate training pairs there and back"),
+                (
+                    "lm-train",
+                    "decoding_commands:LanguageModelTrain",
+                    "train a language model of the target language",
+                ),
+                ("rerank", "decoding_commands:Rerank", "rerank n-best lists with a language model"),
+                (
+                    "decode-study",
+                    "decoding_commands:DecodeStudy",
+                    "compare searches and samplers on the dev part",
+                ),
                 ("search", "config_search:ConfigSearch", "try many settings, by grid or at random"),
-                ("ladder", "ladder:Ladder", "train and score the rows of the ablation ladder, and store their results"),
+                (
+                    "ladder",
+                    "ladder:Ladder",
+                    "train and score the rows of the ablation ladder, and store their results",
+                ),
                 ("t5-train", "t5_commands:T5Train", "fine-tune a T5 to translate, or to read Nom"),
                 ("t5-predict", "t5_commands:T5Predict", "translate with a fine-tuned T5"),
             )
