@@ -2,10 +2,12 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from coursepkg.projects.translation.commands import Common, Predict
+from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.predict_file import translate_file
 
@@ -26,6 +28,7 @@ def predict_command(options: Predict) -> int:
     search = options.search.options()
     if options.file is not None:
         return _file(options, options.file, translator, folder, search)
+    _say_if_composed(options.text, "sentence")
     found = translator.translate(
         list(options.text),
         source=options.common.source,
@@ -60,6 +63,7 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     def report(n_lines: int) -> None:
         print(f"{n_lines} lines", file=sys.stderr)
 
+    _say_if_composed((text for _, text in numbered_lines(path)), f"{path}, line")
     done = translate_file(
         translator,
         path,
@@ -76,6 +80,17 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     if options.common.json:
         print(json.dumps({"out": str(options.common.out), "resumed_after": done, "model": str(folder)}))
     return 0
+
+
+def _say_if_composed(texts: Iterable[str], name: str) -> None:
+    """One line about text in another Unicode form than NFC, which the model was trained on."""
+    found = not_composed(texts)
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        print(
+            f"note: {name} {found[0]}{more}: not in Unicode form NFC; composed before translating",
+            file=sys.stderr,
+        )
 
 
 def _alignment_lines(one: Translation) -> list[str]:

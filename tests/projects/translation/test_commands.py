@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,15 @@ def test_predict_says_alternatives_and_alignments(tiny_run: Path) -> None:
     assert len(one["n_best"]) == 2
     assert len(one["alignment"]) == len(one["tokens"])
     assert translation("predict", "--model", tiny_run, "--text", text).out == one["text"] + "\n"
+
+
+def test_text_in_another_unicode_form_is_said_and_composed(tiny_run: Path) -> None:
+    composed = "你们看见三只猫\u00e9。"
+    there = translation("predict", "--model", tiny_run, "--text", composed)
+    split = translation("predict", "--model", tiny_run, "--text", unicodedata.normalize("NFD", composed))
+    assert split.out == there.out
+    assert there.err == ""
+    assert split.err == "note: sentence 1: not in Unicode form NFC; composed before translating\n"
 
 
 def test_systems_are_compared_on_files_too(zh_vi: Path, tiny_run: Path, tmp_path: Path) -> None:
