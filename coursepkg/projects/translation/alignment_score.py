@@ -80,12 +80,13 @@ def alignment_error_rate(
     return score_alignments([set(found)], [sure], [allowed]).error_rate
 
 
-def best_links(weights: np.ndarray, *, least: float = 0.0) -> set[tuple[int, int]]:
+def best_links(weights: np.ndarray, *, least: float | np.ndarray = 0.0) -> set[tuple[int, int]]:
     """Each target token with the source token of its largest weight.
 
     Args:
         weights: (T, S), a row a target token.
-        least: a row whose largest weight is not above it gets no link: it belongs to no source token.
+        least: a row whose largest weight is not above it gets no link: it belongs to no source token. One number,
+            or one a row (T,), such as the share of NULL.
 
     Raises:
         ValueError: weights are not a table, or have no column.
@@ -93,7 +94,8 @@ def best_links(weights: np.ndarray, *, least: float = 0.0) -> set[tuple[int, int
     if weights.ndim != 2 or weights.shape[1] == 0:
         raise ValueError(f"weights must be (T, S) with at least one source token, got shape {weights.shape}")
     best = weights.argmax(axis=1)
-    return {(int(s), t) for t, s in enumerate(best) if weights[t, s] > least}
+    is_link = weights.max(axis=1) > least
+    return {(int(s), t) for t, s in enumerate(best) if is_link[t]}
 
 
 def flipped(links: Links) -> set[tuple[int, int]]:

@@ -64,6 +64,7 @@ def test_the_largest_weight_of_each_row_unless_it_is_too_small() -> None:
     weights = np.array([[0.1, 0.7], [0.6, 0.4], [0.0, 0.0], [0.2, 0.1]])
     assert best_links(weights) == {(1, 0), (0, 1), (0, 3)}
     assert best_links(weights, least=0.5) == {(1, 0), (0, 1)}
+    assert best_links(weights, least=1 - weights.sum(axis=1)) == {(1, 0), (0, 1)}
     assert flipped({(1, 0), (0, 2)}) == {(0, 1), (2, 0)}
 
 
