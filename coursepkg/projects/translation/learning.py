@@ -23,6 +23,7 @@ from coursepkg.projects.translation.task import TranslationTask
 from coursepkg.projects.translation.tokenizers import Subwords, tag_of
 from coursepkg.training import schedules
 from coursepkg.training.config import TrainConfig
+from coursepkg.training.engine import native_precision
 from coursepkg.training.schedules import Formula
 from coursepkg.training.task import Batches, Task
 
@@ -82,7 +83,7 @@ def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) ->
         max_seconds=recipe.max_seconds,
         learning_rate=_schedule(recipe, epoch_steps),
         weight_decay=recipe.weight_decay,
-        precision=recipe.precision,
+        precision=native_precision() if recipe.precision == "auto" else recipe.precision,
         ema_decay=recipe.ema or None,
         sam_rho=recipe.sam_rho or None,
         select_by="bleu",
