@@ -1,7 +1,6 @@
 """What `coursepkg translation audit` and `describe` do."""
 
 import json
-import random
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +8,10 @@ from typing import Any
 import torch
 
 from coursepkg.projects.translation.commands import Audit, Describe
-from coursepkg.projects.translation.corpora import SHARES, Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.examples import fitting
+from coursepkg.projects.translation.ladder_data import random_split
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.tokenizers import Subwords
@@ -22,9 +22,9 @@ def audit(options: Audit) -> int:
     from coursepkg.data.audit import audit_parallel
 
     parts = load_parts(options.common.data, options.common.source, options.common.target)
-    named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
     if options.random_split:
-        named = _random_split([pair for part in named.values() for pair in part])
+        parts = random_split(parts)
+    named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
     found = audit_parallel(named, parts.source, parts.target)
     for note in parts.notes:
         print(f"note: {note}")
@@ -106,13 +106,3 @@ def _tokens(parts: Parts, recipe: Recipe) -> dict[str, Any]:
         "subwords": {"before the filter": lengths(parts.train), "after": lengths(kept.pairs)},
         "too long": len(kept.too_long),
     }
-
-
-def _random_split(pairs: Sequence[SentencePair]) -> dict[str, tuple[SentencePair, ...]]:
-    """The pairs cut at random, as the tutorials do it."""
-    order = list(pairs)
-    random.Random(0).shuffle(order)
-    first, second = (
-        round(share * len(order)) for share in (SHARES["train"], SHARES["train"] + SHARES["dev"])
-    )
-    return {"train": tuple(order[:first]), "dev": tuple(order[first:second]), "test": tuple(order[second:])}
