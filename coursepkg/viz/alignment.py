@@ -86,7 +86,7 @@ def alignment_grid(
     titles = [title] * len(grids) if isinstance(title, str) else list(title)
     if len(titles) != len(grids):
         raise ValueError(f"title: {len(titles)} titles for {len(grids)} panels; need one, or one a panel")
-    size = (len(grids) * (0.38 * len(source) + 0.5) + 1.4, 0.36 * len(target) + 1.5)
+    size = (len(grids) * (0.38 * len(source) + 0.5) + 1.4, 0.41 * len(target) + 1.6)
     figure, axes = plt.subplots(1, len(grids), figsize=size, squeeze=False, sharey=True)
     for axis, grid, name in zip(axes[0], grids, titles, strict=True):
         axis.imshow(grid, cmap="Blues", vmin=0.0, vmax=1.25, aspect="equal")

@@ -24,7 +24,7 @@ class NgramModel:
     Example:
         >>> model = NgramModel.fit([["a", "b"], ["a", "c"]], n=2)
         >>> round(model.probability("b", ("a",)), 3)
-        0.35
+        0.34
     """
 
     def __init__(self, n: int, counts: dict[tuple[str, ...], Counter[str]]) -> None:

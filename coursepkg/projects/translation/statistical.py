@@ -85,9 +85,9 @@ class NoisyChannel:
     """A translator made of word models and a language model.
 
     Example:
-        >>> pairs = [(["书"], ["sách"]), (["新", "书"], ["sách", "mới"]), (["新"], ["mới"])]
-        >>> NoisyChannel.fit(pairs).translate(["新", "书"]).words
-        ('sách', 'mới')
+        >>> lines = (("新 书", "sách mới"), ("新 笔", "bút mới"), ("旧 书", "sách cũ"))
+        >>> NoisyChannel.fit([(zh.split(), vi.split()) for zh, vi in lines]).translate(["旧", "笔"]).words
+        ('bút', 'cũ')
     """
 
     def __init__(

@@ -59,6 +59,12 @@ def test_longer_histories_help_on_what_was_seen() -> None:
     assert perplexities == sorted(perplexities, reverse=True)
 
 
+def test_a_combination_that_no_pair_has() -> None:
+    lines = (("新 书", "sách mới"), ("新 笔", "bút mới"), ("旧 书", "sách cũ"))
+    translator = NoisyChannel.fit([(zh.split(), vi.split()) for zh, vi in lines])
+    assert translator.translate(["旧", "笔"]).words == ("bút", "cũ")
+
+
 def test_it_reorders_and_inserts() -> None:
     translator = NoisyChannel.fit(PAIRS)
     assert translator.translate(["新", "书"]).words == ("sách", "mới")
