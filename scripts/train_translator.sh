@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the translator that ships with the package: one small model for zh-vi, vi-zh, en-vi and vi-en, learnt from the
-# phrasebook alone. About 15 minutes on two cores.
+# phrasebook alone. About half an hour on two cores.
 #
 #     bash scripts/train_translator.sh [FOLDER]
 #
@@ -15,4 +15,5 @@ checkpoint=coursepkg/projects/translation/checkpoint
 rm -rf "$checkpoint"
 mkdir -p "$checkpoint"
 cp -r "$out/model" "$out/target.model" "$out/recipe.json" "$checkpoint/"
+chmod -R a+rX "$checkpoint"
 du -sh "$checkpoint"
