@@ -7,11 +7,12 @@ from torch import Tensor
 
 from coursepkg.attention.relative import relative_buckets
 from coursepkg.checks import expect
-from coursepkg.projects.translation.t5_text import corrupt_spans, sts_to_text
 
 
 def similarity_text(student: Callable[[float], str]) -> None:
     """Scores of the data set, from 0 on, among them halves between two strings."""
+    from coursepkg.projects.translation.t5_text import sts_to_text
+
     for similarity in (0.0, 0.8, 1.0, 1.1, 2.57, 3.3, 3.64, 4.9, 5.0):
         expect.equal(
             student(similarity),
@@ -23,6 +24,8 @@ def similarity_text(student: Callable[[float], str]) -> None:
 
 def restored(student: Callable[[str, str], str]) -> None:
     """Spans inside a text, at both of its ends, of one word and of many, and none at all."""
+    from coursepkg.projects.translation.t5_text import corrupt_spans
+
     text = "the night train to the coast leaves at nine and arrives before the sun"
     words = text.split()
     for spans in ([(2, 4), (8, 9)], [(0, 1), (5, 8), (13, 14)], [(0, 14)], []):
