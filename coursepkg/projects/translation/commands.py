@@ -124,7 +124,7 @@ class Train:
     resume: Flag = False
     """Go on with the run in --out."""
     threads: int = 0
-    """CPU threads; 0 leaves it to torch."""
+    """CPU threads; 0 is one for `tiny`, whose matrices are too small to share, and else torch's own choice."""
 
     @staticmethod
     def defaults(arguments: Sequence[str]) -> "Train":

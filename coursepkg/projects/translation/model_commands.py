@@ -20,8 +20,9 @@ from coursepkg.projects.translation.train import Trained, train
 
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    is_tiny = options.common.preset in (None, "tiny")
+    if options.threads or is_tiny:
+        torch.set_num_threads(options.threads or 1)
     sources = (options.common.source, *options.also)
     corpora = [load_parts(options.common.corpus(), source, options.common.target) for source in sources]
     parts = corpora[0]

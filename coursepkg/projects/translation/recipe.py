@@ -183,7 +183,7 @@ TINY = Recipe(
     warmup=200,
     ema=0.99,
     max_epochs=20,
-    max_seconds=90.0,
+    max_seconds=75.0,
     beam_size=4,
 )
 """For the phrasebook on a CPU, under two minutes."""
