@@ -108,11 +108,12 @@ def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
         ],
         gates=[
             Gate(
-                "beam_search",
-                compute=lambda: _beam(_packed(small.float()), few, 8),
+                candidate,
+                compute=partial(_prepared_beam, packs, small, few),
                 plain=lambda: _generate(opponent.float(), few, 8),
                 exact=lambda: _generate(opponent.double(), few, 8),
             )
+            for candidate, packs in (("beam_search", True), ("weights not packed", False))
         ],
     )
 
@@ -131,6 +132,10 @@ def _gate_model() -> Transformer:
 
 def _packed(model: Transformer) -> Transformer:
     return pack_linears(model) if can_pack(model) else model
+
+
+def _prepared_beam(packs: bool, model: Transformer, src: Tensor) -> list[Tensor]:
+    return _beam(_packed(model.float()) if packs else model.float(), src, 8)
 
 
 def _sources(device: Device, batch: int) -> Tensor:

@@ -6,14 +6,15 @@ import pytest
 import torch
 from torch import nn
 
+from coursepkg.blocks.prefix_model import PrefixTransformer
 from coursepkg.blocks.seq2seq import GRUSeq2Seq
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.decode import search
-from coursepkg.projects.translation.models import build_model, config_of, count_parameters, rebuild
+from coursepkg.projects.translation.models import build_model, config_of, count_parameters, rebuilder
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from tests.projects.translation.tiny import fast
 
-ARCHITECTURES = ("gru", "gru-attention", "vaswani2017", "modern")
+ARCHITECTURES = ("gru", "gru-attention", "vaswani2017", "modern", "decoder-only")
 SOURCES = [[5, 9, 11], [5, 30], [5, 8, 8, 8, 12, 40]]
 
 
@@ -45,14 +46,17 @@ def test_presets_grow() -> None:
     assert sizes[1] < sizes[2] / 10
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize(
+    ("architecture", "joint"),
+    [(name, joint) for name in ARCHITECTURES for joint in (True, False) if joint or name != "decoder-only"],
+)
 def test_a_network_is_rebuilt_from_its_fields(architecture: str, joint: bool) -> None:
     recipe = fast(architecture=architecture, joint=joint, reverse=0.0)
     sizes = (60, 60) if joint else (50, 70)
     model = build_model(recipe, *sizes)
-    assert isinstance(model, GRUSeq2Seq if architecture.startswith("gru") else Transformer)
-    again = rebuild(dataclasses.asdict(config_of(recipe, *sizes)))
+    kinds = {"gru": GRUSeq2Seq, "gru-attention": GRUSeq2Seq, "decoder-only": PrefixTransformer}
+    assert type(model) is kinds.get(architecture, Transformer)
+    again = rebuilder(recipe)(dataclasses.asdict(config_of(recipe, *sizes)))
     again.load_state_dict(model.state_dict())
     assert search(again, SOURCES, max_len=8, beam_size=2) == search(model, SOURCES, max_len=8, beam_size=2)
 
