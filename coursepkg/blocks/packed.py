@@ -72,3 +72,8 @@ def pack_linears(model: M) -> M:
             if type(child) is nn.Linear:
                 setattr(module, name, PackedLinear(child.weight, child.bias))
     return packed
+
+
+def pack_where_possible(model: M) -> M:
+    """The packed copy, or the model itself where it cannot be packed."""
+    return pack_linears(model) if can_pack(model) else model

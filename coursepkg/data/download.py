@@ -4,7 +4,6 @@ It grows in `PATH.part`. A connection that breaks off or stalls is tried again a
 kept, also when the program is stopped: the same call goes on from there.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from coursepkg.data.transfer import Broken, Piece, check_address, transfer
+from coursepkg.files import file_sha256
 
 _LONGEST_PAUSE = 60.0
 
@@ -82,12 +82,6 @@ def download(
     return _accept(url, piece, path, sha256, check)
 
 
-def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file, in hexadecimal; unlike `training.files.file_sha256` it waits for no import of torch."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _persist(once: Callable[[], None], piece: Piece, retries: int, pause: float) -> None:
     """Try until it works, or has failed too often without getting any further."""
     failures, furthest = 0, piece.size
@@ -108,7 +102,7 @@ def _accept(
     url: str, piece: Piece, path: Path, sha256: str | None, check: Callable[[Path], None] | None
 ) -> Downloaded:
     """Check the complete file and give it its name."""
-    found = Downloaded(file_digest(piece.path), piece.size)
+    found = Downloaded(file_sha256(piece.path), piece.size)
     try:
         if sha256 is not None and found.sha256 != sha256:
             raise ValueError(

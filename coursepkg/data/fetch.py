@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coursepkg.data.download import Downloaded, download, file_digest
+from coursepkg.data.download import Downloaded, download
 from coursepkg.data.registry import DataFile, DataSet
 from coursepkg.data.unpack import unpack
-from coursepkg.files import whole_file
+from coursepkg.files import file_sha256, whole_file
 
 LOCK = "fetched.json"
 """Name of the record in the folder of a set."""
@@ -116,7 +116,7 @@ def check_lines(path: Path, file: DataFile) -> None:
 
 
 def _check_present(place: Path, file: DataFile, wanted: str | None) -> None:
-    if wanted is not None and place.is_file() and file_digest(place) != wanted:
+    if wanted is not None and place.is_file() and file_sha256(place) != wanted:
         raise ValueError(
             f"{place} is not the file that {file.url} gives (its SHA-256 is not {wanted}); move it away and fetch again"
         )

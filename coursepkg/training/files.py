@@ -1,6 +1,5 @@
 """Files that appear whole or not at all, and that are known again by their SHA-256."""
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -11,19 +10,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from coursepkg.files import whole_file
+from coursepkg.files import file_sha256, whole_file
 
 FORMAT = 1
 """Version of everything that is written here. A reader refuses what is newer than itself."""
 
 Fingerprint = dict[str, Any]
 """Size in bytes and SHA-256 of a file."""
-
-
-def file_sha256(path: str | Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> Fingerprint:

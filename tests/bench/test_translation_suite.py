@@ -8,6 +8,7 @@ from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest
 from coursepkg.bench.suites import translation
 from coursepkg.bench.suites.opponents import marian
+from coursepkg.blocks.packed import pack_where_possible
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
 
@@ -38,7 +39,7 @@ def test_gates_catch_the_export_of_another_model(small):
     with torch.no_grad():
         other.decoder.layers[0].cross.attention.v_proj.weight.mul_(1.2)
     exports = {name: translation.exported(other, name) for name in ("none", "int8")}
-    for gate in translation._export_gates(model, translation._packed(model), exports):
+    for gate in translation._export_gates(model, pack_where_possible(model), exports):
         assert "more than twice" in gate.failure()
 
 

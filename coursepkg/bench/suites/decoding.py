@@ -11,9 +11,9 @@ from coursepkg.attention.api import attention
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate
 from coursepkg.bench.suites.inputs import random_qkv
-from coursepkg.bench.suites.opponents import marian
+from coursepkg.bench.suites.opponents import generate, marian
 from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.packed import can_pack, pack_linears
+from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
@@ -98,9 +98,9 @@ def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
     return Contest(
         name=f"beam {BEAMS}, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET} tokens",
         variants={
-            "beam_search": partial(_beam, _packed(model), src, TARGET),
+            "beam_search": partial(_beam, pack_where_possible(model), src, TARGET),
             "weights not packed": partial(_beam, model, src, TARGET),
-            "Hugging Face generate": partial(_generate, theirs, src, TARGET),
+            "Hugging Face generate": partial(generate, theirs, src, TARGET, BEAMS),
         },
         comparisons=[
             Comparison("beam_search", "Hugging Face generate", 1.5),
@@ -110,8 +110,8 @@ def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
             Gate(
                 candidate,
                 compute=partial(_prepared_beam, packs, small, few),
-                plain=lambda: _generate(opponent.float(), few, 8),
-                exact=lambda: _generate(opponent.double(), few, 8),
+                plain=lambda: generate(opponent.float(), few, 8, BEAMS),
+                exact=lambda: generate(opponent.double(), few, 8, BEAMS),
             )
             for candidate, packs in (("beam_search", True), ("weights not packed", False))
         ],
@@ -130,12 +130,8 @@ def _gate_model() -> Transformer:
     return Transformer(TransformerConfig.vaswani2017(60, max_len=40, **sizes)).eval()
 
 
-def _packed(model: Transformer) -> Transformer:
-    return pack_linears(model) if can_pack(model) else model
-
-
 def _prepared_beam(packs: bool, model: Transformer, src: Tensor) -> list[Tensor]:
-    return _beam(_packed(model.float()) if packs else model.float(), src, 8)
+    return _beam(pack_where_possible(model.float()) if packs else model.float(), src, 8)
 
 
 def _sources(device: Device, batch: int) -> Tensor:
@@ -160,22 +156,6 @@ def _beam(model: Transformer, src: Tensor, n_tokens: int) -> list[Tensor]:
         state = model.start(src, max_len=n_tokens + 1)
         found = beam_search(state, beam_size=BEAMS, max_len=n_tokens, length_penalty=0.0, eos=None)
     return [torch.tensor([best.log_prob for best, *_ in found], dtype=torch.float64)]
-
-
-def _generate(model: Any, src: Tensor, n_tokens: int) -> list[Tensor]:
-    """The same by Hugging Face."""
-    with torch.inference_mode():
-        found = model.generate(
-            input_ids=src,
-            attention_mask=torch.ones_like(src),
-            num_beams=BEAMS,
-            max_new_tokens=n_tokens,
-            length_penalty=0.0,
-            do_sample=False,
-            return_dict_in_generate=True,
-            output_scores=True,
-        )
-    return [found.sequences_scores.double()]
 
 
 def _attended(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -152,3 +152,19 @@ def _renamed(name: str, names: dict[str, str]) -> str:
         if f".{part}." in name:
             return name.replace(f".{part}.", f".{theirs}.")
     return name
+
+
+def generate(model: Any, src: Tensor, n_tokens: int, beams: int) -> list[Tensor]:
+    """Log-probability of the best hypothesis of each sentence, by the beam search of Hugging Face."""
+    with torch.inference_mode():
+        found = model.generate(
+            input_ids=src,
+            attention_mask=torch.ones_like(src),
+            num_beams=beams,
+            max_new_tokens=n_tokens,
+            length_penalty=0.0,
+            do_sample=False,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+    return [found.sequences_scores.double()]

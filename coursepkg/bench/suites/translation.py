@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Work
-from coursepkg.bench.suites.opponents import marian
+from coursepkg.bench.suites.opponents import generate, marian
 from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.packed import can_pack, pack_linears
+from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
@@ -63,9 +63,9 @@ def _against_hugging_face(device: Device) -> Contest:
     return Contest(
         name=f"beam {BEAMS}, 4+4 layers, d 256, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
         variants={
-            "beam_search, modern": partial(_beam, _packed(modern), src, TARGET),
-            "beam_search, 2017": partial(_beam, _packed(old), src, TARGET),
-            "Hugging Face Marian": partial(_generate, theirs, src, TARGET),
+            "beam_search, modern": partial(_beam, pack_where_possible(modern), src, TARGET),
+            "beam_search, 2017": partial(_beam, pack_where_possible(old), src, TARGET),
+            "Hugging Face Marian": partial(generate, theirs, src, TARGET, BEAMS),
         },
         comparisons=[
             Comparison("beam_search, modern", "Hugging Face Marian", 1.5),
@@ -74,22 +74,22 @@ def _against_hugging_face(device: Device) -> Contest:
         gates=[
             Gate(
                 "beam_search, modern",
-                compute=lambda: _beam(_packed(small.float()), few, 8),
+                compute=lambda: _beam(pack_where_possible(small.float()), few, 8),
                 plain=lambda: _beam(small.float(), few, 8, recomputed=True),
                 exact=lambda: _beam(small.double(), few, 8, recomputed=True),
             ),
             Gate(
                 "beam_search, 2017",
-                compute=lambda: _beam(_packed(small_old.float()), few, 8),
-                plain=lambda: _generate(small_theirs.float(), few, 8),
-                exact=lambda: _generate(small_theirs.double(), few, 8),
+                compute=lambda: _beam(pack_where_possible(small_old.float()), few, 8),
+                plain=lambda: generate(small_theirs.float(), few, 8, BEAMS),
+                exact=lambda: generate(small_theirs.double(), few, 8, BEAMS),
             ),
         ],
     )
 
 
 def _export(model: Transformer, exports: dict[str, Any], beams: int, batch: int) -> Contest:
-    packed, src = _packed(model), _sources(batch)
+    packed, src = pack_where_possible(model), _sources(batch)
     search = f"beam {beams}" if beams > 1 else "greedy"
     variants: dict[str, Work] = {
         f"CTranslate2, {name}": partial(_translate, exports[stored], src, beams)
@@ -192,10 +192,6 @@ def _model(kind: str, device: Device, *, never_ends: bool = False, **sizes: int)
     return model.to(device.kind, torch.bfloat16 if device.is_cuda else torch.float32)
 
 
-def _packed(model: Transformer) -> Transformer:
-    return pack_linears(model) if can_pack(model) else model
-
-
 def _sources(batch: int, seed: int = 1) -> Tensor:
     return torch.randint(4, VOCABULARY, (batch, SOURCE), generator=torch.Generator().manual_seed(seed))
 
@@ -231,19 +227,3 @@ def _beam(
         else:
             found = beam_search(state, beam_size=beams, max_len=n_tokens, length_penalty=0.0, eos=None)
     return [torch.tensor([best.log_prob for best, *_ in found], dtype=torch.float64)]
-
-
-def _generate(model: Any, src: Tensor, n_tokens: int) -> list[Tensor]:
-    """The same by Hugging Face."""
-    with torch.inference_mode():
-        found = model.generate(
-            input_ids=src,
-            attention_mask=torch.ones_like(src),
-            num_beams=BEAMS,
-            max_new_tokens=n_tokens,
-            length_penalty=0.0,
-            do_sample=False,
-            return_dict_in_generate=True,
-            output_scores=True,
-        )
-    return [found.sequences_scores.double()]

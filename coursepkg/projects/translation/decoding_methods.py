@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.arguments import check_count, check_finite
-from coursepkg.blocks.packed import can_pack, pack_linears
 from coursepkg.decoding.arguments import source_limits
 from coursepkg.decoding.filters import Forbid, RepetitionPenalty
 from coursepkg.decoding.generate import sample
@@ -84,9 +83,7 @@ class Decoder:
     def __init__(self, translator: Translator, batch_size: int = 64) -> None:
         check_count("batch_size", batch_size)
         self.translator, self.batch_size = translator, batch_size
-        self.model: Any = (
-            pack_linears(translator.model) if can_pack(translator.model) else translator.model.eval()
-        )
+        self.model: Any = translator.fast
         n_tags = len(translator.subwords.target.tags)
         self._never = Forbid((PAD, BOS, UNK, *range(UNK + 1, UNK + 1 + n_tags)))
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from coursepkg.arguments import check_count, check_finite
 from coursepkg.blocks.attention_maps import attention_maps
-from coursepkg.blocks.packed import can_pack, pack_linears
+from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
@@ -89,7 +89,8 @@ class Translator:
     ) -> None:
         self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
         self.directions = [(source, target) for source, target in directions]
-        self._fast = pack_linears(model) if can_pack(model) else model
+        self.fast = pack_where_possible(model)
+        """The same model with packed matrices, where it can have them: for searching."""
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
@@ -200,7 +201,7 @@ class Translator:
         check_finite("length_penalty", alpha)
         ids = self.encode(texts, source, target, name="sentence")
         found = search(
-            self._fast,
+            self.fast,
             ids,
             max_len=self.recipe.max_len,
             beam_size=beams,

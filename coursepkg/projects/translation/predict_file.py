@@ -5,7 +5,6 @@ same command goes on behind the last whole line; at the end the part gets its na
 """
 
 import csv
-import hashlib
 import io
 import itertools
 import json
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from coursepkg.files import whole_file
+from coursepkg.files import file_sha256, whole_file
 from coursepkg.projects.translation.corpus import numbered_lines
 from coursepkg.projects.translation.predict import Translation, Translator
 
@@ -83,7 +82,7 @@ def translate_file(
     check_file(translator, path, source, target)
     part, card = out.with_name(out.name + ".part"), out.with_name(out.name + ".part.json")
     wanted = _as_json(
-        {"input": _sha256(path), "from": source, "to": target, "form": form} | options | (identity or {})
+        {"input": file_sha256(path), "from": source, "to": target, "form": form} | options | (identity or {})
     )
     done = _lines_there(part, card, wanted, form)
     with part.open("ab") as file:
@@ -142,11 +141,6 @@ def _lines_there(part: Path, card: Path, wanted: dict[str, Any], form: Form) -> 
                 whole, count = whole + len(line), count + 1
         file.truncate(whole)
     return max(0, count - (form == "contest"))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_json(content: dict[str, Any]) -> dict[str, Any]:
