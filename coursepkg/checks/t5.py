@@ -11,7 +11,7 @@ from coursepkg.checks import expect
 
 def similarity_text(student: Callable[[float], str]) -> None:
     """Scores of the data set, from 0 on, among them halves between two strings."""
-    from coursepkg.projects.translation.t5_text import sts_to_text
+    from coursepkg.projects.translation.t5.text import sts_to_text
 
     for similarity in (0.0, 0.8, 1.0, 1.1, 2.57, 3.3, 3.64, 4.9, 5.0):
         expect.equal(
@@ -24,7 +24,7 @@ def similarity_text(student: Callable[[float], str]) -> None:
 
 def restored(student: Callable[[str, str], str]) -> None:
     """Spans inside a text, at both of its ends, of one word and of many, and none at all."""
-    from coursepkg.projects.translation.t5_text import corrupt_spans
+    from coursepkg.projects.translation.t5.text import corrupt_spans
 
     text = "the night train to the coast leaves at nine and arrives before the sun"
     words = text.split()

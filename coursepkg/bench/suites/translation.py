@@ -155,8 +155,8 @@ def _export_gates(model: Transformer, packed: Transformer, exports: dict[str, An
 
 def exported(model: Transformer, quantization: str, threads: int = 1) -> Any:
     """The model as an `ExportedTranslator`; its folder is needed for loading alone."""
-    from coursepkg.projects.translation.export import export_ctranslate2
-    from coursepkg.projects.translation.exported import ExportedTranslator
+    from coursepkg.projects.translation.export.convert import export_ctranslate2
+    from coursepkg.projects.translation.export.exported import ExportedTranslator
 
     with tempfile.TemporaryDirectory() as folder:
         pieces = [str(i) for i in range(model.config.vocab_size)]

@@ -7,17 +7,17 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.files import whole_file
+from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, to_model
-from coursepkg.projects.translation.dictionary import Dictionary
-from coursepkg.projects.translation.errors import ErrorTable, analyse
+from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
+from coursepkg.projects.translation.errors.dictionary import Dictionary
+from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems, evaluate, translate_pairs
-from coursepkg.projects.translation.postprocess import PostProcessor
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_translator
 from coursepkg.projects.translation.report import Report, write_report
-from coursepkg.projects.translation.word_alignment import Alignment
 
 
 def evaluate_command(options: Evaluate) -> int:

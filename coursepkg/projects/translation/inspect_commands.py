@@ -11,7 +11,7 @@ from coursepkg.projects.translation.commands import Audit, Describe
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.examples import fitting
-from coursepkg.projects.translation.ladder_data import random_split
+from coursepkg.projects.translation.ladder.data import random_split
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.tokenizers import Subwords

@@ -7,9 +7,9 @@ from torch import nn
 
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import Pair
-from coursepkg.projects.translation.contrastive import ContrastiveTask, ProjectionHead, WithProjection
-from coursepkg.projects.translation.contrastive_batches import ContrastiveBatches
-from coursepkg.projects.translation.contrastive_views import (
+from coursepkg.projects.translation.contrastive.batches import ContrastiveBatches
+from coursepkg.projects.translation.contrastive.task import ContrastiveTask, ProjectionHead, WithProjection
+from coursepkg.projects.translation.contrastive.views import (
     MaskedVersions,
     RoundTripVersions,
     Versions,

@@ -67,7 +67,7 @@ def _report(options: Train, trained: Trained, parts: Parts) -> int:
 def export_command(options: Export) -> int:
     """Export and return the exit code."""
     from coursepkg.blocks.transformer import Transformer
-    from coursepkg.projects.translation.export import export_ctranslate2
+    from coursepkg.projects.translation.export.convert import export_ctranslate2
 
     if options.common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")

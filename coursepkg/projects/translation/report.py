@@ -11,8 +11,8 @@ from pathlib import Path
 from coursepkg.arguments import check_count
 from coursepkg.files import whole_file
 from coursepkg.metrics.signature import Score, format_values
-from coursepkg.projects.translation.error_groups import GROUPS
-from coursepkg.projects.translation.errors import ErrorTable, SentenceErrors
+from coursepkg.projects.translation.errors.analysis import ErrorTable, SentenceErrors
+from coursepkg.projects.translation.errors.groups import GROUPS
 from coursepkg.projects.translation.report_parts import STYLE, bars, differences, heat_map, safe
 
 _FARTHEST = 5

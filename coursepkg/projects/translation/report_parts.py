@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from coursepkg.metrics.alignment import align
-from coursepkg.projects.translation.surface import Piece, pieces
-from coursepkg.projects.translation.word_alignment import Alignment
+from coursepkg.projects.translation.classical.word_alignment import Alignment
+from coursepkg.projects.translation.errors.surface import Piece, pieces
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --text: #1b1b1f; --soft: #5a5d66; --line: #d5d8de; --panel: #f5f6f8;

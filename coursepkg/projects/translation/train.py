@@ -18,7 +18,7 @@ from torch import nn
 from coursepkg.arguments import check_count
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
-from coursepkg.projects.translation.contrastive import WithProjection
+from coursepkg.projects.translation.contrastive.task import WithProjection
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.decode import search

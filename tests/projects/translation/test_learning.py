@@ -4,7 +4,7 @@ import pytest
 from torch import nn
 
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.contrastive import ContrastiveTask, WithProjection
+from coursepkg.projects.translation.contrastive.task import ContrastiveTask, WithProjection
 from coursepkg.projects.translation.examples import TranslationBatches
 from coursepkg.projects.translation.learning import learning_of, train_config
 from coursepkg.projects.translation.models import build_model

@@ -1,0 +1,1 @@
+"""Back-translation, round trips, and the files that hold what they made."""

@@ -1,0 +1,197 @@
+"""Training pairs out of text in one language: back-translations and round trips.
+
+Back-translation (Sennrich et al., arXiv 1511.06709): a model translates real text of the target language back into the
+source language; the synthetic source and the real target are a training pair. Edunov et al. (arXiv 1808.09381) compare
+ways to write the sources: sampling or noised beam search teach most, except where little parallel text is there to
+train the model that translates back. The corpora of this project are small by that measure, so the search is the
+default here, and sampling the option to compare it with.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from coursepkg.projects.translation.back_translation.filters import Limits, problem
+from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+
+CHUNK = 1024
+"""Sentences between two reports."""
+
+Report = Callable[[int, int], None]
+"""Called with the sentences done and the sentences in all."""
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """Pairs that a model wrote a side of, and what became of the rest."""
+
+    pairs: list[SentencePair]
+    """In the order of what they were made from."""
+    counts: dict[str, int]
+    """By reason, how many lines were left out, or sentences left as they were."""
+
+    def __str__(self) -> str:
+        said = [f"{count} {reason}" for reason, count in self.counts.items()]
+        return "; ".join([f"{len(self.pairs)} pairs", *said])
+
+
+def back_translate(
+    translator: Translator,
+    lines: Sequence[str],
+    source: str,
+    target: str,
+    *,
+    method: Method | None = None,
+    limits: Limits | None = None,
+    held_out: Collection[str] = (),
+    name: str = "",
+    batch_size: int = 64,
+    report: Report = lambda done, total: None,
+) -> Synthetic:
+    """Pairs (synthetic source, real target) from text in the target language.
+
+    Args:
+        translator: translates from `target` into `source`.
+        lines: sentences in `target`, one each.
+        source: language that the model writes.
+        target: language of the lines.
+        method: how it decodes; None is the search of its recipe.
+        limits: what a pair must keep within; None takes the defaults.
+        held_out: keys of sentences that may be on neither side, see `held_out_keys`.
+        name: what the lines are, for the pairs' `file`.
+        batch_size: sentences at once.
+        report: called after each chunk.
+
+    Returns:
+        The pairs, whose targets are the lines as they stand, and for each reason the lines left out; a line has one
+        reason, the first that holds.
+
+    Raises:
+        ValueError: the model does not translate that way.
+    """
+    translator.check_direction(target, source)
+    limits = Limits() if limits is None else limits
+    held, counts = frozenset(held_out), Counter[str]()
+    chosen: list[tuple[int, str, list[int]]] = []
+    seen: set[str] = set()
+    encoded = translator.subwords.encode_sources(lines, target, source)
+    for number, (line, ids) in enumerate(zip(lines, encoded, strict=True), start=1):
+        key = sentence_key(line, target)
+        reason = _unfit(translator, line, ids, target)
+        reason = reason or ("in dev or test" if key in held else "repeated" if key in seen else None)
+        if reason:
+            counts[reason] += 1
+        else:
+            seen.add(key)
+            chosen.append((number, line, ids))
+    pairs = []
+    written = _translated(translator, [ids for *_, ids in chosen], source, method, batch_size, report)
+    for (number, line, _), text in zip(chosen, written, strict=True):
+        reason = problem(text, line, source, target, limits)
+        if reason is None and sentence_key(text, source) in held:
+            reason = "translated into a sentence of dev or test"
+        if reason:
+            counts[reason] += 1
+        else:
+            pairs.append(SentencePair(text, line, name, number))
+    return Synthetic(pairs, dict(counts))
+
+
+def round_trip(
+    translator: Translator,
+    pairs: Sequence[SentencePair],
+    source: str,
+    target: str,
+    *,
+    method: Method | None = None,
+    batch_size: int = 64,
+    report: Report = lambda done, total: None,
+) -> Synthetic:
+    """What comes back when each side of a pair is translated into the other language and back: x -> y^ -> x~.
+
+    The two versions of a sentence, x and x~, are what the second contrastive loss draws together.
+
+    Args:
+        translator: translates both ways.
+        pairs: pairs that fit the model.
+        source: language of the sources.
+        target: language of the targets.
+        method: how it decodes; None is the search of its recipe.
+        batch_size: sentences at once.
+        report: called after each chunk, of one side.
+
+    Returns:
+        One pair (x~, y~) for each pair, in order. A sentence of which nothing comes back, or nothing that fits the
+        model, stands there as it was and is counted, and so are those that come back unchanged.
+
+    Raises:
+        ValueError: the model translates one way only.
+    """
+    translator.check_direction(source, target)
+    translator.check_direction(target, source)
+    counts = Counter[str]()
+    sides = []
+    for side, own, other in (("source", source, target), ("target", target, source)):
+        texts = [getattr(pair, side) for pair in pairs]
+        there = _step(translator, texts, own, other, method, batch_size, report)
+        back = _step(translator, there, other, own, method, batch_size, report)
+        ids = translator.subwords.encode_sources([text or "" for text in back], own, other)
+        kept = []
+        for text, came, own_ids in zip(texts, back, ids, strict=True):
+            lost = came is None or _unfit(translator, came, own_ids, own) is not None
+            same = not lost and sentence_key(str(came), own) == sentence_key(text, own)
+            counts[f"{side}s of which nothing usable came back"] += lost
+            counts[f"{side}s that came back unchanged"] += same
+            kept.append(text if lost or came is None else came)
+        sides.append(kept)
+    made = [SentencePair(x, y, pair.file, pair.line) for x, y, pair in zip(*sides, pairs, strict=True)]
+    return Synthetic(made, dict(counts))
+
+
+def _step(
+    translator: Translator,
+    texts: Sequence[str | None],
+    source: str,
+    target: str,
+    method: Method | None,
+    batch_size: int,
+    report: Report,
+) -> list[str | None]:
+    """Translate what can be translated; None where there is nothing, or more than the model takes."""
+    encoded = translator.subwords.encode_sources([text or "" for text in texts], source, target)
+    fits = [
+        text is not None and _unfit(translator, text, ids, source) is None
+        for text, ids in zip(texts, encoded, strict=True)
+    ]
+    good = [ids for ids, fit in zip(encoded, fits, strict=True) if fit]
+    written = iter(_translated(translator, good, target, method, batch_size, report))
+    return [next(written) if fit else None for fit in fits]
+
+
+def _unfit(translator: Translator, text: str, ids: Sequence[int], language: str) -> str | None:
+    """Why the model cannot read a sentence; `ids` are its own, with the tag."""
+    if not any(sign.isalnum() for sign in to_model(text, language)):
+        return "empty"
+    return "too long for the model" if len(ids) > translator.longest else None
+
+
+def _translated(
+    translator: Translator,
+    sources: Sequence[Sequence[int]],
+    language: str,
+    method: Method | None,
+    batch_size: int,
+    report: Report,
+) -> list[str]:
+    """Translations into `language` as the training data are written, in order."""
+    recipe = translator.recipe
+    method = Method(recipe.beam_size, recipe.length_penalty) if method is None else method
+    decoder, written = Decoder(translator, batch_size), []
+    for first in range(0, len(sources), CHUNK):
+        part = sources[first : first + CHUNK]
+        found = decoder.decode(part, method, first=first)
+        written += [translator.subwords.target.decode(one.ids) for one in found]
+        report(first + len(part), len(sources))
+    return written

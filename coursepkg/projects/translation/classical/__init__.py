@@ -1,0 +1,1 @@
+"""Translation before neural networks: rules, and statistics of words and phrases."""

@@ -1,0 +1,226 @@
+"""A bilingual dictionary learnt from the sentence pairs of the training set, and from nothing else.
+
+Model 1 is trained in both directions. A pair of words is an entry where each is among the best translations of the
+other: what only one direction believes in is mostly an accident of sentences that always come together (信用卡 is
+tín_dụng in both; thẻ follows from it in one direction only). Words of every other sentence are grammar, not terms.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.files import whole_file
+from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
+from coursepkg.projects.translation.errors.surface import find_phrase, folded
+
+
+class Entry(NamedTuple):
+    """A word and one translation of it."""
+
+    source: str
+    target: str
+    probability: float
+    """p(target | source), in (0, 1]."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which pairs of words become entries.
+
+    Raises:
+        ValueError: a limit is out of range.
+    """
+
+    n_best: int = 2
+    """Each word must be among so many best translations of the other, at least 1."""
+    min_probability: int | float = 0.15
+    """Least probability, in both directions, in [0, 1]."""
+    min_count: int = 3
+    """Least number of sentence pairs with both words."""
+    max_share: int | float = 0.02
+    """Largest share of sentences that a word of either side stands in, in (0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_count("n_best", self.n_best)
+        check_count("min_count", self.min_count)
+        for name, value in (("min_probability", self.min_probability), ("max_share", self.max_share)):
+            check_finite(name, value)
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must be in [0, 1], got {value}")
+
+
+RARE = Limits(max_share=0.002)
+"""For a dictionary that repairs outputs (`postprocess`): rare words have one right translation more often."""
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """Words with their translations.
+
+    Example:
+        >>> dictionary = Dictionary((Entry("酒店", "khách_sạn", 0.9),))
+        >>> dictionary.translations("酒店")
+        ('khách_sạn',)
+
+    Raises:
+        ValueError: an entry cannot stand in a line of the file.
+    """
+
+    entries: tuple[Entry, ...]
+    """In the order of the file."""
+
+    def __post_init__(self) -> None:
+        for entry in self.entries:
+            _check_entry(entry)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @classmethod
+    def learn(
+        cls, pairs: Sequence[tuple[Tokens, Tokens]], limits: Limits | None = None, *, n_iterations: int = 8
+    ) -> "Dictionary":
+        """Learn from sentence pairs, each (source tokens, target tokens).
+
+        Words take their usual case first: the one that is most frequent inside of sentences.
+
+        Raises:
+            ValueError: no pair has words on both sides, or n_iterations is out of range.
+        """
+        limits = Limits() if limits is None else limits
+        sources, targets = (true_cased([pair[side] for pair in pairs]) for side in (0, 1))
+        cased = list(zip(sources, targets, strict=True))
+        there = Model1.fit(cased, n_iterations=n_iterations)
+        back = Model1.fit([(target, source) for source, target in cased], n_iterations=n_iterations)
+        counts = Counter(pair for s, t in cased for pair in {(a, b) for a in set(s) for b in set(t)})
+        is_term = [_terms(side, limits.max_share) for side in (sources, targets)]
+        entries = [
+            Entry(s, t, p)
+            for s in sorted(is_term[0])
+            for t, p in there.best(s, limits.n_best)
+            if t in is_term[1] and counts[s, t] >= limits.min_count
+            if min(p, back.probability(t, s)) >= limits.min_probability
+            if s in (word for word, _ in back.best(t, limits.n_best))
+        ]
+        return cls(tuple(entries))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Dictionary":
+        """Read a file of lines `source TAB target TAB probability`, in UTF-8.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: a line is not of this form; the message names file and line.
+        """
+        entries = []
+        for number, raw in enumerate(Path(path).read_bytes().splitlines(), start=1):
+            try:
+                entries.append(_parse(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
+            except UnicodeDecodeError as reason:
+                raise ValueError(f"{path}, line {number}: not UTF-8; save the file as UTF-8") from reason
+            except ValueError as reason:
+                raise ValueError(f"{path}, line {number}: {reason}") from reason
+        return cls(tuple(entries))
+
+    def save(self, path: str | Path) -> None:
+        """Write the file that `load` reads.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with whole_file(path) as file:
+            file.writelines(f"{s}\t{t}\t{p!r}\n".encode() for s, t, p in self.entries)
+
+    def translations(self, source: str) -> tuple[str, ...]:
+        """Known translations of a word in any spelling, the most probable first; none for an unknown word."""
+        return self._by_source.get(tuple(folded(source)), ())
+
+    def probability(self, source: str, target: str) -> float:
+        """p(target | source) of an entry, 0 if there is none."""
+        wanted = (tuple(folded(source)), tuple(folded(target)))
+        return self._probabilities.get(wanted, 0.0)
+
+    def found_in(self, line: str) -> list[str]:
+        """The dictionary's source words in a sentence; of words inside one another the longest."""
+        texts = set(folded(line))
+        candidates = [word for text in texts for word in self._by_first.get(text, ())]
+        candidates.sort(key=lambda word: (-len(folded(word)), word))
+        taken: dict[str, tuple[int, int]] = {}
+        for word in candidates:
+            for place in find_phrase(line, word):
+                if not any(a <= place[0] and place[1] <= b for a, b in taken.values()):
+                    taken.setdefault(word, place)
+        return sorted(taken, key=lambda word: taken[word])
+
+    @cached_property
+    def inverse(self) -> "Dictionary":
+        """The other direction: translations as sources, with the same probabilities."""
+        return Dictionary(tuple(Entry(t, s, p) for s, t, p in self.entries))
+
+    @cached_property
+    def _probabilities(self) -> dict[tuple[tuple[str, ...], tuple[str, ...]], float]:
+        return {(tuple(folded(s)), tuple(folded(t))): p for s, t, p in self.entries}
+
+    @cached_property
+    def _by_source(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        grouped: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            grouped[tuple(folded(entry.source))].append(entry)
+        return {
+            source: tuple(e.target for e in sorted(group, key=lambda e: -e.probability))
+            for source, group in grouped.items()
+        }
+
+    @cached_property
+    def _by_first(self) -> dict[str, list[str]]:
+        grouped: dict[str, list[str]] = defaultdict(list)
+        for source in dict.fromkeys(entry.source for entry in self.entries):
+            for first in folded(source)[:1]:
+                grouped[first].append(source)
+        return dict(grouped)
+
+
+def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
+    """Every word in the case that it mostly has inside of sentences; words that only begin one stay as they are."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for tokens in sentences:
+        for token in tokens[1:]:
+            counts[token.lower()][token] += 1
+    usual = {lower: max(forms, key=lambda form: (forms[form], form)) for lower, forms in counts.items()}
+    return [[usual.get(token.lower(), token) for token in tokens] for tokens in sentences]
+
+
+def _terms(sentences: Iterable[Tokens], max_share: int | float) -> set[str]:
+    """Words with a letter that are not in too many of the sentences."""
+    counts: Counter[str] = Counter()
+    n_sentences = 0
+    for tokens in sentences:
+        counts.update(set(tokens))
+        n_sentences += 1
+    most = max(max_share * n_sentences, 1)
+    return {word for word, n in counts.items() if n <= most and any(sign.isalpha() for sign in word)}
+
+
+def _parse(line: str) -> Entry:
+    fields = line.split("\t")
+    if len(fields) != 3:
+        raise ValueError(f"needs source TAB target TAB probability, got {len(fields)} fields")
+    try:
+        entry = Entry(fields[0].strip(), fields[1].strip(), float(fields[2]))
+    except ValueError:
+        raise ValueError(f"needs a probability in (0, 1] behind the second TAB, got {fields[2]!r}") from None
+    _check_entry(entry)
+    return entry
+
+
+def _check_entry(entry: Entry) -> None:
+    for name, word in (("source", entry.source), ("target", entry.target)):
+        if not folded(word) or any(sign in word for sign in "\t\r\n"):
+            raise ValueError(f"needs a {name} word on one line, got {word!r}")
+    if not (math.isfinite(entry.probability) and 0 < entry.probability <= 1):
+        raise ValueError(f"needs a probability in (0, 1], got {entry.probability!r} for {entry.source!r}")

@@ -1,0 +1,33 @@
+"""The option and the work of `coursepkg translation dictionary`: learn a bilingual dictionary from a corpus."""
+
+import json
+from dataclasses import dataclass, field
+
+from coursepkg.projects.translation.commands import Common, CommonOptions
+
+
+@dataclass(frozen=True)
+class LearnDictionary:
+    """Learn which words translate each other, from the training part alone, and write them to --out as TSV."""
+
+    common: CommonOptions = field(default_factory=Common)
+
+    def run(self) -> int:
+        """Learn, write, and return the exit code."""
+        from coursepkg.projects.translation.corpora import load_parts
+        from coursepkg.projects.translation.errors.dictionary import Dictionary
+
+        if self.common.out is None:
+            raise ValueError("--out FILE must be given, the TSV file to write")
+        parts = load_parts(self.common.corpus(), self.common.source, self.common.target)
+        for note in parts.notes:
+            print(f"note: {note}")
+        # The corpora come cut into words, Vietnamese compounds joined: what is wanted here.
+        learnt = Dictionary.learn([(p.source.split(), p.target.split()) for p in parts.train])
+        learnt.save(self.common.out)
+        print(f"{len(learnt)} entries in {self.common.out}")
+        if self.common.json:
+            print(
+                json.dumps({"out": str(self.common.out), "entries": len(learnt), "corpora": [parts.corpus]})
+            )
+        return 0

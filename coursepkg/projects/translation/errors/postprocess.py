@@ -1,0 +1,204 @@
+"""Repairs after decoding: numbers, terms and repetitions, each change named.
+
+| repair | what is changed | when |
+| --- | --- | --- |
+| number | the one number that the source does not have | the source has one number that the output lacks |
+| term | a word that translates something else | a dictionary word of the source is untranslated, and belongs there |
+| repetition | the second and later copies | words follow themselves at once, and the source does not repeat itself |
+
+`term_repair` says what belongs where. Where two readings are possible nothing is touched. A repair can still be wrong:
+it is a switch, and whether it helps is measured.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from coursepkg.arguments import check_finite
+from coursepkg.metrics.corpus import check_choice
+from coursepkg.projects.translation.classical.word_alignment import Alignment
+from coursepkg.projects.translation.errors.dictionary import Dictionary
+from coursepkg.projects.translation.errors.numerals import (
+    LANGUAGES,
+    Number,
+    find_numbers,
+    is_number_word,
+    spell,
+)
+from coursepkg.projects.translation.errors.surface import (
+    folded,
+    pieces,
+    runs,
+    words,
+)
+from coursepkg.projects.translation.errors.term_repair import find_replacements
+from coursepkg.text.segmentation import unjoin
+from coursepkg.text.spacing import capitalize
+
+_COUNTED_BY_TWO = frozenset("月号日楼层")
+
+
+class Change(NamedTuple):
+    """One repair."""
+
+    kind: str
+    """number, term or repetition."""
+    before: str
+    """What stood in the output."""
+    after: str
+    """What stands there now; empty for a repetition."""
+    why: str
+    """The reason, for a reader."""
+
+
+class Repaired(NamedTuple):
+    """An output after its repairs."""
+
+    text: str
+    changes: tuple[Change, ...]
+    """From left to right; none if the text is as it was."""
+
+
+class _Edit(NamedTuple):
+    start: int
+    stop: int
+    change: Change
+
+
+@dataclass(frozen=True)
+class PostProcessor:
+    """Repairs outputs of one direction.
+
+    Example:
+        >>> repair = PostProcessor("zh", "vi")
+        >>> repair("三十五 美元 。", "Bốn mươi lăm đô la .").text
+        'Ba mươi lăm đô la .'
+
+    Raises:
+        ValueError: a setting is out of range.
+    """
+
+    source_language: str
+    """zh, vi or en."""
+    target_language: str
+    """zh, vi or en."""
+    dictionary: Dictionary | None = None
+    """Known translations, best learnt with the limits `dictionary.RARE`; without it no term is repaired."""
+    numbers: bool = True
+    """Whether numbers are repaired."""
+    terms: bool = True
+    """Whether terms are repaired."""
+    repeats: bool = True
+    """Whether repetitions are removed."""
+    underscores: bool = False
+    """Whether outputs join the syllables of Vietnamese words, so that a term is put in as khách_sạn."""
+    least_probability: int | float = 0.6
+    """A term is put in only if its source word has this translation at least so often: words with several
+    good translations are none of a dictionary's business."""
+    least_weight: int | float = 0.5
+    """Share of an output token's weights that a term needs to be its origin, in (0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_choice("source_language", self.source_language, LANGUAGES)
+        check_choice("target_language", self.target_language, LANGUAGES)
+        check_finite("least_weight", self.least_weight)
+        check_finite("least_probability", self.least_probability)
+        if not 0 < self.least_weight <= 1:
+            raise ValueError(f"least_weight must be above 0 and at most 1, got {self.least_weight}")
+
+    def __call__(self, source: str, hypothesis: str, alignment: Alignment | None = None) -> Repaired:
+        """Repair one output.
+
+        Args:
+            source: the sentence that was translated.
+            hypothesis: its translation.
+            alignment: of both, such as cross-attention over words or subword pieces, without special tokens. It settles
+                which word a term takes the place of, where there are several.
+
+        Raises:
+            ValueError: the target tokens of the alignment do not spell the hypothesis.
+        """
+        edits: list[_Edit] = []
+        if self.numbers:
+            edits += self._number_edits(source, hypothesis)
+        if self.terms and self.dictionary is not None:
+            edits += self._term_edits(source, hypothesis, self.dictionary, alignment)
+        if self.repeats:
+            edits += self._repeat_edits(source, hypothesis)
+        return _apply(hypothesis, edits)
+
+    def _number_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
+        given = find_numbers(folded(source), self.source_language)
+        ours = find_numbers(folded(hypothesis), self.target_language)
+        lacking = [n.value for n in given if n.value not in [other.value for other in ours]]
+        odd = [n for n in ours if n.value not in [other.value for other in given]]
+        if len(given) != len(ours) or len(lacking) != 1 or len(odd) != 1:
+            return
+        value, wrong = lacking[0], odd[0]
+        # Two in the afternoon may well be fourteen o'clock.
+        written = None if wrong.value == value + 12 else self._written(value, wrong, hypothesis)
+        if written is not None:
+            places = pieces(hypothesis)
+            start, stop = places[wrong.first].start, places[wrong.stop - 1].stop
+            why = f"the source has {value}, the output {wrong.value}"
+            yield self._edit("number", hypothesis, start, stop, written, why)
+
+    def _written(self, value: int | float, wrong: Number, hypothesis: str) -> str | None:
+        """A number in the way of the one that it replaces; None where this writes none."""
+        if wrong.is_figures or not isinstance(value, int):
+            return str(value) if wrong.is_figures else None
+        behind = folded(hypothesis)[wrong.stop : wrong.stop + 1]
+        if self.target_language == "zh" and value == 2 and not _COUNTED_BY_TWO.intersection(behind):
+            return "两"
+        return spell(value, self.target_language)
+
+    def _term_edits(
+        self, source: str, hypothesis: str, dictionary: Dictionary, alignment: Alignment | None
+    ) -> Iterator[_Edit]:
+        replacements = find_replacements(
+            source,
+            hypothesis,
+            dictionary,
+            self.target_language,
+            alignment,
+            least_probability=self.least_probability,
+            least_weight=self.least_weight,
+        )
+        for place, word, why in replacements:
+            new = word if self.underscores else unjoin(word)
+            yield self._edit("term", hypothesis, *place, new, why)
+
+    def _repeat_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
+        if any(times > (2 if n == 1 else 1) for n in range(1, 5) for _, times in runs(words(source), n)):
+            return
+        both = zip(pieces(hypothesis), folded(hypothesis), strict=True)
+        kept = [(piece, text) for piece, text in both if text[0].isalnum()]
+        places, texts = [piece for piece, _ in kept], [text for _, text in kept]
+        for n in range(1, 5):
+            # Doubling is grammar: luôn luôn, 看看, 研究研究.
+            least = 3 if n == 1 or (n == 2 and self.target_language == "zh") else 2
+            for first, times in runs(texts, n):
+                gram = texts[first : first + n]
+                is_words = any(t[0].isalpha() and not is_number_word(t, self.target_language) for t in gram)
+                if times >= least and is_words and (n == 1 or len(set(gram)) > 1):
+                    start, stop = places[first + n - 1].stop, places[first + n * times - 1].stop
+                    why = f"{times} times in a row"
+                    yield self._edit("repetition", hypothesis, start, stop, "", why)
+
+    def _edit(self, kind: str, hypothesis: str, start: int, stop: int, new: str, why: str) -> _Edit:
+        old = hypothesis[start:stop]
+        if old[:1].isupper() and not hypothesis[:start].strip():
+            new = capitalize(new)
+        return _Edit(start, stop, Change(kind, old, new, why))
+
+
+def _apply(text: str, edits: list[_Edit]) -> Repaired:
+    """All edits that overlap no earlier one of the list."""
+    kept: list[_Edit] = []
+    for edit in edits:
+        if all(edit.stop <= other.start or other.stop <= edit.start for other in kept):
+            kept.append(edit)
+    kept.sort()
+    for edit in reversed(kept):
+        text = text[: edit.start] + edit.change.after + text[edit.stop :]
+    return Repaired(text, tuple(edit.change for edit in kept))

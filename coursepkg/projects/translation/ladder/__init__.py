@@ -1,0 +1,1 @@
+"""The ablation ladder: named rows, each one change, each with its stored result."""

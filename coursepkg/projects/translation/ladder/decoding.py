@@ -1,0 +1,152 @@
+"""What a row of the ladder does with a trained model: another search, draws, repairs, or a language model's choice.
+
+Each function scores the whole dev part and returns what a reader of the score must know.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from coursepkg.decoding.hypothesis import Hypothesis
+from coursepkg.decoding.rerank import language_model_scorer
+from coursepkg.metrics.scoring import score
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import sentence_key, to_model, to_scorer
+from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
+from coursepkg.projects.translation.errors.postprocess import PostProcessor
+from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
+from coursepkg.projects.translation.ladder.rows import LadderRow
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.projects.translation.reranking.language_model import train_language_model
+from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
+from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+from coursepkg.projects.translation.studies.measured_run import score_dev, score_lines
+
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""Of log p(y) of the language model beside log p(y | x)."""
+N_BEST = 8
+"""Translations of each sentence that the language model chooses among."""
+
+Scored = tuple[Evaluation, list[str]]
+
+
+def decode_row(
+    row: LadderRow, translator: Translator, parts: Parts, recipe: Recipe, *, seed: int, out: Path
+) -> Scored:
+    """Decode the dev part as a row asks for.
+
+    Args:
+        row: its `decoding`.
+        translator: the trained model.
+        parts: the corpus.
+        recipe: of the row; its search settings count.
+        seed: of draws and of the language model.
+        out: folder for what has to be trained.
+    """
+    if row.decoding == "sample":
+        return drawn(translator, parts, Method(sample=True, seed=seed, **row.draws))
+    if row.decoding == "repairs":
+        return repaired(translator, parts)
+    if row.decoding == "language-model":
+        budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
+        return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed)
+    return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
+
+
+def drawn(translator: Translator, parts: Parts, method: Method) -> Scored:
+    """Draw the tokens instead of searching."""
+    found = Decoder(translator).decode(_sources(translator, parts), method)
+    lines = [translator.subwords.target.decode(one.ids) for one in found]
+    return score_lines(lines, parts, f"{parts.corpus} dev, {method}"), []
+
+
+def repaired(translator: Translator, parts: Parts) -> Scored:
+    """Repair numbers, terms and repetitions by rules and a dictionary of the training part."""
+    words = [(p.source.split(), p.target.split()) for p in parts.train]
+    repair = PostProcessor(
+        parts.source,
+        parts.target,
+        Dictionary.learn(words, RARE),
+        underscores=translator.recipe.underscores == "keep",
+    )
+    found, notes = translate_pairs(translator, parts.dev, parts.source, parts.target)
+    fixed = [
+        repair(to_model(pair.source, parts.source), one.n_best[0].line)
+        for pair, one in zip(parts.dev, found, strict=True)
+    ]
+    n_changes = sum(len(one.changes) for one in fixed)
+    notes.append(f"{n_changes} repairs in {sum(bool(one.changes) for one in fixed)} sentences")
+    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, repaired"
+    return score_lines([one.text for one in fixed], parts, protocol), notes
+
+
+def reranked(
+    translator: Translator, parts: Parts, out: Path, *, recipe: LanguageRecipe, seed: int = 0
+) -> Scored:
+    """Choose among the n best translations with a language model of the training part's targets.
+
+        score(y) = (log p(y | x) + weight * log p_LM(y)) / |y|^alpha
+
+    Dev is cut in two; the weight of each half is the one that is best on the other half.
+    """
+    model, _, _ = train_language_model(translator, parts, out, recipe=recipe, seed=seed, progress=False)
+    method = Method(N_BEST, translator.recipe.length_penalty)
+    found = Decoder(translator).n_best(_sources(translator, parts), method, N_BEST)
+    flat = [one for own in found for one in own]
+    numbers = [number for number, own in enumerate(found) for _ in own]
+    device = next(model.parameters()).device
+    fluency = iter(language_model_scorer(model, device=device)(numbers, flat).tolist())
+    scores = [[next(fluency) for _ in own] for own in found]
+    chosen = {
+        weight: [
+            translator.subwords.target.decode(_best(own, fluent, weight, method.length_penalty).ids)
+            for own, fluent in zip(found, scores, strict=True)
+        ]
+        for weight in WEIGHTS
+    }
+    lines, weights = cross_chosen(chosen, parts)
+    note = (
+        f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the other half of dev; the language "
+        "model was stopped by its perplexity on one half"
+    )
+    return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [note]
+
+
+def cross_chosen(candidates: dict[float, list[str]], parts: Parts) -> tuple[list[str], tuple[float, float]]:
+    """Translations of dev, each half by the weight that scores best on the other half; and the two weights.
+
+    Args:
+        candidates: for each weight translations of the whole dev part.
+        parts: the corpus. Pairs of equal sources go to one half.
+    """
+    first_seen: dict[str, int] = {}
+    half = [
+        first_seen.setdefault(sentence_key(pair.source, parts.source), len(first_seen)) % 2
+        for pair in parts.dev
+    ]
+
+    def bleu(weight: float, which: int) -> float:
+        places = [i for i, one in enumerate(half) if one == which]
+        said = [to_scorer(candidates[weight][i], parts.target) for i in places]
+        true = [to_scorer(parts.dev[i].target, parts.target) for i in places]
+        return float(score(bleu_of(parts.target), said, true).value) if places else 0.0
+
+    best = [max(candidates, key=partial(bleu, which=1 - one)) for one in (0, 1)]
+    return [candidates[best[one]][i] for i, one in enumerate(half)], (best[0], best[1])
+
+
+def _best(own: Sequence[Hypothesis], fluency: Sequence[float], weight: float, alpha: float) -> Hypothesis:
+    """The hypothesis of highest score; of equal ones the first."""
+    totals = [
+        (one.log_prob + weight * lm) / max(1, len(one.token_log_probs)) ** alpha
+        for one, lm in zip(own, fluency, strict=True)
+    ]
+    return own[max(range(len(own)), key=totals.__getitem__)]
+
+
+def _sources(translator: Translator, parts: Parts) -> list[list[int]]:
+    """Ids of the dev part's sources; a longer one than the model takes is cut."""
+    texts = [pair.source for pair in parts.dev]
+    ids = translator.subwords.encode_sources(texts, parts.source, parts.target)
+    return [one[: translator.longest] for one in ids]

@@ -1,0 +1,226 @@
+"""Does a language model help to choose among the n best translations?
+
+    score(y) = log p(y | x) + weight_lm * log p_LM(y) + weight_length * |y|
+
+The weights are chosen by BLEU on one half of the dev part and judged on the other half, once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from coursepkg.decoding.hypothesis import Hypothesis
+from coursepkg.decoding.rerank import language_model_scorer, model_log_prob, n_tokens, rerank
+from coursepkg.metrics.bleu import BLEU
+from coursepkg.metrics.bootstrap import Comparison, compare
+from coursepkg.metrics.scoring import score, sentence_scores
+from coursepkg.metrics.signature import Metric
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.reranking.language_model import dev_halves
+from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+
+LM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""What is tried for log p_LM(y)."""
+LENGTH_WEIGHTS = (-0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 3.0)
+"""What is tried for each token."""
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """One point of the grid."""
+
+    lm: float
+    """Weight of log p_LM(y)."""
+    length: float
+    """Weight of the tokens of y."""
+    bleu: float
+    """On the half of the dev part that chooses."""
+
+
+@dataclass(frozen=True)
+class RerankStudy:
+    """The grid, what it chose, and what that is worth on sentences that took no part in the choice."""
+
+    rows: tuple[WeightRow, ...]
+    """All points of the grid, by falling BLEU; of equal ones those with smaller weights come first."""
+    n_choose: int
+    """Sentences of the half that chose the weights."""
+    n_score: int
+    """Sentences of the half that is scored."""
+    baseline_choose: float
+    """BLEU of the search's own best on the first half."""
+    comparison: Comparison
+    """The search's own best against the reranked best on the second half."""
+    oracle: float
+    """BLEU on the second half if of each list the translation of highest sentence BLEU were taken."""
+    n_changed: int
+    """Sentences of the second half whose best translation the reranking changed."""
+    n_best: int
+    """Translations in each list, at most."""
+
+    @property
+    def chosen(self) -> WeightRow:
+        """The weights of highest BLEU on the first half."""
+        return self.rows[0]
+
+    @property
+    def at_edge(self) -> list[str]:
+        """Weights of which the largest or smallest of several was chosen; 0 is no edge, it leaves the part out."""
+        found = []
+        for name in ("lm", "length"):
+            tried, best = {getattr(row, name) for row in self.rows}, getattr(self.chosen, name)
+            if len(tried) > 1 and best and best in (min(tried), max(tried)):
+                found.append(name)
+        return found
+
+    def __str__(self) -> str:
+        best, told = self.chosen, self.comparison
+        return "\n".join(
+            [
+                "   lm  length   BLEU",
+                *(f"{row.lm:5.2f}  {row.length:6.2f}  {row.bleu:5.2f}" for row in self.rows[:10]),
+                f"weights chosen on {self.n_choose} sentences of dev: lm {best.lm:g}, length {best.length:g}, "
+                f"BLEU {self.baseline_choose:.2f} -> {best.bleu:.2f} there",
+                f"on the other {self.n_score}: {told}",
+                *(f"the weight of {name} lies at the edge of the grid; widen it" for name in self.at_edge),
+                f"{self.n_changed} of {self.n_score} translations changed; "
+                f"the best of each list of up to {self.n_best} would give {self.oracle:.2f}",
+            ]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        told = self.comparison
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "chosen": asdict(self.chosen),
+            "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
+            "score": {
+                "n": self.n_score,
+                "baseline": told.baseline,
+                "reranked": told.system,
+                "difference": [told.difference.lower, told.difference.upper],
+                "p_value": told.p_value,
+                "signature": told.signature,
+                "oracle": self.oracle,
+                "n_changed": self.n_changed,
+            },
+            "n_best": self.n_best,
+        }
+
+
+def rerank_study(
+    translator: Translator,
+    language_model: nn.Module,
+    parts: Parts,
+    *,
+    n_best: int = 8,
+    lm_weights: Sequence[float] = LM_WEIGHTS,
+    length_weights: Sequence[float] = LENGTH_WEIGHTS,
+    length_penalty: float | None = None,
+    limit: int = 0,
+    batch_size: int = 64,
+    n_resamples: int = N_RESAMPLES,
+) -> RerankStudy:
+    """Search n-best lists for the dev part, choose the weights on one half, score on the other.
+
+    Args:
+        translator: the system.
+        language_model: a `LanguageModel` of the target vocabulary, in eval mode.
+        parts: the corpus; its test part is not touched.
+        n_best: beams, and translations in each list.
+        lm_weights: of log p_LM(y), each combined with each of `length_weights`.
+        length_weights: of the length in tokens.
+        length_penalty: of the search; None takes the recipe's.
+        limit: sentences of each half, the first ones; 0 takes all.
+        batch_size: sentences at once.
+        n_resamples: bootstrap resamples behind the comparison.
+
+    Raises:
+        ValueError: the dev part is too small, or a weight is no finite number.
+    """
+    choose, judge = (half[:limit] if limit else half for half in dev_halves(parts))
+    alpha = translator.recipe.length_penalty if length_penalty is None else length_penalty
+    lists = [
+        _Lists(translator, language_model, half, parts, n_best, alpha, batch_size) for half in (choose, judge)
+    ]
+    rows = [
+        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(lm, length)))
+        for lm in lm_weights
+        for length in length_weights
+    ]
+    rows.sort(key=lambda row: (-row.bleu, abs(row.lm) + abs(row.length)))
+    before, after = lists[1].first, lists[1].reranked(rows[0].lm, rows[0].length)
+    return RerankStudy(
+        tuple(rows),
+        len(choose),
+        len(judge),
+        lists[0].bleu(lists[0].first),
+        compare(lists[1].metric, before, after, lists[1].references, n_resamples=n_resamples),
+        lists[1].bleu(lists[1].oracle()),
+        sum(a != b for a, b in zip(before, after, strict=True)),
+        n_best,
+    )
+
+
+class _Lists:
+    """The n-best lists of some pairs, scored once by the language model."""
+
+    def __init__(
+        self,
+        translator: Translator,
+        language_model: nn.Module,
+        pairs: Sequence[SentencePair],
+        parts: Parts,
+        n_best: int,
+        alpha: float,
+        batch_size: int,
+    ) -> None:
+        ids = translator.subwords.encode_sources([p.source for p in pairs], parts.source, parts.target)
+        # A longer source is cut, as in the validations of training.
+        ids = [one[: translator.longest] for one in ids]
+        decoder = Decoder(translator, batch_size)
+        self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
+        self.subwords, self.target = translator.subwords, parts.target
+        self.metric: Metric = bleu_of(parts.target)
+        self.references = [to_scorer(p.target, parts.target) for p in pairs]
+        device = next(language_model.parameters()).device
+        flat = [one for found in self.found for one in found]
+        scorer = language_model_scorer(language_model, batch_size=batch_size, device=device)
+        self._lm = scorer([0] * len(flat), flat)
+
+    @property
+    def first(self) -> list[str]:
+        """The search's own best."""
+        return [self._text(found[0]) for found in self.found]
+
+    def reranked(self, lm: float, length: float) -> list[str]:
+        """The best by the weighted sum."""
+        scorers = {"model": (model_log_prob, 1.0), "lm": (self._known, lm), "length": (n_tokens, length)}
+        return [self._text(found[0].hypothesis) for found in rerank(self.found, scorers)]
+
+    def _known(self, sentences: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Tensor:
+        """Scorer: what the language model gave all hypotheses when they were found."""
+        return self._lm
+
+    def oracle(self) -> list[str]:
+        """Of each list the translation of highest sentence BLEU, which only the reference can tell."""
+        metric = BLEU(tokenize="zh" if self.target == "zh" else "13a", effective_order=True)
+        best = []
+        for found, reference in zip(self.found, self.references, strict=True):
+            texts = [self._text(one) for one in found]
+            best.append(texts[int(np.argmax(sentence_scores(metric, texts, [reference] * len(texts))))])
+        return best
+
+    def bleu(self, texts: Sequence[str]) -> float:
+        """Of translations against the references."""
+        return float(score(self.metric, texts, self.references).value)
+
+    def _text(self, one: Hypothesis) -> str:
+        return to_scorer(self.subwords.target.decode(one.ids), self.target)

@@ -1,0 +1,1 @@
+"""Searches over settings and over ways of decoding, each with a table of results."""

@@ -1,0 +1,150 @@
+"""Options of `coursepkg translation t5-train` and `t5-predict`."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+
+Language = Literal["zh", "vi", "en", "nom"]
+MODELS = {"tiny": "tiny", "report": "minhtoan/t5-translate-vietnamese-nom"}
+"""The model that each preset begins with."""
+
+
+@dataclass(frozen=True)
+class T5Train:
+    """Fine-tune a T5 to translate, or to turn Nom into quoc ngu and back."""
+
+    out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+    """Folder of the run; the model lies in FOLDER/model at the end."""
+    preset: Literal["tiny", "report"] = "tiny"
+    """tiny builds a small model and needs no network; report is the source report's: the Nom T5, 3 epochs."""
+    model: str = ""
+    """`tiny`, a folder, or a name on the Hugging Face Hub such as google/mt5-small; empty takes the preset's."""
+    source: Annotated[Language, tyro.conf.arg(name="from")] = "nom"
+    """Language or script to translate from."""
+    target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
+    """Language or script to translate into."""
+    both_ways: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Learn the other direction as well, in the same model; the prefix tells them apart."""
+    data: str = "auto"
+    """auto takes the corpus of the languages; zh-vi, en-vi, phrasebook, nom-vi, nom-lesson name one."""
+    epochs: int | None = None
+    """Passes over the training part; the preset's unless given."""
+    learning_rate: float | None = None
+    """The highest learning rate; the preset's unless given."""
+    batch_size: int | None = None
+    """Sentence pairs of a step; the preset's unless given."""
+    weight_decay: float | None = None
+    """AdamW's decoupled decay; the preset's unless given."""
+    precision: str = "32-true"
+    """32-true or bf16-mixed. Never fp16: a T5 gives NaN there."""
+    beam_size: int = 4
+    """Beams of the search that the test part is translated with; 1 is greedy."""
+    vocab_size: int = 4000
+    """Most pieces of the tiny model's vocabulary."""
+    n_train: int = 0
+    """Take the first so many training pairs only; 0 takes all."""
+    max_seconds: float | None = None
+    """Stop training after so many seconds."""
+    seed: int = 0
+    """Of weights, order and dropout."""
+    resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Go on with the run in FOLDER."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print one JSON document as the last line."""
+
+    def run(self) -> int:
+        """Report coverage, train, score, save; return 0."""
+        from coursepkg.projects.translation.t5.run import run_training
+
+        result = run_training(
+            self._settings(),
+            model=self.model or MODELS[self.preset],
+            source=self.source,
+            target=self.target,
+            both=self.both_ways,
+            corpus=self.data,
+            out=self.out,
+            beam_size=self.beam_size,
+            vocab_size=self.vocab_size,
+            n_train=self.n_train,
+            max_seconds=self.max_seconds,
+            resume=self.resume,
+        )
+        if self.json:
+            print(json.dumps(result, ensure_ascii=False))
+        return 0
+
+    def _settings(self) -> Any:
+        from coursepkg.projects.translation.t5.train import PRESETS
+
+        names = ("epochs", "learning_rate", "batch_size", "weight_decay")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return dataclasses.replace(PRESETS[self.preset], **given, precision=self.precision, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class T5Predict:
+    """Translate with a T5: one text, or a file line by line."""
+
+    model: str
+    """The folder `model` of a run, another folder with a T5, or a name on the Hugging Face Hub."""
+    source: Annotated[Language, tyro.conf.arg(name="from")] = "nom"
+    """Language or script to translate from."""
+    target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
+    """Language or script to translate into."""
+    text: str = ""
+    """One text."""
+    file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A UTF-8 file, one text a line."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Where the translations of a file go; it appears whole, when all are done."""
+    prefix: str | None = None
+    """What stands in front of each source, where the model was trained with another text than the course's."""
+    beam_size: int = 4
+    """Beams of the search; 1 is greedy."""
+    n_best: int = 1
+    """Alternatives of one text, at most `--beam-size`."""
+    max_tokens: int = 160
+    """Most tokens of an output."""
+    batch_size: int = 32
+    """Lines side by side."""
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print one JSON document as the last line."""
+
+    def __post_init__(self) -> None:
+        if bool(self.text.strip()) == (self.file is not None):
+            raise ValueError("give either --text TEXT or --file FILE")
+        if (self.file is None) != (self.out is None):
+            raise ValueError("--file FILE and --out FILE belong together")
+
+    def run(self) -> int:
+        """Translate and return 0."""
+        from coursepkg.projects.translation.t5.predict import T5Translator, translate_lines
+        from coursepkg.projects.translation.t5.text import prefix_of
+
+        prefix_of(self.source, self.target)
+        translator = T5Translator.load(self.model, prefix=self.prefix)
+        translator.check_direction(self.source, self.target)
+        options: dict[str, Any] = {
+            "source": self.source,
+            "target": self.target,
+            "beam_size": self.beam_size,
+            "max_tokens": self.max_tokens,
+            "batch_size": self.batch_size,
+        }
+        result: dict[str, Any] = {"model": self.model, "from": self.source, "to": self.target}
+        if self.file is not None and self.out is not None:
+            n_lines = translate_lines(translator, self.file, self.out, **options)
+            print(f"{n_lines} lines -> {self.out}")
+            result |= {"lines": n_lines, "out": str(self.out)}
+        else:
+            (found,) = translator.translate([self.text], n_best=self.n_best, **options)
+            print("\n".join(found.alternatives))
+            result |= dataclasses.asdict(found)
+        if self.json:
+            print(json.dumps(result, ensure_ascii=False))
+        return 0

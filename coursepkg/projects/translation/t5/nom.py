@@ -1,0 +1,206 @@
+"""Nom and quoc ngu: Vietnamese in its old characters and in Latin letters, a character a syllable.
+
+    碎讀冊      tôi đọc sách
+
+The files `nom_vi/tat_den.tsv` and `nom_vi/wikipedia.tsv` hold modern prose in both; columns line, nom, quoc_ngu,
+quoc_ngu_segmented. Nom has no spaces, no capital letters and hardly any punctuation, so quoc ngu cannot be had back to
+the letter: scores are given on `plain` text as well. Most Nom characters lie outside Unicode's first plane, and a few
+stand in private planes where only Nom fonts know them; both are single characters to Python.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from coursepkg.data.location import data_folder
+from coursepkg.data.split import grouped_split
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair, numbered_lines
+from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
+from coursepkg.text.chinese import HAN, PRIVATE
+from coursepkg.text.vietnamese import unicode_form
+
+FILES = ("tat_den.tsv", "wikipedia.tsv")
+COLUMNS = ("line", "nom", "quoc_ngu", "quoc_ngu_segmented")
+SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+
+_CHARACTER = re.compile(f"[{HAN}{PRIVATE}]")
+_SYLLABLE = re.compile(r"[^\W_]+")
+
+
+class NomLine(NamedTuple):
+    """One sentence in both scripts."""
+
+    nom: str
+    quoc_ngu: str
+    segmented: str
+    """Quoc ngu with commas between words, for the curious; empty where there is none."""
+    file: str
+    line: int
+    """Line in the file, from 1, the header being the first."""
+
+
+class Uneven(NamedTuple):
+    """A line that has not one character a syllable."""
+
+    line: NomLine
+    n_characters: int
+    n_syllables: int
+
+    def __str__(self) -> str:
+        return f"{self.line.file}, line {self.line.line}: {self.n_characters} characters, {self.n_syllables} syllables"
+
+
+def read_nom(path: str | Path) -> list[NomLine]:
+    """Read a file of `nom_vi`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: header, columns, Unicode form or encoding are wrong, or a side is empty; file and line are named.
+    """
+    rows = numbered_lines(path)
+    _, header = next(rows, (1, ""))
+    if tuple(header.split("\t")) != COLUMNS:
+        raise ValueError(
+            f"{path}, line 1: the header must be {', '.join(COLUMNS)}, tab-separated, got {header[:60]!r}"
+        )
+    lines = [_read_row(path, number, row) for number, row in rows]
+    if not lines:
+        raise ValueError(f"{path}: no line behind the header; the file is cut short")
+    return lines
+
+
+def _read_row(path: str | Path, number: int, row: str) -> NomLine:
+    cells = [cell.strip() for cell in row.split("\t")]
+    if len(cells) != len(COLUMNS):
+        raise ValueError(
+            f"{path}, line {number}: {len(cells)} columns instead of {len(COLUMNS)} ({', '.join(COLUMNS)}); "
+            "separate them by tabs"
+        )
+    _, nom, quoc_ngu, segmented = cells
+    for name, text in (("nom", nom), ("quoc_ngu", quoc_ngu)):
+        if not text:
+            raise ValueError(f"{path}, line {number}: {name} is empty; remove the line")
+    if unicode_form(quoc_ngu) not in ("NFC", "either"):
+        raise ValueError(f"{path}, line {number}: quoc_ngu is not in Unicode form NFC; convert the file")
+    return NomLine(nom, quoc_ngu, segmented, Path(path).name, number)
+
+
+def load_nom(
+    source: str, target: str, *, folder: Path | None = None, generated: bool = False, seed: int = 0
+) -> Parts:
+    """Nom and quoc ngu in one direction, split so that no sentence is on two sides.
+
+    Where the data are missing a generated lesson stands in, and a note says so.
+
+    Args:
+        source: nom or vi.
+        target: the other one.
+        folder: of the data sets; None is `data_folder()`.
+        generated: take the generated lesson, whether the data are there or not.
+        seed: of the split, and of the generated lesson.
+
+    Raises:
+        ValueError: the direction is another, or a line is malformed; it is named.
+    """
+    if {source, target} != {"nom", "vi"}:
+        raise ValueError(f"--from and --to must be nom and vi, or vi and nom, got {source} and {target}")
+    files = [(data_folder() if folder is None else folder) / "nom_vi" / name for name in FILES]
+    missing = [file for file in files if not file.is_file()]
+    notes = []
+    if missing or generated:
+        name, lines = "nom-lesson", [NomLine(*pair, "", "lesson", 0) for pair in nom_lesson(seed=seed)]
+        why = "" if generated else f"{missing[0]} is missing, so "
+        notes.append(f"{why}a generated lesson stands in; its spellings are simplified")
+    else:
+        name, lines = "nom-vi", [line for file in files for line in read_nom(file)]
+    uneven = uneven_lines(lines)
+    notes.append(f"{len(lines) - len(uneven)} of {len(lines)} lines have one character a syllable")
+    notes += [f"not so: {one}" for one in uneven]
+    parts = grouped_split([(f"nom:{x.nom}", f"vi:{plain(x.quoc_ngu)}") for x in lines], SHARES, seed=seed)
+    train, dev, test = (tuple(_pair(lines[i]) for i in parts[part]) for part in SHARES)
+    loaded = Parts(name, "nom", "vi", train, dev, test, tuple(notes))
+    return loaded if source == "nom" else loaded.swapped()
+
+
+def characters(nom: str) -> list[str]:
+    """The characters of a Nom text, without spaces, punctuation and variation selectors."""
+    return _CHARACTER.findall(nom)
+
+
+def syllables(quoc_ngu: str) -> list[str]:
+    """The syllables of a quoc ngu text in lower case; a number counts as one."""
+    return [found.lower() for found in _SYLLABLE.findall(quoc_ngu)]
+
+
+def plain(quoc_ngu: str) -> str:
+    """Quoc ngu without what Nom does not write: capital letters and punctuation.
+
+    Example:
+        >>> plain("Hôm nay, tôi đi chợ.")
+        'hôm nay tôi đi chợ'
+    """
+    return " ".join(syllables(quoc_ngu))
+
+
+def uneven_lines(lines: Iterable[NomLine]) -> list[Uneven]:
+    """The lines in which characters and syllables differ in number."""
+    counted = (Uneven(x, len(characters(x.nom)), len(syllables(x.quoc_ngu))) for x in lines)
+    return [one for one in counted if one.n_characters != one.n_syllables]
+
+
+class ReadingTable:
+    """The baseline that any model must beat: for each character its most frequent syllable, and the other way round.
+
+    Args:
+        pairs: (nom, quoc ngu) of the training part; those with as many characters as syllables are counted.
+
+    Raises:
+        ValueError: no pair can be counted.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        writings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for nom, quoc_ngu in pairs:
+            signs, sounds = characters(nom), syllables(quoc_ngu)
+            if len(signs) == len(sounds):
+                for sign, sound in zip(signs, sounds, strict=True):
+                    counts[sign][sound] += 1
+                    writings[sound][sign] += 1
+        if not counts:
+            raise ValueError("pairs must hold at least one with as many characters as syllables, got none")
+        self.readings, self.writings = dict(counts), dict(writings)
+
+    def read(self, nom: str) -> str:
+        """Quoc ngu of a Nom text, in lower case; a character that was never seen stays as it is."""
+        return " ".join(_most_frequent(self.readings, sign) for sign in characters(nom))
+
+    def write(self, quoc_ngu: str) -> str:
+        """Nom of a quoc ngu text; a syllable that was never seen stays as it is."""
+        return "".join(_most_frequent(self.writings, sound) for sound in syllables(quoc_ngu))
+
+    def ambiguous(self) -> list[tuple[str, list[str]]]:
+        """Characters with more than one reading, and their readings, the most frequent first."""
+        return [
+            (sign, [sound for sound, _ in sounds.most_common()])
+            for sign, sounds in self.readings.items()
+            if len(sounds) > 1
+        ]
+
+
+def _most_frequent(table: dict[str, Counter[str]], key: str) -> str:
+    """The commonest entry; of equally common ones the first in alphabetical order."""
+    found = table.get(key)
+    return key if found is None else min(found, key=lambda entry: (-found[entry], entry))
+
+
+def _pair(line: NomLine) -> SentencePair:
+    return SentencePair(line.nom, line.quoc_ngu, line.file, line.line)
+
+
+def table_pairs(pairs: Sequence[SentencePair], source: str) -> list[tuple[str, str]]:
+    """Pairs of either direction as (nom, quoc ngu)."""
+    return [(p.source, p.target) if source == "nom" else (p.target, p.source) for p in pairs]

@@ -1,0 +1,136 @@
+"""A T5 at work: texts or a file in, translations out.
+
+>>> translator = T5Translator.load("runs/nom/model")
+>>> translator.translate(["碎讀冊"], source="nom", target="vi")[0].text
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coursepkg.files import whole_file
+from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.t5.corpora import natural
+from coursepkg.projects.translation.t5.data import encode_text
+from coursepkg.projects.translation.t5.model import T5, load_t5
+from coursepkg.projects.translation.t5.task import T5Output, write_texts
+from coursepkg.projects.translation.t5.text import PREFIXES
+
+LONGEST_SOURCE = 512
+"""Most tokens of a source; a T5 takes longer ones, but was not trained on them."""
+CHUNK = 512
+"""Lines that are read, translated and written at a time."""
+
+
+class T5Translator:
+    """A T5 with its directions.
+
+    Args:
+        t5: the model.
+        prefixes: by direction, such as `nom-vi`, what stands in front of each text, as in training.
+    """
+
+    def __init__(self, t5: T5, prefixes: Mapping[str, str]) -> None:
+        self.t5, self.prefixes = t5, dict(prefixes)
+
+    @classmethod
+    def load(cls, model: str | Path, *, prefix: str | None = None) -> "T5Translator":
+        """Load a model; its card says which directions it was trained in, and with which prefixes.
+
+        A model from elsewhere has no card: it is taken to know every direction by the course's prefixes.
+
+        Args:
+            model: folder or name on the Hub.
+            prefix: another text for every direction; may be empty.
+
+        Raises:
+            OSError: the model cannot be loaded.
+            ValueError: it is no T5, or damaged.
+        """
+        t5 = load_t5(model)
+        t5.network.to("cuda" if torch.cuda.is_available() else "cpu")
+        usual = {f"{source}-{target}": text for (source, target), text in PREFIXES.items()}
+        if prefix is not None:
+            return cls(t5, dict.fromkeys(usual, prefix))
+        return cls(t5, t5.card.get("prefixes") or usual)
+
+    def check_direction(self, source: str, target: str) -> None:
+        """Raises a ValueError unless the model translates from `source` into `target`."""
+        if f"{source}-{target}" not in self.prefixes:
+            raise ValueError(
+                f"{self.t5.name} was trained for {', '.join(self.prefixes)}, not for {source}-{target}; "
+                "choose one of these, or another model"
+            )
+
+    def encode(
+        self, texts: Sequence[str], source: str, target: str, *, first: int = 1, name: str = "line"
+    ) -> list[list[int]]:
+        """Ids of texts, prefix in front and EOS behind.
+
+        Raises:
+            ValueError: a text is empty or too long; it is named by `name` and its number, counted from `first`.
+        """
+        prefix = self.prefixes[f"{source}-{target}"]
+        found = []
+        for number, text in enumerate(texts, start=first):
+            if not text.strip():
+                raise ValueError(f"{name} {number}: empty; give a text or remove the line")
+            ids = encode_text(self.t5, prefix + natural(text, source))
+            if len(ids) > LONGEST_SOURCE:
+                raise ValueError(
+                    f"{name} {number}: {len(ids)} tokens, at most {LONGEST_SOURCE}; split it into sentences"
+                )
+            found.append(ids)
+        return found
+
+    def translate(self, texts: Sequence[str], *, source: str, target: str, **options: Any) -> list[T5Output]:
+        """Translate texts, in order.
+
+        Args:
+            texts: one sentence each.
+            source: language or script of the texts.
+            target: language or script to translate into.
+            **options: of `write_texts`: beam_size, n_best, max_tokens, batch_size.
+
+        Raises:
+            ValueError: the direction is not the model's, or a text is empty or too long; it is named.
+        """
+        self.check_direction(source, target)
+        self.encode(texts, source, target, name="text")
+        read = [natural(text, source) for text in texts]
+        return write_texts(self.t5, read, self.prefixes[f"{source}-{target}"], **options)
+
+
+def translate_lines(
+    translator: T5Translator, path: Path, out: Path, *, source: str, target: str, **options: Any
+) -> int:
+    """Translate a file line by line in constant memory; the output appears whole, when all lines are done.
+
+    Returns:
+        the number of lines.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a line is not UTF-8, empty or too long, which is found before anything is translated.
+    """
+    translator.check_direction(source, target)
+    count = 0
+    for texts in _chunks(path):
+        translator.encode(texts, source, target, first=count + 1, name=f"{path}, line")
+        count += len(texts)
+    if not count:
+        raise ValueError(f"{path}: empty; a file to translate has at least one line")
+    with whole_file(out) as file:
+        for texts in _chunks(path):
+            for found in translator.translate(texts, source=source, target=target, **options):
+                file.write(f"{found.text}\n".encode())
+    return count
+
+
+def _chunks(path: Path) -> Iterator[list[str]]:
+    lines = numbered_lines(path)
+    while chunk := [text for _, text in itertools.islice(lines, CHUNK)]:
+        yield chunk

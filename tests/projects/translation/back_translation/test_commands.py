@@ -1,0 +1,129 @@
+"""The commands back-translate, round-trip, lm-train, rerank and decode-study from their options to their files."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tyro
+
+from coursepkg.projects.translation.back_translation.commands import BackTranslate, RoundTrip
+from coursepkg.projects.translation.contest import _check_own
+from coursepkg.projects.translation.corpus import read_parallel
+from coursepkg.projects.translation.studies.decoding_commands import DecodeStudy, LanguageModelTrain, Rerank
+from tests.projects.translation.memorised import PAIRS, memorised
+
+
+def call(command: Any, *arguments: str) -> int:
+    return tyro.cli(command, args=["--model", str(memorised()[0]), *arguments]).run()
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path / "none"))
+
+
+@pytest.fixture(scope="module")
+def mono(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mono") / "ours.vi"
+    path.write_text("".join(f"{pair.target}\n" for pair in PAIRS) + "\n", "utf-8")
+    return path
+
+
+def test_back_translate_writes_pairs_and_card(
+    mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = tmp_path / "bt"
+    held = replace(memorised()[1], dev=PAIRS[:2], test=PAIRS[2:3])
+    monkeypatch.setattr(
+        "coursepkg.projects.translation.held_out.load_parts", lambda *arguments, **options: held
+    )
+    assert call(BackTranslate, "--mono", str(mono), "--out", str(prefix), "--json") == 0
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert document == json.loads(Path(f"{prefix}.json").read_text("utf-8"))
+    pairs = read_parallel(f"{prefix}.zh", f"{prefix}.vi")
+    assert [pair[:2] for pair in pairs] == [pair[:2] for pair in PAIRS[3:]]
+    assert document["corpora"] == ["file ours.vi", "phrasebook"]
+    assert document["counts"] == {"empty": 1, "in dev or test": 3}
+    assert (document["n_pairs"], document["n_lines"]) == (7, 11)
+    with pytest.raises(ValueError, match=r"but --extra was made from file ours\.vi, phrasebook"):
+        _check_own(Path(f"{prefix}.json"), "--extra")
+    with pytest.raises(ValueError, match=r"bt\.zh already exists"):
+        call(BackTranslate, "--mono", str(mono), "--out", str(prefix))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--limit", "-1"], "--limit must be an integer of at least 0"),
+        (["--data", "zh-vi"], "say with --mono"),
+        (["--sample", "--beam-size", "4"], "a draw has no beams"),
+        (["--top-k", "5"], "top_k needs sampling"),
+        (["--from", "en"], "does not translate Vietnamese into English"),
+    ],
+)
+def test_back_translate_refuses(mono: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(BackTranslate, "--mono", str(mono), "--out", str(tmp_path / "bt"), *arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def _small_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ten pairs in place of the phrasebook: the commands are the same, the work is less."""
+    parts = memorised()[1]
+    monkeypatch.setattr(
+        "coursepkg.projects.translation.corpora.load_parts", lambda *arguments, **options: parts
+    )
+
+
+@pytest.mark.usefixtures("_small_book")
+def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prefix = tmp_path / "rt"
+    assert call(RoundTrip, "--data", "phrasebook", "--out", str(prefix), "--json") == 0
+    assert [pair[:2] for pair in read_parallel(f"{prefix}.zh", f"{prefix}.vi")] == [
+        pair[:2] for pair in PAIRS
+    ]
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (document["corpora"], document["pairs"], document["n_pairs"]) == (["phrasebook"], "phrasebook", 10)
+
+
+@pytest.mark.usefixtures("_small_book")
+def test_a_language_model_is_trained_and_reranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "16", "--max-epochs", "1"]
+    with pytest.raises(ValueError, match="--out FOLDER must be given"):
+        call(LanguageModelTrain, *sizes)
+    assert call(LanguageModelTrain, *sizes, "--out", str(tmp_path / "lm"), "--json") == 0
+    lines = capsys.readouterr().out.splitlines()
+    card = json.loads(lines[-1])["card"]
+    told = card["perplexity"]["half of dev to score on"]
+    assert f"perplexity {told['per_token']:.2f} a token, {told['per_word']:.2f} a word" in "\n".join(lines)
+    with pytest.raises(ValueError, match="--lm FOLDER must be given"):
+        call(Rerank)
+    with pytest.raises(ValueError, match="--n-best must be an integer of at least 2"):
+        call(Rerank, "--lm", str(tmp_path / "lm"), "--n-best", "1")
+    out = tmp_path / "rerank.json"
+    assert call(Rerank, "--lm", str(tmp_path / "lm"), "--n-best", "2", "--out", str(out), "--json") == 0
+    printed = capsys.readouterr().out.splitlines()
+    document = json.loads(out.read_text("utf-8"))
+    assert json.loads(printed[-1]) == document
+    assert document["score"]["n"] + document["choose"]["n"] == len(PAIRS)
+    assert out.with_suffix(".txt").read_text("utf-8").splitlines() == printed[:-1]
+
+
+@pytest.mark.usefixtures("_small_book")
+def test_decode_study_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "decoding.json"
+    assert call(DecodeStudy, "--seeds", "1", "--limit", "2", "--out", str(out)) == 0
+    document = json.loads(out.read_text("utf-8"))
+    assert (document["n"], document["corpus"], document["from"], document["to"]) == (
+        2,
+        "phrasebook",
+        "zh",
+        "vi",
+    )
+    assert document["rows"][0]["method"] == "greedy"
+    assert out.with_suffix(".txt").read_text("utf-8") in capsys.readouterr().out
+    with pytest.raises(ValueError, match="the folder does not exist"):
+        call(DecodeStudy, "--out", str(tmp_path / "gone" / "x.json"))

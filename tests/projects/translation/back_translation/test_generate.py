@@ -1,0 +1,130 @@
+"""Back-translations and round trips of a model that knows ten sentences by heart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coursepkg.projects.translation.back_translation.generate import back_translate, round_trip
+from coursepkg.projects.translation.corpus import SentencePair, sentence_key
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.decoding_methods import Method
+from coursepkg.projects.translation.train import train
+from tests.projects.translation.memorised import PAIRS, RECIPE, memorised, translator
+
+LONG = "Tôi muốn uống nước " * 30
+
+
+@pytest.fixture(scope="module")
+def model() -> Translator:
+    return translator()
+
+
+def test_pairs_are_made_of_real_targets(model: Translator) -> None:
+    lines = [pair.target for pair in PAIRS]
+    made = back_translate(model, lines, "zh", "vi", name="mono")
+    assert made.pairs == [
+        SentencePair(pair.source, pair.target, "mono", i) for i, pair in enumerate(PAIRS, 1)
+    ]
+    assert made.counts == {}
+    assert str(made) == "10 pairs"
+
+
+def test_lines_are_kept_as_they_stand(model: Translator) -> None:
+    made = back_translate(model, ["Khách_sạn ở đâu?"], "zh", "vi")
+    assert made.pairs == [SentencePair("酒店在哪里？", "Khách_sạn ở đâu?", "", 1)]
+
+
+def test_what_is_left_out_is_counted_and_numbers_are_those_of_the_lines(model: Translator) -> None:
+    lines = ["", " . ", LONG, PAIRS[0].target, "chúng_tôi đi học", PAIRS[1].target, PAIRS[2].target]
+    held = {sentence_key(PAIRS[1].target, "vi"), sentence_key(PAIRS[2].source, "zh")}
+    made = back_translate(model, lines, "zh", "vi", held_out=held)
+    assert [(pair.source, pair.line) for pair in made.pairs] == [(PAIRS[0].source, 4)]
+    assert made.counts == {
+        "empty": 2,
+        "too long for the model": 1,
+        "repeated": 1,
+        "in dev or test": 1,
+        "translated into a sentence of dev or test": 1,
+    }
+    assert len(made.pairs) + sum(made.counts.values()) == len(lines)
+
+
+def test_hot_draws_are_filtered_and_counted(model: Translator) -> None:
+    lines = [pair.target for pair in PAIRS]
+    hot = Method(sample=True, temperature=20.0)
+    made, again = (back_translate(model, lines, "zh", "vi", method=hot, batch_size=size) for size in (64, 3))
+    assert made == again
+    assert sum(made.counts.values()) > 0
+    assert len(made.pairs) + sum(made.counts.values()) == len(lines)
+    assert made != back_translate(model, lines, "zh", "vi", method=hot.seeded(1))
+
+
+def test_a_direction_that_was_not_trained_is_refused(model: Translator) -> None:
+    with pytest.raises(ValueError, match="does not translate Vietnamese into English"):
+        back_translate(model, ["Cảm ơn bạn ."], "en", "vi")
+    with pytest.raises(ValueError, match="does not translate Chinese into English"):
+        round_trip(model, PAIRS[:1], "zh", "en")
+
+
+def test_nothing_in_nothing_out(model: Translator) -> None:
+    assert back_translate(model, [], "zh", "vi").pairs == []
+
+
+def test_what_is_known_by_heart_comes_back_unchanged(model: Translator) -> None:
+    made = round_trip(model, PAIRS, "zh", "vi")
+    assert made.pairs == list(PAIRS)
+    assert made.counts == {
+        "sources of which nothing usable came back": 0,
+        "sources that came back unchanged": 10,
+        "targets of which nothing usable came back": 0,
+        "targets that came back unchanged": 10,
+    }
+
+
+def test_there_is_one_round_trip_a_pair_whatever_happens(model: Translator) -> None:
+    pairs = [PAIRS[3], SentencePair("酒店？" * 40, LONG, "f", 7), SentencePair("！", ".", "f", 8), PAIRS[4]]
+    made = round_trip(model, pairs, "zh", "vi")
+    assert made.pairs == pairs
+    assert made.counts["sources of which nothing usable came back"] == 2
+    assert made.counts["targets of which nothing usable came back"] == 2
+
+
+def test_round_trips_by_hot_draws_fit_the_model(model: Translator) -> None:
+    hot = Method(sample=True, temperature=20.0)
+    made = round_trip(model, PAIRS, "zh", "vi", method=hot)
+    assert [(pair.file, pair.line) for pair in made.pairs] == [(pair.file, pair.line) for pair in PAIRS]
+    assert made.pairs != list(PAIRS)
+    for language, other, texts in (
+        ("zh", "vi", [pair.source for pair in made.pairs]),
+        ("vi", "zh", [pair.target for pair in made.pairs]),
+    ):
+        assert all(text.strip() for text in texts)
+        assert max(map(len, model.subwords.encode_sources(texts, language, other))) <= model.longest
+
+
+def test_progress_is_reported(model: Translator) -> None:
+    seen: list[tuple[int, int]] = []
+    back_translate(
+        model,
+        [pair.target for pair in PAIRS],
+        "zh",
+        "vi",
+        report=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(10, 10)]
+
+
+def test_both_kinds_of_pairs_train_a_model(model: Translator, tmp_path: Path) -> None:
+    folder, parts = memorised()
+    back = back_translate(model, [pair.target for pair in PAIRS[:4]], "zh", "vi")
+    trips = round_trip(model, [*parts.train, *back.pairs], "zh", "vi")
+    recipe = replace(
+        RECIPE, self_contrastive=0.1, versions="round-trip", max_epochs=1, warmup=1, batch_tokens=2000
+    )
+    said: list[str] = []
+    options = {"extra": back.pairs, "start": folder, "say": said.append, "progress": False}
+    train(recipe, parts, tmp_path / "run", round_trips=trips.pairs, **options)
+    assert "14 training pairs; 0 of 14 pairs left out as too long" in said[0]
+    with pytest.raises(ValueError, match="needs --round-trips with 14 pairs"):
+        train(recipe, parts, tmp_path / "other", round_trips=trips.pairs[1:], **options)

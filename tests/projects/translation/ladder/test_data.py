@@ -1,0 +1,122 @@
+"""What rows do to their data, and how a model is decoded: leaks, hard examples, and choices made on the other half."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from coursepkg.metrics.bleu import BLEU
+from coursepkg.metrics.scoring import sentence_scores
+from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
+from coursepkg.projects.translation.ladder.data import (
+    HARD_SHARE,
+    back_translations,
+    hard_examples,
+    prepare,
+    random_split,
+    round_trips_of,
+)
+from coursepkg.projects.translation.ladder.decoding import cross_chosen, drawn, repaired, reranked
+from coursepkg.projects.translation.ladder.rows import row_named
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
+from coursepkg.projects.translation.studies.decoding_methods import Method
+from tests.projects.translation.test_corpora import write_en_vi
+from tests.projects.translation.tiny import toy_parts, write_zh_vi
+
+
+def test_a_random_split_keeps_every_raw_line_and_leaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_zh_vi(tmp_path, n=200, repeated=100)))
+    for source, target in (("zh", "vi"), ("vi", "zh")):
+        clean = load_parts("zh-vi", source, target)
+        leaky = random_split(clean)
+        assert len(leaky.train) + len(leaky.dev) + len(leaky.test) == 300
+        assert len(leaky.dev) == round(0.03 * 300)
+
+        def keys(pairs: tuple[SentencePair, ...], parts: Parts) -> set[str]:
+            return {key for pair in pairs for key in pair_keys(pair, parts.source, parts.target)}
+
+        assert keys(leaky.dev, leaky) & keys(leaky.train, leaky)
+        assert not keys(clean.dev, clean) & keys(clean.train, clean)
+        assert leaky.corpus == "zh-vi-random"
+        assert leaky == random_split(clean)
+
+
+def test_a_plain_row_trains_on_the_corpus_as_it_is() -> None:
+    parts = toy_parts()
+    found = prepare(row_named("modern"), parts, None)
+    assert (found.parts, found.extra, found.round_trips) == (parts, (), ())
+
+
+def test_hard_examples_are_the_pairs_of_lowest_sentence_bleu(translator: Translator) -> None:
+    parts = toy_parts()
+    found = prepare(row_named("hard-examples"), parts, None)
+    assert found.extra == ()  # without a model to begin with nothing is hard
+    found = hard_examples(parts, translator)
+    outputs = translator.translate([pair.source for pair in parts.train], beam_size=1)
+    said = [to_scorer(one.n_best[0].line, "vi") for one in outputs]
+    true = [to_scorer(pair.target, "vi") for pair in parts.train]
+    bleu = sentence_scores(BLEU(effective_order=True), said, true).tolist()
+    by_pair = dict(zip(parts.train, bleu, strict=True))
+    assert len(found.extra) == round(HARD_SHARE * len(parts.train))
+    assert len(set(found.extra)) == len(found.extra)
+    left = set(parts.train) - set(found.extra)
+    assert max(by_pair[pair] for pair in found.extra) <= min(by_pair[pair] for pair in left)
+
+
+def test_back_translations_keep_dev_and_test_out(
+    translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_en_vi(write_zh_vi(tmp_path), full=True)))
+    parts = dataclasses.replace(toy_parts(), corpus="zh-vi")
+    found = back_translations(parts, translator)
+    assert found.extra
+    held = {key for pair in (*parts.dev, *parts.test) for key in pair_keys(pair, "zh", "vi")}
+    assert held.isdisjoint(key for pair in found.extra for key in pair_keys(pair, "zh", "vi"))
+    real = {
+        line for path in (tmp_path / "en_vi").glob("*.vi") for line in path.read_text("utf-8").splitlines()
+    }
+    assert {pair.target for pair in found.extra} <= real
+    assert "en-vi" in found.notes[-1]
+
+
+def test_round_trips_are_one_for_each_pair(translator: Translator) -> None:
+    found = round_trips_of(toy_parts(), translator)
+    assert len(found.round_trips) == len(toy_parts().train)
+
+
+def test_each_half_is_chosen_by_the_other() -> None:
+    pairs = tuple(SentencePair(f"句 {i}", f"câu số {i} ở đây .", "toy", i) for i in range(12))
+    parts = Parts("toy", "zh", "vi", pairs, pairs, pairs, ())
+    right = [pair.target for pair in pairs]
+    wrong = ["sai hoàn toàn rồi nhé"] * 12
+    # One weight is right on the even places and the other one on the odd places.
+    even = [r if i % 2 == 0 else w for i, (r, w) in enumerate(zip(right, wrong, strict=True))]
+    odd = [w if i % 2 == 0 else r for i, (r, w) in enumerate(zip(right, wrong, strict=True))]
+    lines, weights = cross_chosen({0.0: even, 0.5: odd}, parts)
+    assert weights == (0.5, 0.0)
+    assert lines == wrong
+    assert cross_chosen({0.0: wrong, 0.5: right}, parts) == (right, (0.5, 0.5))
+
+
+def test_draws_repairs_and_reranking_score_the_whole_dev_part(translator: Translator, tmp_path: Path) -> None:
+    parts = toy_parts()
+    recipe = LanguageRecipe(d_model=16, n_heads=2, n_layers=1, d_ff=32, max_epochs=1)
+    greedy, _ = drawn(translator, parts, Method(sample=True, top_k=1))
+    found = {
+        "sample": drawn(translator, parts, Method(sample=True, top_k=10)),
+        "repaired": repaired(translator, parts),
+        "reranked": reranked(translator, parts, tmp_path / "lm", recipe=recipe),
+    }
+    searched = [
+        one.n_best[0].line for one in translator.translate([p.source for p in parts.dev], beam_size=1)
+    ]
+    assert greedy.hypotheses == tuple(to_scorer(line, "vi") for line in searched)
+    for name, (result, _) in found.items():
+        assert result.references == tuple(to_scorer(p.target, "vi") for p in parts.dev)
+        assert name in result.scores["BLEU"].signature
+    assert "each chosen on the other half of dev" in found["reranked"][1][0]
+    assert "repairs in" in found["repaired"][1][-1]

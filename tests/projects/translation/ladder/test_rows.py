@@ -1,0 +1,83 @@
+"""The rows of the ladder: each a valid recipe, one change from the row below, after the rows that it needs."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from coursepkg.projects.translation.ladder.rows import (
+    ROWS,
+    LadderRow,
+    Times,
+    recipe_of,
+    row_named,
+    with_needed,
+)
+from coursepkg.projects.translation.ladder.run import changes_of, is_new
+from coursepkg.projects.translation.models import build_model, count_parameters
+from coursepkg.projects.translation.recipe import PRESETS
+
+BASE = PRESETS["small"]
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+@pytest.mark.parametrize("preset", ["tiny", "small"])
+def test_every_row_is_a_valid_recipe_and_follows_what_it_needs(row: LadderRow, preset: str) -> None:
+    order = list(ROWS)
+    recipe = recipe_of(row, PRESETS[preset])
+    assert recipe.max_seconds == PRESETS[preset].max_seconds
+    before = order[: order.index(row.name)]
+    assert {row.builds_on, row.start} - {""} <= set(before)
+    assert not (row.decoding and row.start)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.builds_on and not row.preset], ids=str)
+def test_a_row_changes_what_it_says_and_nothing_else(row: LadderRow) -> None:
+    changed = changes_of(row, BASE)
+    assert set(changed) <= set(row.changes)
+    for name, value in changed.items():
+        wanted = row.changes[name]
+        assert value == (wanted if not isinstance(wanted, Times) else getattr(recipe_of(row, BASE), name))
+
+
+def test_fine_tuning_rows_differ_from_the_control_by_their_own_change_alone() -> None:
+    assert changes_of(row_named("contrastive"), BASE) == {"contrastive": 0.1}
+    assert changes_of(row_named("back-translation"), BASE) == {}
+    assert changes_of(row_named("hard-examples"), BASE) == {}
+    assert recipe_of(row_named("continued"), BASE).reverse == 1.0
+    assert recipe_of(row_named("continued"), BASE).learning_rate == pytest.approx(0.3 * BASE.learning_rate)
+
+
+def test_the_two_transformers_are_of_one_size_and_the_baseline_is_the_contests() -> None:
+    def size(name: str) -> int:
+        recipe = recipe_of(row_named(name), BASE)
+        with torch.device("meta"):
+            return count_parameters(build_model(recipe, recipe.vocab_size, recipe.vocab_size))
+
+    assert size("gru-baseline") == 919_992
+    assert size("vaswani2017") == pytest.approx(size("modern"), rel=0.02)
+
+
+def test_the_base_reaches_rows_that_begin_with_it_and_its_budget_all_rows() -> None:
+    base = dataclasses.replace(BASE, dropout=0.25, max_seconds=7.0)
+    assert recipe_of(row_named("bpe-dropout"), base).dropout == 0.25
+    assert recipe_of(row_named("gru-attention"), base).dropout == PRESETS["gru-baseline"].dropout
+    assert recipe_of(row_named("gru-attention"), base).max_seconds == 7.0
+
+
+def test_rows_that_change_nothing_are_known() -> None:
+    assert not is_new(row_named("vocab-8000"), BASE)
+    assert is_new(row_named("vocab-8000"), PRESETS["tiny"])
+    assert {is_new(row_named(f"underscores-{what}"), BASE) for what in ("kept", "removed")} == {True, False}
+    assert all(
+        is_new(row_named(name), BASE) for name in ("gru-baseline", "continued", "top-k", "hard-examples")
+    )
+    # A base that a row cannot build on is the row's own mistake, told when it is made.
+    assert is_new(row_named("both-ways"), dataclasses.replace(BASE, joint=False))
+
+
+def test_needed_rows_come_first_and_once() -> None:
+    names = [row.name for row in with_needed(["contrastive", "beam-1", "hard-examples", "modern"])]
+    assert names == ["both-ways", "contrastive", "modern", "beam-1", "hard-examples"]
+    with pytest.raises(ValueError, match=r"--rows must be of gru-baseline, .*, got modrn"):
+        with_needed(["modrn"])

@@ -1,0 +1,134 @@
+"""The search from the command line to its table: resumed, ordered by dev, and not stopped by one bad trial."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tyro
+
+from coursepkg.projects.translation.corpora import load_parts
+from coursepkg.projects.translation.evaluate import evaluate, translate_pairs
+from coursepkg.projects.translation.models import count_parameters
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.config_search import ConfigSearch
+
+SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
+SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01"]
+
+
+def search(out: Path, *arguments: str) -> int:
+    given = ["--data", "zh-vi", "--max-epochs", "1", "--out", str(out), *arguments]
+    return tyro.cli(ConfigSearch, args=given).run()
+
+
+def fixed(*without: str) -> list[str]:
+    return ["--set", *(one for one in SMALL if not one.startswith(without or ("-",)))]
+
+
+def results(out: Path) -> list[dict]:
+    return json.loads((out / "results.json").read_text("utf-8"))["trials"]
+
+
+def stamps(out: Path) -> dict[str, int]:
+    return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("trials/*/trial.json")}
+
+
+def test_a_grid_is_trained_sorted_and_not_trained_again(
+    zh_vi: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "search"
+    settings = fixed("d-model", "n-heads")
+    assert search(out, "--grid", "d-model=16,24", "n-heads=2,3", *settings) == 0
+    found = results(out)
+    done = [one for one in found if "error" not in one]
+    assert len(found) == 4
+    assert len(done) == 2
+    values = [one["scores"]["BLEU"]["value"] for one in done]
+    assert found[:2] == done
+    assert values == sorted(values, reverse=True)
+    assert all(one["settings"]["n_heads"] == 3 and "n_kv_heads" in one["error"] for one in found[2:])
+    assert all(one["epochs"] == 1 and one["stopped"] == "max_epochs" for one in done)
+    table = (out / "results.md").read_text("utf-8")
+    assert table in capsys.readouterr().out
+    assert table.count("error: n_kv_heads must divide n_heads = 3, got 2") == 2
+    assert table.index(f"{done[0]['parameters']:,}") < table.index("error: ")
+
+    before = stamps(out)
+    assert search(out, "--grid", "d-model=16,24,32", "n-heads=2", *settings) == 0
+    after = stamps(out)
+    assert len(after) == 3
+    assert {key: after[key] for key in before} == before
+    assert {one["settings"]["d_model"] for one in results(out)} == {16, 24, 32}
+
+
+def test_a_trial_is_scored_on_the_whole_dev_part_as_its_model_scores(zh_vi: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search"
+    assert search(out, "--grid", "dropout=0.1", *fixed()) == 0
+    (trial,) = results(out)
+    parts = load_parts("zh-vi", "zh", "vi")
+    translator = Translator.load(out / "trials" / trial["key"])
+    found, _ = translate_pairs(translator, parts.dev, "zh", "vi")
+    lines = [one.n_best[0].line for one in found]
+    again = evaluate(lines, parts.dev, "zh", "vi", protocol="zh-vi dev, beam 4", seen=parts.train)
+    assert trial["scores"] == again.as_json()["scores"]
+    assert f"n:{len(parts.dev)}/{len(parts.dev)}" in trial["scores"]["BLEU"]["signature"]
+    assert trial["parameters"] == count_parameters(translator.model)
+    assert trial["recipe"]["dropout"] == 0.1
+    assert trial["machine"]["device"] in ("cpu", "cuda")
+
+
+def test_a_trial_that_was_cut_off_begins_again(zh_vi: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search"
+    assert search(out, "--grid", "dropout=0.1", *fixed()) == 0
+    (first,) = results(out)
+    (out / "trials" / first["key"] / "trial.json").unlink()
+    assert search(out, "--grid", "dropout=0.1", *fixed()) == 0
+    (again,) = results(out)
+    changing = ("seconds", "decoding_seconds", "machine", "commit")
+    assert {k: v for k, v in again.items() if k not in changing} == {
+        k: v for k, v in first.items() if k not in changing
+    }
+
+
+def test_random_search_follows_its_seed_and_a_search_without_a_result_says_so(
+    zh_vi: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Every trial asks for more subwords than the text has, so that nothing is trained.
+    ranges = ["--random", "3", "--range", "vocab-size=50000..60000", "dropout=0.1..0.4", "--json"]
+    tried = []
+    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+        assert search(tmp_path / name, *ranges, "--seed", seed, *fixed("vocab-size")) == 1
+        document = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert all("vocab_size must be at most" in one["error"] for one in document["trials"])
+        tried.append([one["settings"] for one in document["trials"]])
+    assert tried[0] == tried[1]
+    assert tried[0] != tried[2]
+    assert not list(tmp_path.glob("*/trials/*/trial.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give settings to try"),
+        (["--range", "dropout=0.1..0.4"], "--range needs --random N"),
+        (["--grid", "dropout=0.1,0.2", "--set", "dropout=0.1"], "dropout is in two of"),
+        (["--grid", "d-model=16,32", "--random", "2", "--range", "d-model=16..32"], "d-model is in two of"),
+        (["--random", "-1"], "--random must be an integer of at least 0, got -1"),
+        (["--grid", "dropout=0.1", "--max-seconds", "0"], "--max-seconds must be above 0"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    zh_vi: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        search(tmp_path / "out", *arguments)
+    except ValueError as reason:
+        said = str(reason)
+    except SystemExit:  # tyro prints what __post_init__ refuses
+        said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert message in said
+    assert not (tmp_path / "out").exists()
