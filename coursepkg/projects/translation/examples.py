@@ -1,7 +1,8 @@
 """What a model trains on in each epoch: sources with tags, both directions, masked and resampled.
 
 Both directions done right: a reversed example swaps source and target and asks for the other language. Each pair may
-train in both directions, unlike in the tutorials, where odd pairs got the other tag but kept their order.
+train in both directions, unlike in the tutorials, where odd pairs got the other tag but kept their order. Their way is
+there as a negative control, see `Recipe.reverse_fault`.
 """
 
 import hashlib
@@ -96,7 +97,7 @@ class TranslationBatches:
     Args:
         corpora: for each pair of languages, of sources and targets, the training pairs that fit the model.
         subwords: the vocabulary.
-        recipe: `reverse`, `span_mask`, `subword_noise`, `batch_tokens` and `max_len` of it.
+        recipe: `reverse`, `reverse_fault`, `span_mask`, `subword_noise`, `batch_tokens` and `max_len` of it.
         seed: of order, masks and segmentations.
     """
 
@@ -108,12 +109,9 @@ class TranslationBatches:
         seed: int = 0,
     ) -> None:
         self.subwords, self.recipe, self.seed = subwords, recipe, seed
-        self._forward = [_lines(pairs, *languages, subwords) for languages, pairs in corpora]
-        self._backward = [
-            _lines([p.swapped() for p in pairs], *languages[::-1], subwords)
-            for languages, pairs in corpora
-            if recipe.reverse
-        ]
+        ways = [_ways(pairs, languages, subwords, recipe) for languages, pairs in corpora]
+        self._forward = [forward for forward, _ in ways]
+        self._backward = [backward for _, backward in ways if backward is not None]
         self._plain: dict[int, list[Pair]] = {}
 
     @cached_property
@@ -121,6 +119,7 @@ class TranslationBatches:
         """SHA-256 of the sentences, the vocabulary and the options."""
         names = ("reverse", "span_mask", "subword_noise", "batch_tokens", "max_len")
         options = [getattr(self.recipe, name) for name in names]
+        options += [self.recipe.reverse_fault] * (self.recipe.reverse_fault != "none")
         content = [self._forward, self.subwords.fingerprints, options, self.seed]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -162,6 +161,21 @@ class TranslationBatches:
         if max(map(len, ids)) < self.recipe.max_len:
             return ids
         return self.subwords.source.encode(source, tag=lines.tag), self.subwords.target.encode(target)
+
+
+def _ways(
+    pairs: Sequence[SentencePair], languages: tuple[str, str], subwords: Subwords, recipe: Recipe
+) -> tuple[Lines, Lines | None]:
+    """The examples of both directions of a corpus; None for the second one if it is not asked for."""
+    source, target = languages
+    if recipe.reverse_fault == "unswapped":
+        # Every pair is in one direction only, and the second direction is the first under another tag.
+        spoilt = _lines(pairs[1::2], source, target, subwords)._replace(tag=tag_of(source))
+        return _lines(pairs[::2], source, target, subwords), spoilt
+    forward = _lines(pairs, source, target, subwords)
+    if not recipe.reverse:
+        return forward, None
+    return forward, _lines([p.swapped() for p in pairs], target, source, subwords)
 
 
 def _lines(pairs: Sequence[SentencePair], source: str, target: str, subwords: Subwords) -> Lines:

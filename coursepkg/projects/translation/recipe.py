@@ -8,6 +8,8 @@ from coursepkg.arguments import check_count, check_finite
 
 ARCHITECTURES = ("gru", "gru-attention", "vaswani2017", "modern", "decoder-only")
 SCHEDULES = ("constant", "inverse-sqrt", "noam", "cosine", "staircase")
+LATER = {"reverse_fault": "none"}
+"""Fields that files of older runs do not name, with the defaults that they had then."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class Recipe:
     """Whether the output layer has a bias."""
     reverse: float = 0.0
     """Share of the pairs that an epoch also trains the other way round, in [0, 1]; needs `joint`."""
+    reverse_fault: Literal["none", "unswapped"] = "none"
+    """A negative control; unswapped gives every second pair the other tag but does not turn it, as the tutorials do."""
     span_mask: float = 0.0
     """Probability of masking one or two tokens of a source, in [0, 1]."""
     batch_tokens: int = 4096
@@ -120,6 +124,10 @@ class Recipe:
         for name in ("reverse", "contrastive", "self_contrastive"):
             if getattr(self, name) and not self.joint:
                 raise ValueError(f"{_flag(name)} needs --joint: one vocabulary for both languages, with tags")
+        if self.reverse_fault != "none" and (not self.reverse or self.contrastive or self.self_contrastive):
+            raise ValueError(
+                "--reverse-fault needs --reverse above 0, whose examples it spoils, and no contrastive loss"
+            )
         if self.architecture == "decoder-only" and not self.joint:
             raise ValueError("--architecture decoder-only needs --joint: source and target are one text")
 
@@ -138,6 +146,11 @@ class Recipe:
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
         return dataclasses.asdict(self)
+
+    def decisive(self) -> dict[str, Any]:
+        """The fields that a fingerprint is made of: without those of `LATER` that have their defaults."""
+        usual = LATER.items()
+        return {name: value for name, value in self.described().items() if (name, value) not in usual}
 
 
 def _flag(name: str) -> str:

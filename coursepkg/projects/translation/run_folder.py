@@ -8,7 +8,7 @@ from typing import Any
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
-from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.projects.translation.recipe import LATER, Recipe
 from coursepkg.projects.translation.tokenizers import FILES, Subwords
 
 CARD = "recipe.json"
@@ -22,7 +22,7 @@ Corpora = list[tuple[tuple[str, str], Sequence[SentencePair]]]
 def card_of(recipe: Recipe, corpora: Sequence[Parts], seed: int, **more: Any) -> dict[str, Any]:
     """What decides a run, as JSON holds it."""
     directions = [[parts.source, parts.target] for parts in corpora]
-    if recipe.reverse:
+    if recipe.reverse and recipe.reverse_fault == "none":
         directions += [[parts.target, parts.source] for parts in corpora]
     return {
         "recipe": recipe.described(),
@@ -71,5 +71,5 @@ def _kept(subwords: Subwords, out: Path) -> Subwords:
 
 def _flat(card: dict[str, Any]) -> dict[str, Any]:
     """All that must stay the same, the recipe's settings by their own names."""
-    recipe = {name: value for name, value in card["recipe"].items() if name not in CHANGEABLE}
+    recipe = {name: value for name, value in (LATER | card["recipe"]).items() if name not in CHANGEABLE}
     return {name: value for name, value in card.items() if name != "recipe"} | recipe

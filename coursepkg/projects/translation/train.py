@@ -93,6 +93,10 @@ def train(
     open_run(out, card, resume)
     for note in (note for one in corpora for note in one.notes):
         say(f"note: {note}")
+    if recipe.reverse_fault != "none":
+        say(
+            f"note: --reverse-fault {recipe.reverse_fault} is a negative control, to show what the fault costs"
+        )
     languages = [(one.source, one.target) for one in corpora]
     subwords = vocabulary_of(
         recipe, [(pair, one.train) for pair, one in zip(languages, corpora, strict=True)], out, start

@@ -1,5 +1,7 @@
 """What each epoch trains on: directions, the window that moves, masks and segmentations, by (seed, epoch) alone."""
 
+import hashlib
+import json
 import random
 from collections import Counter
 
@@ -64,6 +66,26 @@ def test_a_reversed_example_swaps_both_sides_and_asks_for_the_other_language() -
         assert len(window) == 42
         found = texts(examples(batches(reverse=0.7), number))
         assert found == expected([*range(60)]) + expected(window, back=True)
+
+
+def test_the_fault_of_the_tutorials_gives_every_second_pair_the_other_tag_and_does_not_turn_it() -> None:
+    spoilt = Counter({(4, zh, vi): n for (_, zh, vi), n in expected([*range(1, 60, 2)]).items()})
+    for number in range(2):
+        found = texts(examples(batches(reverse=1.0, reverse_fault="unswapped"), number))
+        assert found == expected([*range(0, 60, 2)]) + spoilt
+    # The window is one of the second half.
+    some = texts(examples(batches(reverse=0.5, reverse_fault="unswapped"), 0))
+    assert some - expected([*range(0, 60, 2)]) == Counter(
+        {(4, zh, vi): n for (_, zh, vi), n in expected([*range(1, 30, 2)]).items()}
+    )
+
+
+def test_the_fault_has_a_fingerprint_of_its_own_and_changes_no_other() -> None:
+    right, wrong = (batches(reverse=1.0, reverse_fault=fault) for fault in ("none", "unswapped"))
+    assert right.fingerprint != wrong.fingerprint
+    options = [1.0, right.recipe.span_mask, right.recipe.subword_noise, right.recipe.batch_tokens, 24]
+    content = [right._forward, subwords().fingerprints, options, 0]
+    assert right.fingerprint == hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def test_every_corpus_has_its_own_tag_and_window() -> None:

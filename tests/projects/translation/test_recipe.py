@@ -19,6 +19,15 @@ def test_a_preset_survives_json() -> None:
         assert Recipe(**json.loads(json.dumps(recipe.described()))) == recipe
 
 
+def test_a_field_that_came_later_decides_only_where_it_is_set() -> None:
+    described = Recipe(reverse=1.0).described()
+    assert described.pop("reverse_fault") == "none"
+    assert Recipe(**described) == Recipe(reverse=1.0)
+    assert Recipe(reverse=1.0).decisive() == described
+    spoilt = Recipe(reverse=1.0, reverse_fault="unswapped")
+    assert spoilt.decisive() == spoilt.described()
+
+
 def test_the_baseline_is_that_of_the_contest() -> None:
     baseline = PRESETS["gru-baseline"]
     assert (baseline.architecture, baseline.joint, baseline.vocab_size) == ("gru", False, 3000)
@@ -50,6 +59,8 @@ def test_the_report_masks_reverses_and_filters_as_it_says() -> None:
         ({"temperature": 0.0}, "--temperature must be above 0"),
         ({"joint": False, "reverse": 0.5}, "--reverse needs --joint"),
         ({"joint": False, "contrastive": 0.1}, "--contrastive needs --joint"),
+        ({"reverse_fault": "unswapped"}, "--reverse-fault needs --reverse above 0"),
+        ({"reverse_fault": "unswapped", "reverse": 1.0, "contrastive": 0.1}, "and no contrastive loss"),
     ],
 )
 def test_a_bad_setting_is_named_by_its_flag(changes: dict[str, object], message: str) -> None:

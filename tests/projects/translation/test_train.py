@@ -82,6 +82,25 @@ def test_only_what_was_trained_is_a_direction(tmp_path: Path) -> None:
         assert trained.card["directions"] == [["zh", "vi"]]
 
 
+def test_the_negative_control_is_told_and_knows_one_direction_alone(tmp_path: Path) -> None:
+    said: list[str] = []
+    recipe = fast(max_epochs=1, reverse=1.0, reverse_fault="unswapped")
+    trained = quietly(recipe, tmp_path / "run", PARTS, say=said.append)
+    assert trained.card["directions"] == [["zh", "vi"]]
+    assert "note: --reverse-fault unswapped is a negative control, to show what the fault costs" in said
+
+
+def test_a_run_from_before_a_setting_goes_on(tmp_path: Path) -> None:
+    recipe, path = fast(max_epochs=1, reverse=1.0), tmp_path / "run" / "recipe.json"
+    quietly(recipe, tmp_path / "run", PARTS)
+    card = json.loads(path.read_text("utf-8"))
+    del card["recipe"]["reverse_fault"]
+    path.write_text(json.dumps(card), "utf-8")
+    quietly(replace(recipe, max_epochs=2), tmp_path / "run", PARTS, resume=True)
+    with pytest.raises(ValueError, match=r"it differs in directions, reverse_fault\)"):
+        quietly(replace(recipe, reverse_fault="unswapped"), tmp_path / "run", PARTS, resume=True)
+
+
 def test_another_run_in_the_folder_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "run"
     quietly(fast(max_epochs=1), out, PARTS)
@@ -130,9 +149,9 @@ def test_several_languages_in_one_model(tmp_path: Path) -> None:
     assert trained.card["corpora"] == ["toy", "toy-en"]
 
 
-@pytest.mark.parametrize("architecture", ["gru", "gru-attention", "vaswani2017"])
+@pytest.mark.parametrize("architecture", ["gru", "gru-attention", "vaswani2017", "decoder-only"])
 def test_every_architecture_trains(tmp_path: Path, architecture: str) -> None:
-    joint = architecture == "vaswani2017"
+    joint = architecture in ("vaswani2017", "decoder-only")
     recipe = fast(architecture=architecture, joint=joint, reverse=0.0, vocab_size=120, max_epochs=1)
     trained = quietly(recipe, tmp_path / "run", PARTS)
     found = Translator.load(tmp_path / "run").translate([PARTS.train[0].source], beam_size=1)

@@ -3,6 +3,7 @@
     random-split -> deduplicated, grouped          the same model on two preparations of the data
     gru-baseline -> gru-attention -> vaswani2017 -> modern
     modern -> one change at a time                 vocabulary, regularisation, both directions, decoding
+    both-ways -> wrong-tags                        a negative control: the tutorials' fault
     both-ways -> continued -> contrastive, back-translation, hard examples      all from the same trained start
 
 Every row has the same budget. `continued` spends a second budget on nothing new: what fine-tuning gave is what it gave
@@ -87,6 +88,8 @@ ROWS: dict[str, LadderRow] = {
             d_ff=Times(1.07),  # one matrix less than SwiGLU, but keys and values of every head
         ),
         _row("modern", "RMSNorm, RoPE, grouped-query attention, SwiGLU", "vaswani2017", preset="base"),
+        _row("decoder-only", "source and target as one text of one decoder", architecture="decoder-only"),
+        _row("small", "the preset `small`: what helped, together", preset="small"),
         _row(
             "random-split",
             "raw lines split at random; its dev part leaks, so its score is flattered",
@@ -110,6 +113,12 @@ ROWS: dict[str, LadderRow] = {
         _row("reverse-0.7", "both directions, the rotating window of 0.7", reverse=0.7),
         _row("both-ways", "both directions, all pairs", reverse=1.0),
         _row(
+            "wrong-tags",
+            "every second pair with the other tag but not turned: a fault, as a control",
+            "both-ways",
+            reverse_fault="unswapped",
+        ),
+        _row(
             "continued",
             "`both-ways` trained for a second budget",
             "both-ways",
@@ -123,21 +132,16 @@ ROWS: dict[str, LadderRow] = {
             start="both-ways",
             contrastive=0.1,
         ),
-        _row(
-            "self-contrastive-mask",
-            "and between two masked versions of a sentence",
-            "contrastive",
-            start="both-ways",
-            self_contrastive=0.1,
-            versions="mask",
-        ),
-        _row(
-            "self-contrastive-dropout",
-            "and between two dropout masks of a sentence",
-            "contrastive",
-            start="both-ways",
-            self_contrastive=0.1,
-            versions="dropout",
+        *(
+            _row(
+                f"self-contrastive-{versions}",
+                f"and between two {made} of a sentence",
+                "contrastive",
+                start="both-ways",
+                self_contrastive=0.1,
+                versions=versions,
+            )
+            for versions, made in (("mask", "masked versions"), ("dropout", "dropout masks"))
         ),
         _row(
             "self-contrastive-round-trip",

@@ -173,7 +173,7 @@ def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed
 
 def trial_key(recipe: Recipe, parts: Parts, seed: int) -> str:
     """Twelve hexadecimal digits of the SHA-256 of all that decides a trial."""
-    decides = [recipe.described(), parts.corpus, parts.source, parts.target, len(parts.train), seed]
+    decides = [recipe.decisive(), parts.corpus, parts.source, parts.target, len(parts.train), seed]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
 
 

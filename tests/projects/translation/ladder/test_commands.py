@@ -100,6 +100,23 @@ def test_the_paired_comparison_is_that_of_the_two_systems(copied: Path) -> None:
     assert row["against"]["interval"] == [wanted.difference.lower, wanted.difference.upper]
 
 
+def test_another_architecture_and_the_negative_control_are_made(copied: Path) -> None:
+    assert ladder(copied, "--rows", "decoder-only", "wrong-tags") == 0
+    rows = by_name(copied)
+    assert rows["decoder-only"]["changes"] == {"architecture": "decoder-only"}
+    assert rows["wrong-tags"]["changes"] == {"reverse_fault": "unswapped"}
+    assert Translator.load(copied / "out" / CONDITIONS / "wrong-tags.seed0").directions == [("zh", "vi")]
+
+
+def test_a_row_that_is_the_one_below_is_skipped(
+    tmp_path: Path, zh_vi: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--data", "zh-vi", "--preset", "small", "--rows", "small", "--out", str(tmp_path / "out")]
+    assert tyro.cli(Ladder, args=[*given, "--results", str(tmp_path / "results")]).run() == 0
+    assert "small: this is modern already, with these settings" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_later_call_adds_seeds_and_leaves_what_is_there(
     copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

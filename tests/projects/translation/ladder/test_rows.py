@@ -76,6 +76,21 @@ def test_rows_that_change_nothing_are_known() -> None:
     assert is_new(row_named("both-ways"), dataclasses.replace(BASE, joint=False))
 
 
+def test_the_preset_is_a_row_where_the_ladder_begins_with_another_one() -> None:
+    row = row_named("small")
+    assert not is_new(row, BASE)
+    assert is_new(row, dataclasses.replace(BASE, dropout=0.1))
+    assert recipe_of(row, PRESETS["tiny"]) == dataclasses.replace(BASE, max_seconds=75.0, max_epochs=20)
+
+
+def test_the_negative_control_is_the_row_below_with_the_fault_alone() -> None:
+    assert changes_of(row_named("wrong-tags"), BASE) == {"reverse_fault": "unswapped"}
+    assert recipe_of(row_named("wrong-tags"), BASE).reverse == 1.0
+    faulty = [row.name for row in ROWS.values() if recipe_of(row, BASE).reverse_fault != "none"]
+    assert faulty == ["wrong-tags"]
+    assert all(preset.reverse_fault == "none" for preset in PRESETS.values())
+
+
 def test_needed_rows_come_first_and_once() -> None:
     names = [row.name for row in with_needed(["contrastive", "beam-1", "hard-examples", "modern"])]
     assert names == ["both-ways", "contrastive", "modern", "beam-1", "hard-examples"]

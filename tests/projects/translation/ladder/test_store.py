@@ -87,6 +87,14 @@ def test_a_row_is_the_same_if_its_recipe_is_whatever_settings_came_later() -> No
             check_same_recipe(Path("row.json"), {"recipe": old}, other)
 
 
+def test_a_row_from_before_the_negative_control_had_no_fault() -> None:
+    recipe = Recipe(reverse=1.0)
+    old = {name: value for name, value in recipe.described().items() if name != "reverse_fault"}
+    check_same_recipe(Path("row.json"), {"recipe": old}, recipe)
+    with pytest.raises(ValueError, match=r"it differs in reverse_fault\)"):
+        check_same_recipe(Path("row.json"), {"recipe": old}, Recipe(reverse=1.0, reverse_fault="unswapped"))
+
+
 def test_a_comparison_is_added_once_and_only_on_equal_sentences(tmp_path: Path) -> None:
     worse = tuple(line.replace("thích", "mua") for line in REFERENCES)
     runs = {"below": evaluation(worse), "own": evaluation(REFERENCES)}

@@ -1,5 +1,6 @@
 """The search from the command line to its table: resumed, ordered by dev, and not stopped by one bad trial."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.evaluate import evaluate, translate_pairs
 from coursepkg.projects.translation.models import count_parameters
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.studies.config_search import ConfigSearch
+from coursepkg.projects.translation.studies.config_search import ConfigSearch, trial_key
+from tests.projects.translation.tiny import recipe, toy_parts
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
 SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01"]
@@ -104,6 +106,15 @@ def test_random_search_follows_its_seed_and_a_search_without_a_result_says_so(
     assert tried[0] == tried[1]
     assert tried[0] != tried[2]
     assert not list(tmp_path.glob("*/trials/*/trial.json"))
+
+
+def test_a_trial_from_before_a_setting_is_still_the_same_trial() -> None:
+    described = recipe().described()
+    del described["reverse_fault"]
+    decides = [described, "toy", "zh", "vi", 240, 0]
+    wanted = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
+    assert trial_key(recipe(), toy_parts(), 0) == wanted
+    assert trial_key(recipe(reverse_fault="unswapped"), toy_parts(), 0) != wanted
 
 
 @pytest.mark.parametrize(
