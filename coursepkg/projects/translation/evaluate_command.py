@@ -18,6 +18,8 @@ from coursepkg.projects.translation.evaluate import Evaluation, compare_systems,
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_translator
 from coursepkg.projects.translation.report import Report, write_report
+from coursepkg.projects.translation.run_folder import stored_card
+from coursepkg.projects.translation.studies.measured_run import circumstances
 
 
 def evaluate_command(options: Evaluate) -> int:
@@ -37,6 +39,7 @@ def evaluate_command(options: Evaluate) -> int:
     found, result = _system(options, options.hypotheses, translator, parts, pairs, dictionary)
     print(result)
     document = result.as_json() | {"part": options.part, "corpus": parts.corpus}
+    document |= _origin(options, translator, folder) | circumstances()
     if options.against is not None:
         document["against"] = _compare(options, translator, parts, pairs, result, dictionary)
     table = analyse(
@@ -51,7 +54,7 @@ def evaluate_command(options: Evaluate) -> int:
     print(table)
     document["errors"] = table.as_json(0, texts=False)
     if common.out is not None:
-        facts = {"data": f"{parts.corpus}, {options.part}", "model": folder.name}
+        facts = {"data": f"{parts.corpus}, {options.part}", "model": document["model"]}
         _write(common.out, result, table, document, facts)
         if options.hard:
             _write_hard(common.out, pairs, table.hard_examples(options.hard), parts)
@@ -123,6 +126,25 @@ def _system(
         else None
     )
     return found, scored(found, parts, pairs, name, translator, notes, options.search.beam_size, repairs)
+
+
+def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str, Any]:
+    """What wrote the translations: the model with its recipe, seed and search, or a file of which no more is known."""
+    if options.hypotheses is not None:
+        return {"model": f"file {options.hypotheses.name}"}
+    card, search = stored_card(folder), options.search.options()
+    search |= {
+        name: getattr(translator.recipe, name)
+        for name in ("beam_size", "length_penalty")
+        if search[name] is None
+    }
+    return {
+        "model": folder.name,
+        "recipe": translator.recipe.described(),
+        "seed": card.get("seed"),
+        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
+        "search": search | {"repair": options.repair},
+    }
 
 
 def _compare(

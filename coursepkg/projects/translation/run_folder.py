@@ -57,6 +57,19 @@ def open_run(out: Path, card: dict[str, Any], resume: bool) -> None:
         )
 
 
+def stored_card(folder: Path) -> dict[str, Any]:
+    """What a run was started with, as its folder tells; empty where it does not.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    path = folder / CARD
+    try:
+        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    except (ValueError, TypeError) as reason:
+        raise ValueError(f"{path} is damaged: it is no JSON file of a run; copy it again") from reason
+
+
 def vocabulary_of(recipe: Recipe, corpora: Corpora, out: Path, start: Path | None) -> Subwords:
     """The vocabulary of the run: learnt once, or that of the model to start from."""
     if start is not None or (out / FILES[1]).exists():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coursepkg.cli import COMMANDS, Group
+from coursepkg.projects.translation.studies.measured_run import circumstances
 from tests.projects.translation.tiny import environment, sentences, translation, write_lines
 
 GROUP = COMMANDS["translation"]
@@ -69,7 +70,16 @@ def test_train_then_resume_then_evaluate(zh_vi: Path, tmp_path: Path) -> None:
     assert translation(*train, "--resume").document["card"]["steps"] == said.document["card"]["steps"]
     scored = translation("evaluate", "--model", out, "--data", "zh-vi", "--out", tmp_path / "eval", "--json")
     assert scored.document["scores"]["BLEU"]["value"] == said.document["dev"]["scores"]["BLEU"]["value"]
-    assert json.loads((tmp_path / "eval" / "evaluation.json").read_text("utf-8")) == scored.document
+    stored = json.loads((tmp_path / "eval" / "evaluation.json").read_text("utf-8"))
+    assert stored == scored.document
+    run = json.loads((out / "recipe.json").read_text("utf-8"))
+    assert (stored["model"], stored["recipe"], stored["seed"]) == ("run", run["recipe"], run["seed"])
+    assert stored["training"]["corpora"] == ["zh-vi"]
+    assert stored["search"]["beam_size"] == run["recipe"]["beam_size"]
+    here = circumstances()
+    assert stored["versions"] == here["versions"]
+    assert stored["machine"]["name"] == here["machine"]["name"]
+    assert stored.keys() >= here.keys()
     assert len((tmp_path / "eval" / "hypotheses.txt").read_text("utf-8").splitlines()) == scored.document["n"]
 
 
@@ -101,6 +111,12 @@ def test_systems_are_compared_on_files_too(zh_vi: Path, tiny_run: Path, tmp_path
     said = translation(*evaluate, "--against", tmp_path / "eval" / "hypotheses.txt")
     assert said.code == 0
     assert "against" in said.document
+    theirs = translation(*evaluate, "--hypotheses", tmp_path / "eval" / "hypotheses.txt", "--beam-size", "2")
+    # Nothing is known of what wrote a file; the machine that scored it is.
+    assert theirs.document["model"] == "file hypotheses.txt"
+    assert theirs.document["scores"]["BLEU"]["value"] == mine.document["scores"]["BLEU"]["value"]
+    assert not theirs.document.keys() & {"recipe", "seed", "search"}
+    assert theirs.document["versions"] == mine.document["versions"]
     short = write_lines(tmp_path / "short", ["a"])
     assert translation(*evaluate, "--against", short).code == 2
 
