@@ -1,5 +1,6 @@
 """From a recipe to a network, and from a network's file back to one."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -73,3 +74,11 @@ def rebuilder(recipe: Recipe) -> Callable[[dict[str, Any]], nn.Module]:
 def count_parameters(model: nn.Module) -> int:
     """Trainable numbers, each shared matrix once."""
     return sum(p.numel() for p in model.parameters())
+
+
+def model_sha256(model: nn.Module, vocabulary: str) -> str:
+    """SHA-256 of a vocabulary, or what stands for it, and of a model's weights."""
+    digest = hashlib.sha256(vocabulary.encode())
+    for name, weight in model.state_dict().items():
+        digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

@@ -5,7 +5,6 @@
 ['Khách sạn ở đâu?']
 """
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
 from coursepkg.projects.translation.decode import search
-from coursepkg.projects.translation.models import rebuilder
+from coursepkg.projects.translation.models import model_sha256, rebuilder
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.tokenizers import Subwords
 from coursepkg.text.vocabulary import BOS, EOS
@@ -67,6 +66,11 @@ class Translation:
     def text(self) -> str:
         """The best translation as it is read."""
         return self.n_best[0].text
+
+    @property
+    def line(self) -> str:
+        """The best translation in the form of the training data."""
+        return self.n_best[0].line
 
     @property
     def confidence(self) -> float:
@@ -123,10 +127,7 @@ class Translator:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of weights and vocabulary."""
-        digest = hashlib.sha256(" ".join(self.subwords.fingerprints).encode())
-        for name, weight in self.model.state_dict().items():
-            digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
-        return digest.hexdigest()
+        return model_sha256(self.model, " ".join(self.subwords.fingerprints))
 
     @property
     def longest(self) -> int:
@@ -183,7 +184,8 @@ class Translator:
             target: language to translate into.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's.
             length_penalty: exponent of its length penalty; None takes the recipe's.
-            n_best: translations of each sentence, at most `beam_size`.
+            n_best: translations of each sentence, at most `beam_size`; of those that read the same only the best one
+                counts, so that there may be fewer.
             alignments: also compute where the best translation looks, in a `Transformer`.
             batch_size: sentences at once.
 
@@ -206,15 +208,21 @@ class Translator:
             max_len=self.recipe.max_len,
             beam_size=beams,
             length_penalty=alpha,
-            n_best=n_best,
+            n_best=beams if n_best > 1 else 1,  # the rest takes the place of those that read the same
             batch_size=batch_size,
         )
-        return [self._translation(*one, target, alignments) for one in zip(texts, ids, found, strict=True)]
+        return [
+            self._translation(*one, target, n_best, alignments) for one in zip(texts, ids, found, strict=True)
+        ]
 
     def _translation(
-        self, text: str, ids: list[int], found: list[Hypothesis], target: str, aligned: bool
+        self, text: str, ids: list[int], found: list[Hypothesis], target: str, n_best: int, aligned: bool
     ) -> Translation:
-        alternatives = tuple(self._alternative(one, target) for one in found)
+        by_text: dict[str, Alternative] = {}
+        for one in found:
+            alternative = self._alternative(one, target)
+            by_text.setdefault(alternative.text, alternative)
+        alternatives = tuple(by_text.values())[:n_best]
         alignment = self._alignment(ids, found[0].ids) if aligned else None
         pieces = self.subwords.source.pieces
         return Translation(text, tuple(pieces[i] for i in ids), alternatives, alignment)

@@ -9,13 +9,12 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from coursepkg.files import file_sha256, whole_file
 from coursepkg.projects.translation.corpus import numbered_lines
-from coursepkg.projects.translation.predict import Translation, Translator
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""
@@ -26,7 +25,36 @@ Form = Literal["reader", "corpus", "contest"]
 """How a translation is written: as it is read, spaced as in the training data, or as a row of the contest's CSV."""
 
 
-def check_file(translator: Translator, path: Path, source: str, target: str) -> int:
+@runtime_checkable
+class Written(Protocol):
+    """What a translator made of a sentence."""
+
+    @property
+    def text(self) -> str:
+        """The best translation as it is read."""
+
+    @property
+    def line(self) -> str:
+        """The same in the form of the training data."""
+
+
+@runtime_checkable
+class LineTranslator(Protocol):
+    """What can translate a file: `Translator` and `T5Translator`."""
+
+    def check_direction(self, source: str, target: str) -> None:
+        """Raises a ValueError unless it translates from `source` into `target`."""
+
+    def encode(
+        self, texts: Sequence[str], source: str, target: str, *, first: int = 1, name: str = "line"
+    ) -> list[list[int]]:
+        """Ids of sentences; an empty or too long one is a ValueError that names its number, counted from `first`."""
+
+    def translate(self, texts: Sequence[str], *args: Any, **kwargs: Any) -> Sequence[Written]:
+        """Translate sentences, in order; takes `source`, `target` and options of its own by name."""
+
+
+def check_file(translator: LineTranslator, path: Path, source: str, target: str) -> int:
     """Read a file once before anything is translated.
 
     Returns:
@@ -47,7 +75,7 @@ def check_file(translator: Translator, path: Path, source: str, target: str) -> 
 
 
 def translate_file(
-    translator: Translator,
+    translator: LineTranslator,
     path: Path,
     out: Path,
     *,
@@ -69,7 +97,7 @@ def translate_file(
         form: how translations are written.
         identity: what else decides the result, such as the model's folder; a part with another identity is refused.
         report: called with the number of lines after each chunk.
-        **options: of `Translator.translate`.
+        **options: of the translator's `translate`.
 
     Returns:
         lines that were already there from a run before.
@@ -109,10 +137,10 @@ def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
         yield chunk
 
 
-def _written(text: str, one: Translation, form: Form) -> str:
+def _written(text: str, one: Written, form: Form) -> str:
     if form == "contest":
-        return _row((text, one.n_best[0].line))
-    return (one.text if form == "reader" else one.n_best[0].line) + "\n"
+        return _row((text, one.line))
+    return (one.text if form == "reader" else one.line) + "\n"
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.translation.models import build_model
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.tokenizers import Subwords
@@ -52,6 +53,23 @@ def test_how_it_is_written_is_how_it_is_read(translator: Translator) -> None:
     assert translator.translate(["你们看见三只猫。"])[0].text == found.text
     (back,) = translator.translate([found.text], source="vi", target="zh")
     assert back.text == "你们看见三只猫。"
+
+
+def test_alternatives_that_read_the_same_are_there_once(translator: Translator) -> None:
+    lines = [
+        "Các_bạn thích ba con mèo .",
+        "Các bạn thích ba con mèo .",
+        "Tôi thích ba con mèo .",
+        "Tôi thích .",
+    ]
+    found = [
+        Hypothesis(tuple(ids), (-0.1,) * len(ids), -1.0 - i, -1.0 - i, True)
+        for i, ids in enumerate(translator.subwords.target.encode_batch(lines))
+    ]
+    one = translator._translation("你们喜欢三只猫。", [5, 6], found, "vi", 2, False)
+    assert [a.text for a in one.n_best] == ["Các bạn thích ba con mèo.", "Tôi thích ba con mèo."]
+    assert [(a.line, a.score) for a in one.n_best] == [(lines[0], -1.0), (lines[2], -3.0)]
+    assert one.line == lines[0]
 
 
 def test_alternatives_are_sorted_and_distinct(translator: Translator) -> None:

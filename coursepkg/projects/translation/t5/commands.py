@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -101,7 +102,7 @@ class T5Predict:
     file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A UTF-8 file, one text a line."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Where the translations of a file go; it appears whole, when all are done."""
+    """Where the translations of a file go; a run that was stopped goes on where it was."""
     prefix: str | None = None
     """What stands in front of each source, where the model was trained with another text than the course's."""
     beam_size: int = 4
@@ -123,7 +124,8 @@ class T5Predict:
 
     def run(self) -> int:
         """Translate and return 0."""
-        from coursepkg.projects.translation.t5.predict import T5Translator, translate_lines
+        from coursepkg.projects.translation.predict_file import translate_file
+        from coursepkg.projects.translation.t5.predict import T5Translator
         from coursepkg.projects.translation.t5.text import prefix_of
 
         prefix_of(self.source, self.target)
@@ -138,9 +140,11 @@ class T5Predict:
         }
         result: dict[str, Any] = {"model": self.model, "from": self.source, "to": self.target}
         if self.file is not None and self.out is not None:
-            n_lines = translate_lines(translator, self.file, self.out, **options)
-            print(f"{n_lines} lines -> {self.out}")
-            result |= {"lines": n_lines, "out": str(self.out)}
+            identity = {"model": translator.fingerprint}
+            done = translate_file(translator, self.file, self.out, identity=identity, report=_say, **options)
+            if done:
+                print(f"went on behind line {done}, where an earlier run had stopped", file=sys.stderr)
+            result |= {"out": str(self.out), "resumed_after": done}
         else:
             (found,) = translator.translate([self.text], n_best=self.n_best, **options)
             print("\n".join(found.alternatives))
@@ -148,3 +152,7 @@ class T5Predict:
         if self.json:
             print(json.dumps(result, ensure_ascii=False))
         return 0
+
+
+def _say(n_lines: int) -> None:
+    print(f"{n_lines} lines", file=sys.stderr)

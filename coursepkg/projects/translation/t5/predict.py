@@ -4,15 +4,15 @@
 >>> translator.translate(["碎讀冊"], source="nom", target="vi")[0].text
 """
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from coursepkg.files import whole_file
-from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.models import model_sha256
 from coursepkg.projects.translation.t5.corpora import natural
 from coursepkg.projects.translation.t5.data import encode_text
 from coursepkg.projects.translation.t5.model import T5, load_t5
@@ -21,8 +21,6 @@ from coursepkg.projects.translation.t5.text import PREFIXES
 
 LONGEST_SOURCE = 512
 """Most tokens of a source; a T5 takes longer ones, but was not trained on them."""
-CHUNK = 512
-"""Lines that are read, translated and written at a time."""
 
 
 class T5Translator:
@@ -56,6 +54,12 @@ class T5Translator:
         if prefix is not None:
             return cls(t5, dict.fromkeys(usual, prefix))
         return cls(t5, t5.card.get("prefixes") or usual)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of weights, vocabulary and prefixes."""
+        vocabulary = sorted(self.t5.tokenizer.get_vocab().items())
+        return model_sha256(self.t5.network, json.dumps([vocabulary, self.prefixes], sort_keys=True))
 
     def check_direction(self, source: str, target: str) -> None:
         """Raises a ValueError unless the model translates from `source` into `target`."""
@@ -102,35 +106,3 @@ class T5Translator:
         self.encode(texts, source, target, name="text")
         read = [natural(text, source) for text in texts]
         return write_texts(self.t5, read, self.prefixes[f"{source}-{target}"], **options)
-
-
-def translate_lines(
-    translator: T5Translator, path: Path, out: Path, *, source: str, target: str, **options: Any
-) -> int:
-    """Translate a file line by line in constant memory; the output appears whole, when all lines are done.
-
-    Returns:
-        the number of lines.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: a line is not UTF-8, empty or too long, which is found before anything is translated.
-    """
-    translator.check_direction(source, target)
-    count = 0
-    for texts in _chunks(path):
-        translator.encode(texts, source, target, first=count + 1, name=f"{path}, line")
-        count += len(texts)
-    if not count:
-        raise ValueError(f"{path}: empty; a file to translate has at least one line")
-    with whole_file(out) as file:
-        for texts in _chunks(path):
-            for found in translator.translate(texts, source=source, target=target, **options):
-                file.write(f"{found.text}\n".encode())
-    return count
-
-
-def _chunks(path: Path) -> Iterator[list[str]]:
-    lines = numbered_lines(path)
-    while chunk := [text for _, text in itertools.islice(lines, CHUNK)]:
-        yield chunk

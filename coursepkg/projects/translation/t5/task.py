@@ -77,7 +77,12 @@ class T5Output:
     confidence: float
     """Geometric mean of the probabilities of its tokens, EOS included, in (0, 1]."""
     alternatives: tuple[str, ...]
-    """The n best outputs, the best one first, where asked for."""
+    """The n best outputs, the best one first, where asked for; those that read the same are there once."""
+
+    @property
+    def line(self) -> str:
+        """The best output again: a T5 learns text as it is read."""
+        return self.text
 
 
 @torch.no_grad()
@@ -179,7 +184,11 @@ def _write_batch(
     judged = make_t5_batch(best, pad_id=t5.pad_id, start_id=t5.start_id).to(t5.network.device)
     losses = sample_losses(TextToText(t5.network), judged).tolist()
     return [
-        T5Output(texts[i * n_best], math.exp(-loss), tuple(texts[i * n_best : (i + 1) * n_best]))
+        T5Output(
+            texts[i * n_best],
+            math.exp(-loss),
+            tuple(dict.fromkeys(texts[i * n_best : (i + 1) * n_best])),
+        )
         for i, loss in enumerate(losses)
     ]
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import tyro
 
+from coursepkg.projects.translation import predict_file
+from coursepkg.projects.translation.t5 import commands
 from coursepkg.projects.translation.t5.commands import T5Predict, T5Train
 from coursepkg.projects.translation.t5.model import load_t5, save_t5, tiny_t5
 from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
@@ -108,7 +110,7 @@ def test_one_text(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     *texts, document = capsys.readouterr().out.splitlines()
     found = json.loads(document)
     assert found["alternatives"][0] == found["text"] == texts[0]
-    assert len(found["alternatives"]) == 2
+    assert 1 <= len(found["alternatives"]) <= 2
     assert 0 < found["confidence"] <= 1
 
 
@@ -124,6 +126,39 @@ def test_a_file_gives_a_line_for_each_line(run: Path, tmp_path: Path) -> None:
         for line in lines
     ]
     assert written == [*alone, ""]
+
+
+def test_a_file_that_was_stopped_goes_on(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(predict_file, "CHUNK", 2)
+    (tmp_path / "in.txt").write_text("".join(f"{nom}\n" for nom, _ in nom_lesson(5)), encoding="utf-8")
+    model, given = (
+        run / "model",
+        ["--file", str(tmp_path / "in.txt"), "--max-tokens", "8", "--beam-size", "1"],
+    )
+    assert predict("--model", str(model), *given, "--out", str(tmp_path / "whole")) == 0
+
+    def stop(n_lines: int) -> None:
+        if n_lines == 4:
+            raise KeyboardInterrupt
+
+    say = commands._say
+    monkeypatch.setattr(commands, "_say", stop)
+    with pytest.raises(KeyboardInterrupt):
+        predict("--model", str(model), *given, "--out", str(tmp_path / "out"))
+    monkeypatch.setattr(commands, "_say", say)
+    assert not (tmp_path / "out").exists()
+    before = (tmp_path / "out.part").read_bytes()
+    with pytest.raises(ValueError, match=r"out\.part belongs to another command \(it differs in model\)"):
+        predict("--model", str(model), "--prefix", "read: ", *given, "--out", str(tmp_path / "out"))
+    assert predict("--model", str(model), *given, "--out", str(tmp_path / "out"), "--json") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out.splitlines()[-1])["resumed_after"] == 4
+    assert "went on behind line 4" in said.err
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "out").read_bytes().startswith(before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out", "whole"]
 
 
 @pytest.mark.parametrize(
