@@ -1,34 +1,30 @@
-"""Does a language model help to choose among the n best translations?
+"""Does a language model, or one that translates back, help to choose among the n best translations?
 
-    score(y) = log p(y | x) + weight_lm * log p_LM(y) + weight_length * |y|
+    score(y) = log p(y | x) + weight_lm * log p_LM(y) + weight_reverse * log p(x | y) + weight_length * |y|
 
 The weights are chosen by BLEU on one half of the dev part and judged on the other half, once.
 """
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
-import numpy as np
-from torch import Tensor, nn
+from torch import nn
 
-from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.decoding.rerank import language_model_scorer, model_log_prob, n_tokens, rerank
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.bootstrap import Comparison, compare
-from coursepkg.metrics.scoring import score, sentence_scores
-from coursepkg.metrics.signature import Metric
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair, to_scorer
-from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of
+from coursepkg.projects.translation.evaluate import N_RESAMPLES
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_model import dev_halves
-from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+from coursepkg.projects.translation.reranking.lists import NBestLists
 
 LM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """What is tried for log p_LM(y)."""
 LENGTH_WEIGHTS = (-0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 3.0)
 """What is tried for each token."""
+REVERSE_WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0)
+"""What is tried for log p(x | y)."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,8 @@ class WeightRow:
     """Weight of the tokens of y."""
     bleu: float
     """On the half of the dev part that chooses."""
+    reverse: float = 0.0
+    """Weight of log p(x | y)."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class RerankStudy:
     def at_edge(self) -> list[str]:
         """Weights of which the largest or smallest of several was chosen; 0 is no edge, it leaves the part out."""
         found = []
-        for name in ("lm", "length"):
+        for name in ("lm", "reverse", "length"):
             tried, best = {getattr(row, name) for row in self.rows}, getattr(self.chosen, name)
             if len(tried) > 1 and best and best in (min(tried), max(tried)):
                 found.append(name)
@@ -83,10 +81,13 @@ class RerankStudy:
         best, told = self.chosen, self.comparison
         return "\n".join(
             [
-                "   lm  length   BLEU",
-                *(f"{row.lm:5.2f}  {row.length:6.2f}  {row.bleu:5.2f}" for row in self.rows[:10]),
-                f"weights chosen on {self.n_choose} sentences of dev: lm {best.lm:g}, length {best.length:g}, "
-                f"BLEU {self.baseline_choose:.2f} -> {best.bleu:.2f} there",
+                "   lm  reverse  length   BLEU",
+                *(
+                    f"{row.lm:5.2f}  {row.reverse:7.2f}  {row.length:6.2f}  {row.bleu:5.2f}"
+                    for row in self.rows[:10]
+                ),
+                f"weights chosen on {self.n_choose} sentences of dev: lm {best.lm:g}, reverse {best.reverse:g}, "
+                f"length {best.length:g}, BLEU {self.baseline_choose:.2f} -> {best.bleu:.2f} there",
                 f"on the other {self.n_score}: {told}",
                 *(f"the weight of {name} lies at the edge of the grid; widen it" for name in self.at_edge),
                 f"{self.n_changed} of {self.n_score} translations changed; "
@@ -117,11 +118,13 @@ class RerankStudy:
 
 def rerank_study(
     translator: Translator,
-    language_model: nn.Module,
+    language_model: nn.Module | None,
     parts: Parts,
     *,
+    reverse: Translator | None = None,
     n_best: int = 8,
     lm_weights: Sequence[float] = LM_WEIGHTS,
+    reverse_weights: Sequence[float] = REVERSE_WEIGHTS,
     length_weights: Sequence[float] = LENGTH_WEIGHTS,
     length_penalty: float | None = None,
     limit: int = 0,
@@ -132,10 +135,12 @@ def rerank_study(
 
     Args:
         translator: the system.
-        language_model: a `LanguageModel` of the target vocabulary, in eval mode.
+        language_model: a `LanguageModel` of the target vocabulary, in eval mode; None leaves it out.
         parts: the corpus; its test part is not touched.
+        reverse: translates back; may be `translator` itself if it knows both directions. None leaves it out.
         n_best: beams, and translations in each list.
-        lm_weights: of log p_LM(y), each combined with each of `length_weights`.
+        lm_weights: of log p_LM(y), each combined with each of the others.
+        reverse_weights: of log p(x | y).
         length_weights: of the length in tokens.
         length_penalty: of the search; None takes the recipe's.
         limit: sentences of each half, the first ones; 0 takes all.
@@ -143,20 +148,26 @@ def rerank_study(
         n_resamples: bootstrap resamples behind the comparison.
 
     Raises:
-        ValueError: the dev part is too small, or a weight is no finite number.
+        ValueError: the dev part is too small, `reverse` does not translate back, or a weight is no finite number.
     """
+    if reverse is not None:
+        reverse.check_direction(parts.target, parts.source)
     choose, judge = (half[:limit] if limit else half for half in dev_halves(parts))
     alpha = translator.recipe.length_penalty if length_penalty is None else length_penalty
-    lists = [
-        _Lists(translator, language_model, half, parts, n_best, alpha, batch_size) for half in (choose, judge)
-    ]
+    models = (translator, language_model, reverse)
+    lists = [NBestLists(*models, half, parts, n_best, alpha, batch_size) for half in (choose, judge)]
+    grid = product(
+        lm_weights if language_model is not None else (0.0,),
+        reverse_weights if reverse is not None else (0.0,),
+        length_weights,
+    )
     rows = [
-        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(lm, length)))
-        for lm in lm_weights
-        for length in length_weights
+        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(lm, back, length)), back)
+        for lm, back, length in grid
     ]
-    rows.sort(key=lambda row: (-row.bleu, abs(row.lm) + abs(row.length)))
-    before, after = lists[1].first, lists[1].reranked(rows[0].lm, rows[0].length)
+    rows.sort(key=lambda row: (-row.bleu, abs(row.lm) + abs(row.reverse) + abs(row.length)))
+    best = rows[0]
+    before, after = lists[1].first, lists[1].reranked(best.lm, best.reverse, best.length)
     return RerankStudy(
         tuple(rows),
         len(choose),
@@ -167,60 +178,3 @@ def rerank_study(
         sum(a != b for a, b in zip(before, after, strict=True)),
         n_best,
     )
-
-
-class _Lists:
-    """The n-best lists of some pairs, scored once by the language model."""
-
-    def __init__(
-        self,
-        translator: Translator,
-        language_model: nn.Module,
-        pairs: Sequence[SentencePair],
-        parts: Parts,
-        n_best: int,
-        alpha: float,
-        batch_size: int,
-    ) -> None:
-        ids = translator.subwords.encode_sources([p.source for p in pairs], parts.source, parts.target)
-        # A longer source is cut, as in the validations of training.
-        ids = [one[: translator.longest] for one in ids]
-        decoder = Decoder(translator, batch_size)
-        self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
-        self.subwords, self.target = translator.subwords, parts.target
-        self.metric: Metric = bleu_of(parts.target)
-        self.references = [to_scorer(p.target, parts.target) for p in pairs]
-        device = next(language_model.parameters()).device
-        flat = [one for found in self.found for one in found]
-        scorer = language_model_scorer(language_model, batch_size=batch_size, device=device)
-        self._lm = scorer([0] * len(flat), flat)
-
-    @property
-    def first(self) -> list[str]:
-        """The search's own best."""
-        return [self._text(found[0]) for found in self.found]
-
-    def reranked(self, lm: float, length: float) -> list[str]:
-        """The best by the weighted sum."""
-        scorers = {"model": (model_log_prob, 1.0), "lm": (self._known, lm), "length": (n_tokens, length)}
-        return [self._text(found[0].hypothesis) for found in rerank(self.found, scorers)]
-
-    def _known(self, sentences: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Tensor:
-        """Scorer: what the language model gave all hypotheses when they were found."""
-        return self._lm
-
-    def oracle(self) -> list[str]:
-        """Of each list the translation of highest sentence BLEU, which only the reference can tell."""
-        metric = BLEU(tokenize="zh" if self.target == "zh" else "13a", effective_order=True)
-        best = []
-        for found, reference in zip(self.found, self.references, strict=True):
-            texts = [self._text(one) for one in found]
-            best.append(texts[int(np.argmax(sentence_scores(metric, texts, [reference] * len(texts))))])
-        return best
-
-    def bleu(self, texts: Sequence[str]) -> float:
-        """Of translations against the references."""
-        return float(score(self.metric, texts, self.references).value)
-
-    def _text(self, one: Hypothesis) -> str:
-        return to_scorer(self.subwords.target.decode(one.ids), self.target)

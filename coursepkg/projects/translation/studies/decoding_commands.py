@@ -54,13 +54,20 @@ class LanguageModelTrain:
 
 @dataclass(frozen=True)
 class Rerank:
-    """Choose among the n best translations by a language model: weights from half of dev, scores from the other."""
+    """Choose among the n best translations by other models: weights from half of dev, scores from the other.
+
+    Give a language model of --to, or a model that translates back, or both.
+    """
 
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
     """Folder of the translator. Without it that of --preset, and without both the model that ships."""
     lm: Model = None
     """Folder that `lm-train` wrote with the same translator."""
+    reverse_model: Model = None
+    """Folder of a translator from --to into --from; may be that of --model if it knows both directions."""
+    reverse_weight: Annotated[tuple[float, ...], tyro.conf.arg(metavar="WEIGHT...")] = ()
+    """What to try for log p(x | y) of the reverse model, several values or one; a grid from 0 to 1 if none is given."""
     n_best: int = 8
     """Beams of the search, and translations in each list."""
     limit: int = 0
@@ -71,23 +78,32 @@ class Rerank:
     def run(self) -> int:
         """Print the grid and the comparison; --out also writes them as a JSON file."""
         from coursepkg.arguments import check_count
+        from coursepkg.projects.translation.predict import Translator
         from coursepkg.projects.translation.reranking.language_model import load_language_model
-        from coursepkg.projects.translation.reranking.rerank import rerank_study
+        from coursepkg.projects.translation.reranking.rerank import REVERSE_WEIGHTS, rerank_study
 
         check_count("--n-best", self.n_best, least=2)
         check_count("--limit", self.limit, least=0)
-        folder = _needed(self.lm, "the folder that lm-train wrote", flag="--lm FOLDER")
+        _needed(
+            self.lm or self.reverse_model, "the folder that lm-train wrote", "--lm or --reverse-model FOLDER"
+        )
+        if self.reverse_weight and self.reverse_model is None:
+            raise ValueError("--reverse-weight needs --reverse-model FOLDER, whose score it weighs")
         translator, name, parts = _opened(self.common, self.model)
-        language_model = load_language_model(folder, translator, parts.target)
+        language_model = None if self.lm is None else load_language_model(self.lm, translator, parts.target)
         study = rerank_study(
             translator,
             language_model,
             parts,
+            reverse=None if self.reverse_model is None else Translator.load(self.reverse_model),
+            reverse_weights=self.reverse_weight or REVERSE_WEIGHTS,
             n_best=self.n_best,
             limit=self.limit,
             batch_size=self.batch_size,
         )
-        document = {"model": name, "lm": folder.name, **study.as_json()}
+        names = {"lm": self.lm, "reverse_model": self.reverse_model}
+        models = {key: path and path.name for key, path in names.items()}
+        document = {"model": name, **models, **study.as_json()}
         return _told(self.common, parts, str(study), document)
 
 
