@@ -1,4 +1,4 @@
-"""What a row of the ladder does with a trained model: another search, draws, repairs, or a language model's choice.
+"""What a row of the ladder does with a trained model: another search, draws, repairs, or another model's choice.
 
 Each function scores the whole dev part and returns what a reader of the score must know.
 """
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.decoding.rerank import language_model_scorer
+from coursepkg.decoding.rerank import Scorer, language_model_scorer
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import sentence_key, to_model, to_scorer
@@ -20,13 +20,14 @@ from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.reranking.language_model import train_language_model
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
+from coursepkg.projects.translation.reranking.noisy_channel import noisy_channel_scorer
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 from coursepkg.projects.translation.studies.measured_run import score_dev, score_lines
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
-"""Of log p(y) of the language model beside log p(y | x)."""
+"""Of the other model's score beside log p(y | x)."""
 N_BEST = 8
-"""Translations of each sentence that the language model chooses among."""
+"""Translations of each sentence that the other model chooses among."""
 
 Scored = tuple[Evaluation, list[str]]
 
@@ -51,6 +52,8 @@ def decode_row(
     if row.decoding == "language-model":
         budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
         return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed)
+    if row.decoding == "noisy-channel":
+        return translated_back(translator, parts)
     return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
 
 
@@ -84,32 +87,42 @@ def repaired(translator: Translator, parts: Parts) -> Scored:
 def reranked(
     translator: Translator, parts: Parts, out: Path, *, recipe: LanguageRecipe, seed: int = 0
 ) -> Scored:
-    """Choose among the n best translations with a language model of the training part's targets.
+    """Choose among the n best translations by log p(y) of a language model of the training part's targets."""
+    model, _, _ = train_language_model(translator, parts, out, recipe=recipe, seed=seed, progress=False)
+    scorer = language_model_scorer(model, device=next(model.parameters()).device)
+    note = "the language model was stopped by its perplexity on one half"
+    return chosen_by(scorer, translator, parts, note)
 
-        score(y) = (log p(y | x) + weight * log p_LM(y)) / |y|^alpha
+
+def translated_back(translator: Translator, parts: Parts) -> Scored:
+    """Choose among the n best translations by log p(x | y) of the model itself, which must know both directions."""
+    texts = [pair.source for pair in parts.dev]
+    scorer = noisy_channel_scorer(translator, translator.subwords, texts, parts.source, parts.target)
+    return chosen_by(scorer, translator, parts, "scored by the same model, translating back")
+
+
+def chosen_by(scorer: Scorer, translator: Translator, parts: Parts, note: str) -> Scored:
+    """Choose among the n best translations with the score of another model.
+
+        score(y) = (log p(y | x) + weight * other(x, y)) / |y|^alpha
 
     Dev is cut in two; the weight of each half is the one that is best on the other half.
     """
-    model, _, _ = train_language_model(translator, parts, out, recipe=recipe, seed=seed, progress=False)
     method = Method(N_BEST, translator.recipe.length_penalty)
     found = Decoder(translator).n_best(_sources(translator, parts), method, N_BEST)
     flat = [one for own in found for one in own]
     numbers = [number for number, own in enumerate(found) for _ in own]
-    device = next(model.parameters()).device
-    fluency = iter(language_model_scorer(model, device=device)(numbers, flat).tolist())
-    scores = [[next(fluency) for _ in own] for own in found]
+    given = iter(scorer(numbers, flat).tolist())
+    scores = [[next(given) for _ in own] for own in found]
     chosen = {
         weight: [
-            translator.subwords.target.decode(_best(own, fluent, weight, method.length_penalty).ids)
-            for own, fluent in zip(found, scores, strict=True)
+            translator.subwords.target.decode(_best(own, others, weight, method.length_penalty).ids)
+            for own, others in zip(found, scores, strict=True)
         ]
         for weight in WEIGHTS
     }
     lines, weights = cross_chosen(chosen, parts)
-    note = (
-        f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the other half of dev; the language "
-        "model was stopped by its perplexity on one half"
-    )
+    note = f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the other half of dev; {note}"
     return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [note]
 
 
@@ -136,11 +149,11 @@ def cross_chosen(candidates: dict[float, list[str]], parts: Parts) -> tuple[list
     return [candidates[best[one]][i] for i, one in enumerate(half)], (best[0], best[1])
 
 
-def _best(own: Sequence[Hypothesis], fluency: Sequence[float], weight: float, alpha: float) -> Hypothesis:
+def _best(own: Sequence[Hypothesis], others: Sequence[float], weight: float, alpha: float) -> Hypothesis:
     """The hypothesis of highest score; of equal ones the first."""
     totals = [
-        (one.log_prob + weight * lm) / max(1, len(one.token_log_probs)) ** alpha
-        for one, lm in zip(own, fluency, strict=True)
+        (one.log_prob + weight * other) / max(1, len(one.token_log_probs)) ** alpha
+        for one, other in zip(own, others, strict=True)
     ]
     return own[max(range(len(own)), key=totals.__getitem__)]
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Preparation = Literal["", "random-split", "back-translation", "round-trips", "hard-examples"]
-Decoding = Literal["", "search", "sample", "repairs", "language-model"]
+Decoding = Literal["", "search", "sample", "repairs", "language-model", "noisy-channel"]
 
 
 @dataclass(frozen=True)
@@ -181,6 +181,12 @@ ROWS: dict[str, LadderRow] = {
             "language-model",
             "eight best reranked with a language model of the target sentences",
             decoding="language-model",
+        ),
+        _row(
+            "noisy-channel",
+            "eight best reranked by how well the same model translates them back",
+            "both-ways",
+            decoding="noisy-channel",
         ),
     )
 }

@@ -1,10 +1,13 @@
 """What rows do to their data, and how a model is decoded: leaks, hard examples, and choices made on the other half."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
+from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -17,7 +20,15 @@ from coursepkg.projects.translation.ladder.data import (
     random_split,
     round_trips_of,
 )
-from coursepkg.projects.translation.ladder.decoding import cross_chosen, drawn, repaired, reranked
+from coursepkg.projects.translation.ladder.decoding import (
+    N_BEST,
+    chosen_by,
+    cross_chosen,
+    drawn,
+    repaired,
+    reranked,
+    translated_back,
+)
 from coursepkg.projects.translation.ladder.rows import row_named
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
@@ -120,3 +131,31 @@ def test_draws_repairs_and_reranking_score_the_whole_dev_part(translator: Transl
         assert name in result.scores["BLEU"].signature
     assert "each chosen on the other half of dev" in found["reranked"][1][0]
     assert "repairs in" in found["repaired"][1][-1]
+
+
+def test_translating_back_chooses_among_the_list_and_needs_both_directions(translator: Translator) -> None:
+    parts = toy_parts()
+    result, notes = translated_back(translator, parts)
+    lists = translator.translate([p.source for p in parts.dev], beam_size=N_BEST, n_best=N_BEST)
+    for said, one in zip(result.hypotheses, lists, strict=True):
+        assert said in {to_scorer(alternative.line, "vi") for alternative in one.n_best}
+    assert "scored by the same model, translating back" in notes[0]
+    one_way = Translator(translator.model, translator.subwords, translator.recipe, [("zh", "vi")])
+    with pytest.raises(ValueError, match="does not translate Vietnamese into Chinese"):
+        translated_back(one_way, parts)
+
+
+def test_what_another_model_prefers_is_taken_where_that_helps(translator: Translator) -> None:
+    parts = toy_parts()
+
+    def last(sentences: object, hypotheses: Sequence[Hypothesis]) -> torch.Tensor:
+        return torch.arange(len(hypotheses)).remainder(N_BEST) * 1e3
+
+    # The further down the list, the better by that score: worse translations, so its weight must come out as 0.
+    result, notes = chosen_by(last, translator, parts, "a note")
+    best = translator.translate([p.source for p in parts.dev], beam_size=N_BEST)
+    assert result.hypotheses == tuple(to_scorer(one.line, "vi") for one in best)
+    assert notes == [f"{N_BEST} best; weights 0 and 0, each chosen on the other half of dev; a note"]
+    # The other way round it agrees with the search, and any weight gives the same.
+    again, _ = chosen_by(lambda numbers, found: -last(numbers, found), translator, parts, "")
+    assert again.hypotheses == result.hypotheses
