@@ -7,14 +7,13 @@ same command goes on behind the last whole line; at the end the part gets its na
 import csv
 import io
 import itertools
-import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from coursepkg.files import file_sha256, whole_file
+from coursepkg.files import file_sha256
 from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.part_file import PartFile
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""
@@ -108,26 +107,18 @@ def translate_file(
     if out.exists():
         raise ValueError(f"{out} already exists; remove it or choose another --out")
     check_file(translator, path, source, target)
-    part, card = out.with_name(out.name + ".part"), out.with_name(out.name + ".part.json")
-    wanted = _as_json(
-        {"input": file_sha256(path), "from": source, "to": target, "form": form} | options | (identity or {})
-    )
-    done = _lines_there(part, card, wanted, form)
-    with part.open("ab") as file:
-        if form == "contest" and not file.tell():
-            file.write(("\ufeff" + _row(CONTEST_HEADER)).encode())
-        count = done
-        for lines in _chunks(path, done):
-            found = translator.translate(lines, source=source, target=target, **options)
-            file.write(
-                "".join(_written(text, one, form) for text, one in zip(lines, found, strict=True)).encode()
-            )
-            file.flush()
-            os.fsync(file.fileno())
-            count += len(lines)
-            report(count)
-    os.replace(part, out)
-    card.unlink()
+    decides = {"input": file_sha256(path), "from": source, "to": target, "form": form} | options
+    part, n_head = PartFile(out, decides | (identity or {})), int(form == "contest")
+    done = max(0, part.n_lines - n_head)
+    if part.n_lines < n_head:
+        part.write("\ufeff" + _row(CONTEST_HEADER))
+    count = done
+    for lines in _chunks(path, done):
+        found = translator.translate(lines, source=source, target=target, **options)
+        part.write("".join(_written(text, one, form) for text, one in zip(lines, found, strict=True)))
+        count += len(lines)
+        report(count)
+    part.finish()
     return done
 
 
@@ -147,29 +138,3 @@ def _row(cells: tuple[str, ...]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()
-
-
-def _lines_there(part: Path, card: Path, wanted: dict[str, Any], form: Form) -> int:
-    """Sentences in the part of an earlier run of the same command; a half-written line is cut off."""
-    if not part.exists():
-        with whole_file(card) as file:
-            file.write(json.dumps(wanted).encode())
-        return 0
-    stored = json.loads(card.read_text("utf-8")) if card.exists() else {}
-    differ = sorted(name for name in wanted.keys() | stored.keys() if wanted.get(name) != stored.get(name))
-    if differ:
-        raise ValueError(
-            f"{part} belongs to another command (it differs in {', '.join(differ)}); remove it or choose another --out"
-        )
-    with part.open("rb+") as file:
-        whole = 0
-        count = 0
-        for line in file:
-            if line.endswith(b"\n"):
-                whole, count = whole + len(line), count + 1
-        file.truncate(whole)
-    return max(0, count - (form == "contest"))
-
-
-def _as_json(content: dict[str, Any]) -> dict[str, Any]:
-    return dict(json.loads(json.dumps(content, default=str)))

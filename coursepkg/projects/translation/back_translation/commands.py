@@ -1,5 +1,6 @@
 """The options of `coursepkg translation back-translate` and `round-trip`, and what they do."""
 
+import hashlib
 import json
 import sys
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from coursepkg.projects.translation.commands import Common, CommonOptions, Flag,
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.back_translation.generate import Synthetic
+    from coursepkg.projects.translation.part_file import Kept
+    from coursepkg.projects.translation.predict import Translator
     from coursepkg.projects.translation.recipe import Recipe
     from coursepkg.projects.translation.studies.decoding_methods import Method
 
@@ -51,7 +54,8 @@ DrawOptions = tyro.conf.OmitArgPrefixes[Draws]
 class BackTranslate:
     """Make training pairs for --from and --to out of text in the language --to alone.
 
-    The model must translate the other way: a run trained with --reverse, or with --from and --to exchanged.
+    The model must translate the other way: a run trained with --reverse, or with --from and --to exchanged. A command
+    that was stopped and is given again goes on where it was.
     """
 
     common: CommonOptions = field(default_factory=Common)
@@ -82,18 +86,21 @@ class BackTranslate:
         for note in notes:
             print(f"note: {note}")
         lines = lines[: self.limit] if self.limit else lines
+        held = held_out_keys(*languages)
+        kept = _kept(self, prefix, translator, method, [lines, sorted(held)])
         made = back_translate(
             translator,
             lines,
             *languages,
             method=method,
-            held_out=held_out_keys(*languages),
+            held_out=held,
             name=name,
             batch_size=self.search.batch_size,
             report=_say,
+            kept=kept,
         )
         card = {"mono": name, "n_lines": len(lines), "method": method.as_json()}
-        return _write(self.common, prefix, made, folder, name, card)
+        return _write(self.common, prefix, made, folder, name, card, kept)
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,8 @@ class RoundTrip:
     """Translate both sides of the training pairs into the other language and back, for `train --round-trips`.
 
     One pair comes out for each training pair that fits the model. The run that takes them must have this model's
-    vocabulary and longest sentence: the same data and settings of the text, or --start with this model.
+    vocabulary and longest sentence: the same data and settings of the text, or --start with this model. A command
+    that was stopped and is given again goes on where it was.
     """
 
     common: CommonOptions = field(default_factory=Common)
@@ -125,24 +133,61 @@ class RoundTrip:
             print(f"note: {note}")
         most = translator.recipe.max_len
         # Both ways, as the contrastive stage reads both sides.
-        kept = fitting(parts.train, translator.subwords, languages, most, both_ways=True)
-        print(kept)
+        fits = fitting(parts.train, translator.subwords, languages, most, both_ways=True)
+        print(fits)
+        kept = _kept(self, prefix, translator, method, [pair[:2] for pair in fits.pairs])
         made = round_trip(
-            translator, kept.pairs, *languages, method=method, batch_size=self.search.batch_size, report=_say
+            translator,
+            fits.pairs,
+            *languages,
+            method=method,
+            batch_size=self.search.batch_size,
+            report=_say,
+            kept=kept,
         )
         card = {"pairs": parts.corpus, "method": method.as_json()}
-        return _write(self.common, prefix, made, folder, parts.corpus, card)
+        return _write(self.common, prefix, made, folder, parts.corpus, card, kept)
+
+
+def _kept(
+    options: BackTranslate | RoundTrip, prefix: Path, translator: "Translator", method: "Method", texts: Any
+) -> "Kept":
+    """What an earlier run of the same command translated until it was stopped, in PREFIX.part."""
+    from coursepkg.projects.translation.back_translation.generate import CHUNK
+    from coursepkg.projects.translation.part_file import Kept, PartFile
+
+    identity = {
+        "command": type(options).__name__,
+        "model": translator.fingerprint,
+        "from": options.common.source,
+        "to": options.common.target,
+        "method": method.as_json(),
+        "batch_size": options.search.batch_size,
+        "chunk": CHUNK,
+        "input": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
+    }
+    part = PartFile(prefix, identity)
+    if part.n_lines:
+        print(f"going on behind {part.n_lines} times {CHUNK} sentences of an earlier run", file=sys.stderr)
+    return Kept(part)
 
 
 def _write(
-    common: Common, prefix: Path, made: "Synthetic", folder: Path, corpus: str, more: dict[str, Any]
+    common: Common,
+    prefix: Path,
+    made: "Synthetic",
+    folder: Path,
+    corpus: str,
+    more: dict[str, Any],
+    kept: "Kept",
 ) -> int:
-    """Write the files with their card, and say what is in them."""
+    """Write the files with their card, remove the part, and say what is in them."""
     from coursepkg.projects.translation.back_translation.files import origins, write_pairs
 
     # A set: the model may have been trained on the corpus that it translates.
     card = {"corpora": sorted({corpus, *origins(folder)}), "model": folder.name, **more}
     card = write_pairs(prefix, made, common.source, common.target, card)
+    kept.part.discard()
     print(made)
     print(f"written: {prefix}.{common.source}, {prefix}.{common.target}, {prefix}.json")
     if common.json:

@@ -46,8 +46,7 @@ def problem(made: str, real: str, source: str, target: str, limits: Limits) -> s
         target: language of `real`.
         limits: what is allowed.
     """
-    ours, theirs = words(made), words(real)
-    if not ours:
+    if not words(made):
         return "translated into nothing"
     if UNKNOWN in made:
         return "translated with unknown tokens"
@@ -55,12 +54,17 @@ def problem(made: str, real: str, source: str, target: str, limits: Limits) -> s
         return "copied instead of translated"
     if script_share(made, source) < limits.min_script:
         return "translated into another script"
-    short, long = sorted((len(ours), len(theirs)))
-    if long >= limits.min_length and long > limits.max_ratio * short:
+    if of_unequal_lengths(made, real, limits):
         return "of too unequal lengths"
     if repeats(made) > max(limits.max_repeats, repeats(real)):
         return "with repetitions"
     return None
+
+
+def of_unequal_lengths(one: str, other: str, limits: Limits) -> bool:
+    """Whether one of two sentences has too many words for the other."""
+    short, long = sorted((len(words(one)), len(words(other))))
+    return long >= limits.min_length and long > limits.max_ratio * short
 
 
 def bare_key(text: str, language: str) -> str:

@@ -10,14 +10,18 @@ default here, and sampling the option to compare it with.
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from coursepkg.projects.translation.back_translation.filters import Limits, problem
+from coursepkg.projects.translation.back_translation.filters import Limits, of_unequal_lengths, problem
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
+from coursepkg.projects.translation.part_file import Kept
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 
 CHUNK = 1024
-"""Sentences between two reports."""
+"""Sentences between two reports; so many are lost at most where a run is stopped that keeps what it made."""
+SAME_LANGUAGE = Limits(max_ratio=2.0)
+"""What a sentence and its round trip must keep within: they are of one language, so of about one length."""
 
 Report = Callable[[int, int], None]
 """Called with the sentences done and the sentences in all."""
@@ -49,6 +53,7 @@ def back_translate(
     name: str = "",
     batch_size: int = 64,
     report: Report = lambda done, total: None,
+    kept: Kept | None = None,
 ) -> Synthetic:
     """Pairs (synthetic source, real target) from text in the target language.
 
@@ -63,6 +68,7 @@ def back_translate(
         name: what the lines are, for the pairs' `file`.
         batch_size: sentences at once.
         report: called after each chunk.
+        kept: what an earlier run with the same arguments translated; what this one translates is added.
 
     Returns:
         The pairs, whose targets are the lines as they stand, and for each reason the lines left out; a line has one
@@ -87,7 +93,7 @@ def back_translate(
             seen.add(key)
             chosen.append((number, line, ids))
     pairs = []
-    written = _translated(translator, [ids for *_, ids in chosen], source, method, batch_size, report)
+    written = _translated(translator, [ids for *_, ids in chosen], source, method, batch_size, report, kept)
     for (number, line, _), text in zip(chosen, written, strict=True):
         reason = problem(text, line, source, target, limits)
         if reason is None and sentence_key(text, source) in held:
@@ -106,8 +112,10 @@ def round_trip(
     target: str,
     *,
     method: Method | None = None,
+    limits: Limits | None = None,
     batch_size: int = 64,
     report: Report = lambda done, total: None,
+    kept: Kept | None = None,
 ) -> Synthetic:
     """What comes back when each side of a pair is translated into the other language and back: x -> y^ -> x~.
 
@@ -120,32 +128,37 @@ def round_trip(
         target: language of the targets.
         method: how it decodes; None is the search of its recipe.
         batch_size: sentences at once.
+        limits: the lengths that a sentence and what comes back must keep within; None takes `SAME_LANGUAGE`.
         report: called after each chunk, of one side.
+        kept: what an earlier run with the same arguments translated; what this one translates is added.
 
     Returns:
-        One pair (x~, y~) for each pair, in order. A sentence of which nothing comes back, or nothing that fits the
-        model, stands there as it was and is counted, and so are those that come back unchanged.
+        One pair (x~, y~) for each pair, in order. A sentence of which nothing comes back, nothing that fits the
+        model, or something of another length, stands there as it was and is counted, and so are those that come back
+        unchanged.
 
     Raises:
         ValueError: the model translates one way only.
     """
     translator.check_direction(source, target)
     translator.check_direction(target, source)
-    counts = Counter[str]()
+    limits, counts = SAME_LANGUAGE if limits is None else limits, Counter[str]()
     sides = []
     for side, own, other in (("source", source, target), ("target", target, source)):
         texts = [getattr(pair, side) for pair in pairs]
-        there = _step(translator, texts, own, other, method, batch_size, report)
-        back = _step(translator, there, other, own, method, batch_size, report)
+        there = _step(translator, texts, own, other, method, batch_size, report, kept)
+        back = _step(translator, there, other, own, method, batch_size, report, kept)
         ids = translator.subwords.encode_sources([text or "" for text in back], own, other)
-        kept = []
+        chosen = []
         for text, came, own_ids in zip(texts, back, ids, strict=True):
             lost = came is None or _unfit(translator, came, own_ids, own) is not None
+            off = not lost and of_unequal_lengths(str(came), text, limits)
             same = not lost and sentence_key(str(came), own) == sentence_key(text, own)
             counts[f"{side}s of which nothing usable came back"] += lost
+            counts[f"{side}s that came back with too unequal a length"] += off
             counts[f"{side}s that came back unchanged"] += same
-            kept.append(text if lost or came is None else came)
-        sides.append(kept)
+            chosen.append(text if lost or off or came is None else came)
+        sides.append(chosen)
     made = [SentencePair(x, y, pair.file, pair.line) for x, y, pair in zip(*sides, pairs, strict=True)]
     return Synthetic(made, dict(counts))
 
@@ -158,6 +171,7 @@ def _step(
     method: Method | None,
     batch_size: int,
     report: Report,
+    kept: Kept | None,
 ) -> list[str | None]:
     """Translate what can be translated; None where there is nothing, or more than the model takes."""
     encoded = translator.subwords.encode_sources([text or "" for text in texts], source, target)
@@ -166,7 +180,7 @@ def _step(
         for text, ids in zip(texts, encoded, strict=True)
     ]
     good = [ids for ids, fit in zip(encoded, fits, strict=True) if fit]
-    written = iter(_translated(translator, good, target, method, batch_size, report))
+    written = iter(_translated(translator, good, target, method, batch_size, report, kept))
     return [next(written) if fit else None for fit in fits]
 
 
@@ -184,6 +198,7 @@ def _translated(
     method: Method | None,
     batch_size: int,
     report: Report,
+    kept: Kept | None,
 ) -> list[str]:
     """Translations into `language` as the training data are written, in order."""
     recipe = translator.recipe
@@ -191,7 +206,12 @@ def _translated(
     decoder, written = Decoder(translator, batch_size), []
     for first in range(0, len(sources), CHUNK):
         part = sources[first : first + CHUNK]
-        found = decoder.decode(part, method, first=first)
-        written += [translator.subwords.target.decode(one.ids) for one in found]
+        make = partial(_decoded, decoder, part, method, first)
+        written += make() if kept is None else kept.result(make)
         report(first + len(part), len(sources))
     return written
+
+
+def _decoded(decoder: Decoder, sources: Sequence[Sequence[int]], method: Method, first: int) -> list[str]:
+    decode = decoder.translator.subwords.target.decode
+    return [decode(one.ids) for one in decoder.decode(sources, method, first=first)]

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import tyro
 
+from coursepkg.projects.translation.back_translation import generate, held_out
 from coursepkg.projects.translation.back_translation.commands import BackTranslate, RoundTrip
 from coursepkg.projects.translation.contest import _check_own
 from coursepkg.projects.translation.corpus import read_parallel
 from coursepkg.projects.translation.studies.decoding_commands import DecodeStudy, LanguageModelTrain, Rerank
+from coursepkg.projects.translation.studies.decoding_methods import Decoder
 from tests.projects.translation.memorised import PAIRS, memorised
 
 
@@ -37,7 +39,8 @@ def test_back_translate_writes_pairs_and_card(
     prefix = tmp_path / "bt"
     held = replace(memorised()[1], dev=PAIRS[:2], test=PAIRS[2:3])
     monkeypatch.setattr(
-        "coursepkg.projects.translation.held_out.load_parts", lambda *arguments, **options: held
+        "coursepkg.projects.translation.back_translation.held_out.load_parts",
+        lambda *arguments, **options: held,
     )
     assert call(BackTranslate, "--mono", str(mono), "--out", str(prefix), "--json") == 0
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -90,6 +93,50 @@ def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("_small_book")
+@pytest.mark.parametrize(("command", "stop_at"), [(BackTranslate, 6), (RoundTrip, 14), (RoundTrip, 38)])
+def test_a_command_that_was_stopped_goes_on(
+    command: Any,
+    stop_at: int,
+    mono: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(generate, "CHUNK", 4)
+    held = replace(memorised()[1], dev=(), test=())
+    monkeypatch.setattr(held_out, "load_parts", lambda *arguments, **options: held)
+    given = ["--mono", str(mono)] if command is BackTranslate else ["--data", "phrasebook"]
+    draw = ["--sample", "--temperature", "1.5"]
+    assert call(command, *given, *draw, "--out", str(tmp_path / "whole")) == 0
+    count, plain = 0, Decoder.decode
+
+    def stopping(self: Decoder, sources: Any, *arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += len(sources)
+        if count > stop_at:
+            raise KeyboardInterrupt
+        return plain(self, sources, *arguments, **options)
+
+    monkeypatch.setattr(Decoder, "decode", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        call(command, *given, *draw, "--out", str(tmp_path / "out"))
+    part = tmp_path / "out.part"
+    part.write_bytes(part.read_bytes() + b'["half a li')
+    done = part.read_bytes().count(b"\n")
+    count, stop_at = -1000, 0
+    with pytest.raises(ValueError, match=r"out\.part belongs to another command \(it differs in method\)"):
+        call(command, *given, "--out", str(tmp_path / "out"))
+    capsys.readouterr()
+    assert call(command, *given, *draw, "--out", str(tmp_path / "out")) == 0
+    assert f"going on behind {done} times 4 sentences" in capsys.readouterr().err
+    translated = count + 1000
+    assert 0 < translated < 40
+    for ending in ("zh", "vi", "json"):
+        assert (tmp_path / f"out.{ending}").read_bytes() == (tmp_path / f"whole.{ending}").read_bytes()
+    assert not list(tmp_path.glob("*.part*"))
+
+
+@pytest.mark.usefixtures("_small_book")
 def test_a_language_model_is_trained_and_reranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "16", "--max-epochs", "1"]
     with pytest.raises(ValueError, match="--out FOLDER must be given"):
@@ -99,7 +146,7 @@ def test_a_language_model_is_trained_and_reranks(tmp_path: Path, capsys: pytest.
     card = json.loads(lines[-1])["card"]
     told = card["perplexity"]["half of dev to score on"]
     assert f"perplexity {told['per_token']:.2f} a token, {told['per_word']:.2f} a word" in "\n".join(lines)
-    with pytest.raises(ValueError, match="--lm FOLDER must be given"):
+    with pytest.raises(ValueError, match="--lm or --reverse-model FOLDER must be given"):
         call(Rerank)
     with pytest.raises(ValueError, match="--n-best must be an integer of at least 2"):
         call(Rerank, "--lm", str(tmp_path / "lm"), "--n-best", "1")

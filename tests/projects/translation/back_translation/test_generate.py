@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.projects.translation.back_translation.filters import Limits
 from coursepkg.projects.translation.back_translation.generate import back_translate, round_trip
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key
+from coursepkg.projects.translation.errors.surface import words
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Method
 from coursepkg.projects.translation.train import train
@@ -76,8 +78,10 @@ def test_what_is_known_by_heart_comes_back_unchanged(model: Translator) -> None:
     assert made.pairs == list(PAIRS)
     assert made.counts == {
         "sources of which nothing usable came back": 0,
+        "sources that came back with too unequal a length": 0,
         "sources that came back unchanged": 10,
         "targets of which nothing usable came back": 0,
+        "targets that came back with too unequal a length": 0,
         "targets that came back unchanged": 10,
     }
 
@@ -88,6 +92,23 @@ def test_there_is_one_round_trip_a_pair_whatever_happens(model: Translator) -> N
     assert made.pairs == pairs
     assert made.counts["sources of which nothing usable came back"] == 2
     assert made.counts["targets of which nothing usable came back"] == 2
+
+
+def test_a_round_trip_of_another_length_is_left_out_and_counted(model: Translator) -> None:
+    hot = Method(sample=True, temperature=20.0)
+    wide, narrow = (
+        round_trip(model, PAIRS, "zh", "vi", method=hot, limits=limits)
+        for limits in (Limits(max_ratio=1000.0), Limits(max_ratio=1.0, min_length=1))
+    )
+    n_off = 0
+    for one, trip, own in zip(wide.pairs, narrow.pairs, PAIRS, strict=True):
+        for came, kept, text in zip(one[:2], trip[:2], own[:2], strict=True):
+            equal = len(words(came)) == len(words(text))
+            n_off += not equal
+            assert kept == (came if equal else text)
+    counted = {name: n for name, n in narrow.counts.items() if "too unequal a length" in name}
+    assert sum(counted.values()) == n_off > 0
+    assert not any(n for name, n in wide.counts.items() if "too unequal a length" in name)
 
 
 def test_round_trips_by_hot_draws_fit_the_model(model: Translator) -> None:
