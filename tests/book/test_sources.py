@@ -32,7 +32,15 @@ PARTS = {
         "decoding",
         "metrics",
     ],
-    "translation": ["approaches", "zh_vi_baseline", "contrastive", "t5"],
+    "translation": [
+        "approaches",
+        "en_vi",
+        "zh_vi_baseline",
+        "modern_model",
+        "contrastive",
+        "improvements",
+        "t5",
+    ],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]
 BIBLIOGRAPHY = parse_file(str(ROOT / "book" / "references.bib")).entries
