@@ -88,7 +88,11 @@ COMMANDS: dict[str, Command | Group] = {
                     "studies.decoding_commands:LanguageModelTrain",
                     "train a language model of the target language",
                 ),
-                ("rerank", "studies.decoding_commands:Rerank", "rerank n-best lists with a language model"),
+                (
+                    "rerank",
+                    "studies.decoding_commands:Rerank",
+                    "rerank n-best lists with a language model or a model that translates back",
+                ),
                 (
                     "decode-study",
                     "studies.decoding_commands:DecodeStudy",
