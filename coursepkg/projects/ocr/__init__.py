@@ -1,0 +1,1 @@
+"""Reading the lines of Vietnamese receipts and documents."""
