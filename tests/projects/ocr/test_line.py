@@ -22,5 +22,5 @@ def test_a_picture_that_is_not_gray_is_refused(image: np.ndarray) -> None:
 
 
 def test_a_decomposed_text_is_refused() -> None:
-    with pytest.raises(ValueError, match="receipt 1: the text .* is in Unicode form NFD"):
+    with pytest.raises(ValueError, match=r"receipt 1: the text .* is in Unicode form NFD"):
         TextLine(WHITE, unicodedata.normalize("NFD", "Tổng"), "receipt 1", "receipt 1")
