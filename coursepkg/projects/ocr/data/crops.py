@@ -1,0 +1,128 @@
+"""Tight crops of text out of photographs: perspective corrected, turned upright, in grayscale."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from coursepkg.projects.ocr.data.geometry import (
+    as_corners,
+    clip_polygon,
+    convex_hull,
+    four_corners,
+    in_reading_order,
+    sides,
+)
+from coursepkg.projects.ocr.data.images import LEAST_SIDE
+
+
+@dataclass(frozen=True, eq=False)
+class Crop:
+    """One line of text cut out of a picture."""
+
+    image: np.ndarray
+    """Uint8 (height, width), the text upright."""
+    corners: np.ndarray
+    """Where it was in the picture: float64 (4, 2), top left, top right, bottom right, bottom left of the text."""
+    notes: tuple[str, ...]
+    """What had to be mended, such as `clipped to the image`."""
+
+
+def crop_polygons(
+    image: np.ndarray,
+    polygons: Sequence[Sequence[Sequence[float]]] | Sequence[np.ndarray],
+    *,
+    quarter: int = 0,
+    margin: float = 0.0,
+    name: str = "crop",
+) -> Crop:
+    """Cut out the text that one or more polygons outline together, such as the halves of one line.
+
+    Args:
+        image: uint8 (height, width).
+        polygons: corners (x, y) in pixels.
+        quarter: how the text lies in the picture, see `geometry.QUARTERS`; the crop is turned upright.
+        margin: how much is added on each side, in heights of the line.
+        name: what messages call it.
+
+    Raises:
+        ValueError: the polygons lie outside the picture, or the crop would be a pixel wide or high; one line.
+    """
+    height, width = image.shape
+    hull = convex_hull(np.concatenate([as_corners(polygon) for polygon in polygons]))
+    if len(hull) < 3:
+        raise ValueError(f"{name}: the polygon is a line without area; mend its corners")
+    inside, was_cut = clip_polygon(hull, width, height)
+    if len(inside) < 3:
+        raise ValueError(f"{name}: the polygon lies outside the image of {width} x {height} pixels")
+    corners = in_reading_order(four_corners(inside), quarter)
+    if margin:
+        corners = _widened(corners, margin)
+    notes = ("clipped to the image",) if was_cut else ()
+    return Crop(_warp(image, corners, name), corners, notes)
+
+
+def crop_corners(image: np.ndarray, corners: np.ndarray, *, name: str = "crop") -> np.ndarray:
+    """Straighten what four corners in reading order enclose; what lies outside the picture is white.
+
+    Raises:
+        ValueError: the crop would be a pixel wide or high.
+    """
+    return _warp(image, corners, name)
+
+
+def _warp(image: np.ndarray, corners: np.ndarray, name: str) -> np.ndarray:
+    wide, high = (round(side) for side in sides(corners))
+    if min(wide, high) < LEAST_SIDE:
+        raise ValueError(f"{name}: a crop of {wide} x {high} pixels holds no text; leave it out")
+    coefficients = perspective(corners, wide, high)
+    size = (wide, high)
+    return np.array(
+        Image.fromarray(image).transform(
+            size, Image.Transform.PERSPECTIVE, coefficients, Image.Resampling.BICUBIC, fillcolor=255
+        )
+    )
+
+
+def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
+    """The projection that leads from a crop's pixels back into the picture, as Pillow wants it.
+
+        x = (a u + b v + c) / (g u + h v + 1)        y = (d u + e v + f) / (g u + h v + 1)
+
+    Four corners give eight equations for a..h.
+
+    Args:
+        corners: (4, 2) in reading order, where the corners (0, 0), (width, 0), (width, height), (0, height) of the
+            crop are in the picture.
+        width: of the crop, in pixels.
+        height: of the crop, in pixels.
+
+    Raises:
+        ValueError: three of the corners lie on a line.
+    """
+    rows, values = [], []
+    for (u, v), (x, y) in zip(
+        ((0, 0), (width, 0), (width, height), (0, height)), corners.tolist(), strict=True
+    ):
+        rows += [[u, v, 1, 0, 0, 0, -u * x, -v * x], [0, 0, 0, u, v, 1, -u * y, -v * y]]
+        values += [x, y]
+    try:
+        found = np.linalg.solve(np.array(rows, dtype=np.float64), np.array(values, dtype=np.float64)).tolist()
+    except np.linalg.LinAlgError:
+        raise ValueError("three corners of a crop lie on one line; mend the polygon") from None
+    return [float(value) for value in found]
+
+
+def _widened(corners: np.ndarray, margin: float) -> np.ndarray:
+    """Corners moved outwards along both directions of the line by so many of its heights."""
+    _, high = sides(corners)
+    top_left, top_right, bottom_right, bottom_left = corners
+    along = _unit((top_right - top_left) + (bottom_right - bottom_left)) * margin * high
+    down = _unit((bottom_left - top_left) + (bottom_right - top_right)) * margin * high
+    return corners + np.array([-along - down, along - down, along + down, down - along])
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return np.asarray(vector / max(math.hypot(*vector), 1e-12))

@@ -1,0 +1,152 @@
+"""Polygons around text: hull, smallest rotated rectangle, four corners in reading order, distances.
+
+Coordinates are pixels with y downwards, corners are rows (x, y) of float64 arrays.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+Corners = np.ndarray
+"""Float64 (number of corners, 2)."""
+
+QUARTERS = ("upright", "turned clockwise", "upside down", "turned counter-clockwise")
+"""How a text lies in its picture: index k means turned by k quarters clockwise, so that 1 runs downwards and 3
+upwards."""
+_KEPT_AREA = 0.95
+"""Four corners stand for a hull when they keep so much of its area."""
+
+
+def as_corners(polygon: Sequence[Sequence[float]] | np.ndarray) -> Corners:
+    """A polygon as an array.
+
+    Raises:
+        ValueError: it has no three corners, or one is not finite.
+    """
+    corners = np.asarray(polygon, dtype=np.float64)
+    if corners.ndim != 2 or corners.shape[-1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
+        raise ValueError(f"a polygon needs at least three finite corners (x, y), got shape {corners.shape}")
+    return corners
+
+
+def area(polygon: Corners) -> float:
+    """Area in square pixels: half of |sum x_i y_(i+1) - x_(i+1) y_i| (the shoelace formula)."""
+    after = np.roll(polygon, -1, axis=0)
+    return abs(float(np.sum(polygon[:, 0] * after[:, 1] - after[:, 0] * polygon[:, 1]))) / 2
+
+
+def convex_hull(points: Corners) -> Corners:
+    """The corners of the convex hull, clockwise as seen in the picture, none of them on an edge.
+
+    Source: Andrew, "Another Efficient Algorithm for Convex Hulls in Two Dimensions" (1979).
+    """
+    ordered = sorted({(float(x), float(y)) for x, y in points})
+    if len(ordered) < 3:
+        return np.array(ordered)
+
+    def chain(along: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        found: list[tuple[float, float]] = []
+        for point in along:
+            while len(found) > 1 and _cross(found[-2], found[-1], point) <= 0:
+                found.pop()
+            found.append(point)
+        return found[:-1]
+
+    return np.array(chain(ordered) + chain(ordered[::-1]))
+
+
+def smallest_rectangle(points: Corners) -> Corners:
+    """The rotated rectangle of smallest area around some points (4, 2), clockwise as seen in the picture.
+
+    One of its sides lies on an edge of the hull, so each edge is tried.
+
+    Source: Freeman and Shapira, "Determining the minimum-area encasing rectangle for an arbitrary closed curve" (1975).
+    """
+    hull = convex_hull(points)
+    best: tuple[float, Corners] | None = None
+    for edge in np.roll(hull, -1, axis=0) - hull:
+        along = edge / max(float(np.hypot(*edge)), 1e-12)
+        axes = np.array([along, [-along[1], along[0]]])
+        inside = hull @ axes.T
+        (left, top), (right, bottom) = inside.min(axis=0), inside.max(axis=0)
+        size = float((right - left) * (bottom - top))
+        if best is None or size < best[0] - 1e-9:
+            box = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+            best = size, box @ axes
+    assert best is not None
+    return best[1]
+
+
+def four_corners(points: Corners) -> Corners:
+    """Four corners around some points, clockwise: those of the outline itself where it has four, else a rectangle.
+
+    Annotators draw four corners and often a fifth beside the first. Corners whose loss costs least are taken away
+    until four are left; where these keep nearly all of the hull they follow the perspective of the photograph,
+    otherwise the smallest rectangle serves.
+    """
+    hull = convex_hull(points)
+    whole = area(hull) if len(hull) > 2 else 0.0
+    left = hull
+    while len(left) > 4:
+        cost = [area(np.array([left[i - 1], left[i], left[(i + 1) % len(left)]])) for i in range(len(left))]
+        left = np.delete(left, int(np.argmin(cost)), axis=0)
+    if len(left) == 4 and whole > 0 and area(left) >= _KEPT_AREA * whole:
+        rectangle = smallest_rectangle(points)
+        # Two strokes that cross would give a sharp kite whose sides say nothing about the line.
+        return left if area(left) >= 0.6 * area(rectangle) else rectangle
+    return smallest_rectangle(points)
+
+
+def in_reading_order(corners: Corners, quarter: int = 0) -> Corners:
+    """Four corners as the reader of the text sees them: top left, top right, bottom right, bottom left.
+
+    Args:
+        corners: (4, 2), clockwise or not.
+        quarter: how the text lies, see `QUARTERS`.
+    """
+    centre = corners.mean(axis=0)
+    angles = np.arctan2(*(corners - centre).T[::-1])
+    clockwise = corners[np.argsort(angles, kind="stable")]
+    edges = np.roll(clockwise, -1, axis=0) - clockwise
+    # A top edge runs to the right, and the bottom edge, two further on, to the left.
+    across = edges - np.roll(edges, -2, axis=0)
+    rightward = across[:, 0] / np.maximum(np.hypot(across[:, 0], across[:, 1]), 1e-12)
+    return np.roll(clockwise, -(int(np.argmax(rightward)) + quarter), axis=0)
+
+
+def sides(corners: Corners) -> tuple[float, float]:
+    """Width and height in pixels of four corners in reading order: the longer of two opposite sides each."""
+    top_left, top_right, bottom_right, bottom_left = corners
+    width = max(math.dist(top_left, top_right), math.dist(bottom_left, bottom_right))
+    return width, max(math.dist(top_left, bottom_left), math.dist(top_right, bottom_right))
+
+
+def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bool]:
+    """What of a convex polygon lies in a picture, and whether something was cut off; no corner where nothing does.
+
+    Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
+    """
+    found = polygon
+    for axis, most in ((0, float(width)), (1, float(height))):
+        found = _clip_side(found, axis, 0.0, 1.0)
+        found = _clip_side(found, axis, most, -1.0)
+    inside = (polygon >= -1e-9).all() and (polygon <= np.array([width, height]) + 1e-9).all()
+    return found, not bool(inside)
+
+
+def _clip_side(polygon: Corners, axis: int, limit: float, sign: float) -> Corners:
+    """The part of a polygon where sign * (coordinate - limit) is not negative."""
+    kept: list[np.ndarray] = []
+    depth = sign * (polygon[:, axis] - limit)
+    for i in range(len(polygon)):
+        before, here = depth[i - 1], depth[i]
+        if (before < 0) != (here < 0):
+            kept.append(polygon[i - 1] + (polygon[i] - polygon[i - 1]) * (before / (before - here)))
+        if here >= 0:
+            kept.append(polygon[i])
+    return np.array(kept).reshape(-1, 2)
+
+
+def _cross(o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
+    return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])

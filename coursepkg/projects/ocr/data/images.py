@@ -1,0 +1,177 @@
+"""Pictures from files of users: read safely, turned upright, in grayscale; and their two ways of resizing.
+
+A picture is refused by its number of pixels before it is decoded, so that a small file cannot fill the memory.
+"""
+
+import io
+import struct
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+MOST_PIXELS = 64_000_000
+"""Largest picture that is decoded, in pixels; a photograph of a phone has 12 to 50 million."""
+FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "WEBP", "GIF", "PPM")
+"""What is read. Pillow knows more formats, among them some that call other programs."""
+LEAST_SIDE = 2
+"""A picture of text has at least so many pixels in height and width."""
+MOST_WIDTH = 16_384
+"""Widest line after resizing, in pixels: some thousand characters."""
+
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, struct.error, zlib.error)
+"""What Pillow's decoders raise at damaged files."""
+Source = str | Path | bytes
+"""A file, or the bytes of one."""
+
+
+def read_gray(source: Source, name: str = "", *, most_pixels: int = MOST_PIXELS) -> np.ndarray:
+    """Read a picture as uint8 (height, width), upright as its EXIF says; 0 is black, 255 white.
+
+    Colours become luminance, transparent places white, 16 bits 8.
+
+    Args:
+        source: file or bytes.
+        name: what messages call it; the file's name where it is not given.
+        most_pixels: larger pictures are refused before they are decoded.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no picture, damaged, cut short, or too large; the message is one line.
+    """
+    return np.array(_read(source, name, most_pixels, "L"))
+
+
+def read_rgb(source: Source, name: str = "", *, most_pixels: int = MOST_PIXELS) -> np.ndarray:
+    """Read a picture as uint8 (height, width, 3), otherwise as `read_gray`."""
+    return np.array(_read(source, name, most_pixels, "RGB"))
+
+
+def check_size(image: np.ndarray, name: str) -> None:
+    """Raises a ValueError unless a picture is large enough to show a letter."""
+    height, width = image.shape[:2]
+    if min(height, width) < LEAST_SIDE:
+        raise ValueError(
+            f"{name}: {width} x {height} pixels hold no text; leave the crop out or mend its polygon"
+        )
+
+
+def resize_to_height(image: np.ndarray, height: int, name: str = "image") -> np.ndarray:
+    """Scale a grayscale picture to a height and keep its proportions.
+
+    Raises:
+        ValueError: it is of one pixel, or so long that the result would be wider than `MOST_WIDTH`.
+    """
+    check_size(image, name)
+    width = max(1, round(image.shape[1] * height / image.shape[0]))
+    if width > MOST_WIDTH:
+        raise ValueError(
+            f"{name}: {image.shape[1]} x {image.shape[0]} pixels would be {width:,} wide at height {height}, "
+            f"more than {MOST_WIDTH:,}; cut the line into pieces"
+        )
+    return _resize(image, width, height)
+
+
+def resize_to_box(image: np.ndarray, height: int, width: int, name: str = "image") -> np.ndarray:
+    """Squeeze or stretch a grayscale picture to one fixed size, as the OCR report (source 000) does.
+
+    Long lines get narrow letters and short ones wide letters: kept for comparison with `resize_to_height`.
+    """
+    check_size(image, name)
+    return _resize(image, width, height)
+
+
+def _resize(image: np.ndarray, width: int, height: int) -> np.ndarray:
+    if image.shape == (height, width):
+        return image
+    # Pillow widens its filter when it shrinks, so that thin strokes do not fall between the pixels.
+    return np.array(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
+
+
+def _read(source: Source, name: str, most_pixels: int, mode: str) -> Image.Image:
+    name = name or ("picture" if isinstance(source, bytes) else str(source))
+    if not isinstance(source, bytes):
+        if Path(source).is_dir():
+            raise ValueError(f"{name} is a folder; name a picture in it")
+        if not Path(source).exists():
+            raise FileNotFoundError(f"{name}: there is no such picture")
+    with _open(source, name, most_pixels) as opened:
+        width, height = opened.size
+        if width * height > most_pixels:
+            raise ValueError(
+                f"{name}: {width:,} x {height:,} pixels, more than {most_pixels:,}; scale it down"
+            )
+        try:
+            opened.load()
+            return _convert(_upright(opened), mode)
+        except MemoryError:
+            raise ValueError(f"{name}: {width:,} x {height:,} pixels do not fit into memory") from None
+        except _BROKEN as reason:
+            raise ValueError(f"{name}: the picture is damaged or cut short ({_said(reason)})") from None
+
+
+def _open(source: Source, name: str, most_pixels: int) -> Image.Image:
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    try:
+        with warnings.catch_warnings():
+            # Our own bound is checked next, with a message of its own.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            return Image.open(file, formats=FORMATS)
+    except Image.DecompressionBombError:
+        raise ValueError(f"{name}: far more than {most_pixels:,} pixels; scale it down") from None
+    except UnidentifiedImageError:
+        raise ValueError(f"{name}: {_not_a_picture(source)}") from None
+    except PermissionError:
+        raise ValueError(f"{name} may not be read; check its permissions") from None
+    except _BROKEN as reason:
+        raise ValueError(f"{name}: not a picture that can be read ({_said(reason)})") from None
+
+
+def _not_a_picture(source: Source) -> str:
+    if isinstance(source, bytes):
+        head = source[:16]
+    else:
+        with Path(source).open("rb") as file:
+            head = file.read(16)
+    if not head:
+        return "the file is empty"
+    if head[4:8] == b"ftyp":
+        return "a HEIC or AVIF picture or a video; save it as PNG or JPEG"
+    if head.startswith(b"%PDF"):
+        return "a PDF, not a picture; render its pages first"
+    return f"not a picture; {', '.join(FORMATS)} can be read"
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except _BROKEN:
+        # A damaged EXIF block says nothing about the pixels, which are there.
+        return image
+
+
+def _convert(image: Image.Image, mode: str) -> Image.Image:
+    if image.mode.startswith("I"):
+        return Image.fromarray(_eight_bits(np.asarray(image))).convert(mode)
+    if image.mode == "F":
+        raise ValueError("its pixels are floating-point numbers; save it with 8 bits")
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        over = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert(mode)
+    if image.mode == "LAB":
+        raise ValueError("its colours are in CIE Lab; save it in RGB")
+    # Gray from other colour spaces goes by RGB, which Pillow knows a way to from each of them.
+    return image.convert(mode) if image.mode in ("1", "L", "P", "RGB") else image.convert("RGB").convert(mode)
+
+
+def _eight_bits(pixels: np.ndarray) -> np.ndarray:
+    """16 bits as 8: 65535 becomes 255. Pillow alone would cut everything above 255 off."""
+    values = np.clip(pixels.astype(np.int64), 0, 65535)
+    return ((values + 128) // 257).astype(np.uint8)
+
+
+def _said(reason: BaseException) -> str:
+    text = " ".join(str(reason).split()) or type(reason).__name__
+    return text if len(text) <= 120 else text[:120] + "…"

@@ -1,0 +1,100 @@
+"""Three ways to part lines into training, validation and test, each stricter than the one before.
+
+- `line`: any line anywhere, as the OCR report did (source 000). Lines of one receipt stand on both sides.
+- `receipt`: whole receipts. A shop's name and address still stand on both sides.
+- `seller`: whole shops. Receipts whose sellers are written alike stay together.
+"""
+
+import random
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from coursepkg.data.split import grouped_split, split_fingerprint
+from coursepkg.projects.ocr.data.alphabet import seen_texts
+
+Protocol = Literal["line", "receipt", "seller"]
+PROTOCOLS: tuple[Protocol, ...] = ("line", "receipt", "seller")
+SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which line is in which part, by its number from 0."""
+
+    protocol: Protocol
+    train: tuple[int, ...]
+    dev: tuple[int, ...]
+    test: tuple[int, ...]
+
+    @property
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """The parts by their names."""
+        return {"train": self.train, "dev": self.dev, "test": self.test}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of which line is in which part."""
+        return split_fingerprint(self.parts)
+
+    def seen(self, texts: Sequence[str], part: Literal["dev", "test"] = "test") -> list[bool]:
+        """For each line of a part whether its text stands in the training part as well."""
+        return seen_texts([texts[i] for i in self.train], [texts[i] for i in self.parts[part]])
+
+
+def split_lines(
+    groups: Sequence[str],
+    protocol: Protocol = "receipt",
+    *,
+    sellers: Mapping[str, Collection[str]] | None = None,
+    seed: int = 0,
+) -> Split:
+    """Part lines 80 to 10 to 10.
+
+    `line` shuffles them and cuts, so its parts are exact. The others place whole groups by a hash, which does not
+    depend on the order of the lines, and meet the shares on average; a group that is larger than a tenth of the test
+    part, such as a chain of shops, goes into the training part.
+
+    Args:
+        groups: for each line its receipt.
+        protocol: what must not be cut apart.
+        sellers: for each receipt the texts that name its seller, for `seller` alone.
+        seed: another seed gives another split.
+
+    Raises:
+        ValueError: there is no line, the protocol is unknown, or `seller` is asked for without sellers.
+    """
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")
+    if not groups:
+        raise ValueError("groups must hold at least one line, got none")
+    if protocol == "line":
+        parts = _by_line(len(groups), seed)
+    elif protocol == "receipt":
+        parts = grouped_split([[("receipt", group)] for group in groups], SHARES, seed=seed)
+    else:
+        if sellers is None:
+            raise ValueError("sellers must be given for the protocol 'seller', such as Table.sellers")
+        names = {group: {_seller_key(text) for text in found} for group, found in sellers.items()}
+        keys = [
+            [("receipt", group), *(("seller", key) for key in sorted(names.get(group, ())))]
+            for group in groups
+        ]
+        parts = grouped_split(keys, SHARES, seed=seed)
+    return Split(protocol, *(tuple(parts[name]) for name in SHARES))
+
+
+def _by_line(count: int, seed: int) -> dict[str, list[int]]:
+    order = list(range(count))
+    random.Random(f"lines {seed}").shuffle(order)
+    first, second = round(count * SHARES["train"]), round(count * (SHARES["train"] + SHARES["dev"]))
+    cut = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
+    return {name: sorted(records) for name, records in cut.items()}
+
+
+def _seller_key(text: str) -> str:
+    """A seller's name without case, marks and punctuation: shops are written in many ways."""
+    plain = unicodedata.normalize("NFD", text.casefold().replace("đ", "d"))
+    return "".join(sign for sign in plain if sign.isalnum())
