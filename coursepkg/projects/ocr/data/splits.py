@@ -5,6 +5,7 @@
 - `seller`: whole shops. Receipts whose sellers are written alike stay together.
 """
 
+import hashlib
 import random
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from coursepkg.data.split import grouped_split, split_fingerprint
+from coursepkg.data.split import group_records, grouped_split, split_fingerprint
 from coursepkg.projects.ocr.data.alphabet import seen_texts
 
 Protocol = Literal["line", "receipt", "seller"]
@@ -53,9 +54,9 @@ def split_lines(
 ) -> Split:
     """Part lines 80 to 10 to 10.
 
-    `line` shuffles them and cuts, so its parts are exact. The others place whole groups by a hash, which does not
-    depend on the order of the lines, and meet the shares on average; a group that is larger than a tenth of the test
-    part, such as a chain of shops, goes into the training part.
+    `line` shuffles them and cuts, so its parts are exact. `receipt` places each receipt by its hash and meets the
+    shares on average. `seller` goes through the shops in the order of their hashes and fills test, then validation,
+    then training: a few chains write most receipts, and those that would fill a third of a tenth go into training.
 
     Args:
         groups: for each line its receipt.
@@ -82,7 +83,7 @@ def split_lines(
             [("receipt", group), *(("seller", key) for key in sorted(names.get(group, ())))]
             for group in groups
         ]
-        parts = grouped_split(keys, SHARES, seed=seed)
+        parts = _filled(group_records(keys), keys, seed)
     return Split(protocol, *(tuple(parts[name]) for name in SHARES))
 
 
@@ -92,6 +93,30 @@ def _by_line(count: int, seed: int) -> dict[str, list[int]]:
     first, second = round(count * SHARES["train"]), round(count * (SHARES["train"] + SHARES["dev"]))
     cut = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
     return {name: sorted(records) for name, records in cut.items()}
+
+
+def _filled(
+    group_of: Sequence[int], keys: Sequence[Sequence[tuple[str, str]]], seed: int
+) -> dict[str, list[int]]:
+    """Whole groups into test, validation and training, none larger than a third of the first two."""
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(group_of):
+        members.setdefault(group, []).append(i)
+
+    def place(records: list[int]) -> bytes:
+        smallest = min(repr(key) for i in records for key in keys[i])
+        return hashlib.sha256(f"{seed} {smallest}".encode()).digest()
+
+    parts: dict[str, list[int]] = {name: [] for name in SHARES}
+    for records in sorted(members.values(), key=place):
+        open_parts = [
+            name
+            for name in ("test", "dev")
+            if len(records) <= max(1, SHARES[name] * len(keys) / 3)
+            and len(parts[name]) + len(records) <= SHARES[name] * len(keys)
+        ]
+        parts[open_parts[0] if open_parts else "train"] += records
+    return {name: sorted(records) for name, records in parts.items()}
 
 
 def _seller_key(text: str) -> str:

@@ -1,0 +1,231 @@
+"""Batches of lines for training: pictures padded to a width that each line chooses alone.
+
+A line's width is rounded up to the next step, and only lines of the same rounded width share a batch. So a line is
+padded alike whatever stands beside it, and a network sees the same picture in every batch and alone.
+"""
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.ocr.data.alphabet import encode_text
+from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
+
+STEP = 32
+"""Widths are rounded up to a multiple of so many pixels."""
+WHITE = 255
+
+Augment = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+"""A picture, uint8 (height, width), and where chance comes from, to another picture of the same size."""
+
+
+def bucket_width(width: int, step: int = STEP) -> int:
+    """The width that a line of `width` pixels is padded to: the next multiple of `step`, a function of it alone."""
+    return -(-width // step) * step
+
+
+@dataclass(frozen=True)
+class LineBatch:
+    """Lines side by side, padded with white on the right."""
+
+    images: Tensor
+    """Float32 (B, 1, height, width) in [-1, 1]: black is -1, white paper and padding +1."""
+    widths: Tensor
+    """Columns of each picture that are no padding (B,)."""
+    tgt_in: Tensor
+    """What the decoder reads (B, T), each row begins with BOS."""
+    tgt_out: Tensor
+    """What it is to say (B, T), each row ends with EOS, then PAD."""
+    n_tokens: int
+    """Positions of `tgt_out` that are no padding: what a loss sums over."""
+
+    @property
+    def ctc_targets(self) -> tuple[Tensor, Tensor]:
+        """The characters of all lines in one row, without EOS, and their number in each line (B,)."""
+        is_character = (self.tgt_out != PAD) & (self.tgt_out != EOS)
+        return self.tgt_out[is_character], is_character.sum(dim=1)
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "LineBatch":
+        """The same batch on a device."""
+        images, widths, tgt_in, tgt_out = (
+            one.to(device, non_blocking=non_blocking)
+            for one in (self.images, self.widths, self.tgt_in, self.tgt_out)
+        )
+        return LineBatch(images, widths, tgt_in, tgt_out, self.n_tokens)
+
+
+def pad_images(images: Sequence[np.ndarray], width: int) -> tuple[Tensor, Tensor]:
+    """Pictures of one height as a network takes them.
+
+    Args:
+        images: uint8 (height, width) each.
+        width: to pad to, at least the widest.
+
+    Returns:
+        images (B, 1, height, width), float32 in [-1, 1], and widths (B,).
+    """
+    room = np.full((len(images), 1, images[0].shape[0], width), WHITE, dtype=np.uint8)
+    for row, image in zip(room, images, strict=True):
+        row[0, :, : image.shape[1]] = image
+    widths = torch.tensor([image.shape[1] for image in images])
+    return torch.from_numpy(room).to(torch.float32).div_(127.5).sub_(1.0), widths
+
+
+class LineEpoch(Sequence[LineBatch]):
+    """The batches of one epoch, each built when it is asked for."""
+
+    def __init__(self, owner: "LineBatches", number: int, groups: Sequence[Sequence[int]]) -> None:
+        self.owner, self.number, self.groups = owner, number, groups
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, index: int) -> LineBatch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "LineEpoch": ...
+
+    def __getitem__(self, index: int | slice) -> "LineBatch | LineEpoch":
+        if isinstance(index, slice):
+            return LineEpoch(self.owner, self.number, self.groups[index])
+        return self.owner.build(self.groups[index], self.number)
+
+
+class LineBatches:
+    """The training data of `fit`: what an epoch looks like is a function of (seed, number) alone.
+
+    Every line is in exactly one batch of an epoch; a width with few lines gives a small batch, none is dropped.
+
+    Args:
+        lines: the training lines; `PackedLines` at the model's height are sliced and not resized.
+        vocabulary: characters; one that it lacks becomes UNK.
+        height: of the pictures, in pixels.
+        max_columns: most columns of a batch, padding included: B * width; a wider line comes alone.
+        step: see `bucket_width`.
+        max_width: widest picture at `height` that the model takes; 0 sets no limit.
+        max_len: most characters of a text, EOS included; 0 sets no limit.
+        seed: of order and augmentation.
+        shuffle: False keeps one order for all epochs, narrow lines first, as validation wants it.
+        augment: changes the pictures, in every epoch anew; None leaves them.
+
+    Raises:
+        ValueError: there is no line, or one is too wide, too long, or has no text; it is named.
+    """
+
+    def __init__(
+        self,
+        lines: Sequence[TextLine],
+        vocabulary: Vocabulary,
+        *,
+        height: int = 40,
+        max_columns: int = 16_384,
+        step: int = STEP,
+        max_width: int = 0,
+        max_len: int = 0,
+        seed: int = 0,
+        shuffle: bool = True,
+        augment: Augment | None = None,
+    ) -> None:
+        for name, value in (("height", height), ("max_columns", max_columns), ("step", step)):
+            check_count(name, value)
+        check_count("seed", seed, least=0)
+        if not len(lines):
+            raise ValueError("lines must hold at least one line, got none")
+        self.lines, self.height, self.max_columns, self.step = lines, height, max_columns, step
+        self.seed, self.shuffle, self.augment = seed, shuffle, augment
+        self._ids: list[list[int]] = []
+        self._widths: list[int] = []
+        for line in lines:
+            width = max(1, round(line.width * height / line.height))
+            _check_line(line, width, max_width, max_len)
+            self._ids.append(encode_text(line.text, vocabulary))
+            self._widths.append(width)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of texts, pictures and options."""
+        digest = hashlib.sha256()
+        for ids, line in zip(self._ids, self.lines, strict=True):
+            digest.update(json.dumps([ids, *line.image.shape]).encode() + line.image.tobytes())
+        options = [
+            self.height,
+            self.max_columns,
+            self.step,
+            self.seed,
+            self.shuffle,
+            self.augment is not None,
+        ]
+        digest.update(json.dumps(options).encode())
+        return digest.hexdigest()
+
+    def epoch(self, number: int) -> LineEpoch:
+        """The batches of epoch `number`."""
+        draw = random.Random(f"{self.seed} {number}")
+        order = list(range(len(self.lines)))
+        if self.shuffle:
+            draw.shuffle(order)
+        else:
+            order.sort(key=lambda i: (self._widths[i], i))
+        buckets: dict[int, list[int]] = {}
+        for i in order:
+            buckets.setdefault(bucket_width(self._widths[i], self.step), []).append(i)
+        groups = []
+        for width, members in buckets.items():
+            size = max(1, self.max_columns // width)
+            groups += [members[start : start + size] for start in range(0, len(members), size)]
+        if self.shuffle:
+            draw.shuffle(groups)
+        return LineEpoch(self, number, groups)
+
+    def build(self, group: Sequence[int], number: int) -> LineBatch:
+        """The batch of some lines, by their numbers, in epoch `number`."""
+        images = [self._image(i, number) for i in group]
+        pixels, widths = pad_images(images, bucket_width(self._widths[group[0]], self.step))
+        ids = [self._ids[i] for i in group]
+        longest = max(map(len, ids))
+        blank = [[PAD] * (longest - len(row)) for row in ids]
+        return LineBatch(
+            images=pixels,
+            widths=widths,
+            tgt_in=torch.tensor([[BOS, *row, *rest] for row, rest in zip(ids, blank, strict=True)]),
+            tgt_out=torch.tensor([[*row, EOS, *rest] for row, rest in zip(ids, blank, strict=True)]),
+            n_tokens=sum(len(row) + 1 for row in ids),
+        )
+
+    def _image(self, i: int, number: int) -> np.ndarray:
+        line = self.lines[i]
+        image = resize_to_height(line.image, self.height, line.name)
+        if self.augment is None:
+            return image
+        # Chance belongs to the line and the epoch, so a resumed run draws what the first one drew.
+        changed = self.augment(image, np.random.Generator(np.random.PCG64([self.seed, number, i])))
+        if changed.shape != image.shape or changed.dtype != np.uint8:
+            raise ValueError(
+                f"augment must return uint8 {image.shape}, got {changed.dtype} {changed.shape} for {line.name}"
+            )
+        return changed
+
+
+def _check_line(line: TextLine, width: int, max_width: int, max_len: int) -> None:
+    if not line.text:
+        raise ValueError(f"{line.name}: the line has no text; leave it out")
+    if max_width and width > max_width:
+        raise ValueError(
+            f"{line.name}: {width} pixels wide, more than {max_width}; leave it out or raise max_width"
+        )
+    if max_len and len(line.text) + 1 > max_len:
+        raise ValueError(
+            f"{line.name}: {len(line.text)} characters and EOS, more than {max_len}; leave it out or raise max_len"
+        )

@@ -1,0 +1,157 @@
+"""Line pictures packed once into one file of pixels, and read back as slices of memory without copying.
+
+A folder holds `pixels-<hash>.bin`, the rows of all pictures one after another, and `index.json`, which says of each
+line where its pixels begin, how high and wide it is, what it says and where it is from. Pictures are scaled to one of
+a few heights, so that a batch needs no resizing any more. The index is written last and names the pixels by their
+hash: a writer that is stopped leaves what was there before.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.training.files import check_seal, read_json
+
+INDEX = "index.json"
+KIND = "packed lines"
+VERSION = 1
+"""Of the layout of both files."""
+COLUMNS = ("offsets", "heights", "widths", "texts", "groups", "names")
+
+
+def bucket_height(height: int, heights: Sequence[int]) -> int:
+    """The height that a picture is stored at: the lowest that loses no rows, or the highest there is."""
+    return min((one for one in heights if one >= height), default=max(heights))
+
+
+def columns_sha256(columns: dict[str, list[Any]]) -> str:
+    """SHA-256 of what an index says of its lines."""
+    content = json.dumps([columns[name] for name in COLUMNS], ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class PackedLines(Sequence[TextLine]):
+    """Packed lines, by their numbers from 0; `pack_lines` writes them.
+
+    Args:
+        folder: where they lie.
+        source: what they must have been made from, for instance the SHA-256 of a label file; a folder that was packed
+            from something else is refused. None takes any.
+        verify: compare the hash of all pixels; without it only their number is checked.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file is damaged, of another version, or made from another source; it is named.
+    """
+
+    def __init__(
+        self, folder: str | Path, *, source: dict[str, str] | None = None, verify: bool = True
+    ) -> None:
+        self.folder = Path(folder)
+        index = _read_index(self.folder / INDEX)
+        if source is not None and source != index["source"]:
+            raise ValueError(
+                f"{self.folder} was packed from {_said(index['source'])}, not from {_said(source)}; pack it again"
+            )
+        columns = index["lines"]
+        self.source: dict[str, str] = index["source"]
+        self.heights: tuple[int, ...] = tuple(index["heights"])
+        self.left_out = tuple(Unreadable(**one) for one in index["left_out"])
+        self.texts: list[str] = columns["texts"]
+        self.groups: list[str] = columns["groups"]
+        self.names: list[str] = columns["names"]
+        self.sizes = list(zip(columns["heights"], columns["widths"], strict=True))
+        self._offsets: list[int] = columns["offsets"]
+        self.sha256: str = index["lines_sha256"]
+        self._seal = index["pixels"]
+        path = self.folder / str(self._seal["file"])
+        if verify:
+            check_seal(path, self._seal)
+        elif not path.is_file() or path.stat().st_size != self._seal["bytes"]:
+            raise ValueError(f"{path} is missing or cut short; pack the lines again")
+        self._pixels = _mapped(path)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def image(self, number: int) -> np.ndarray:
+        """The picture of a line, uint8 (height, width): a view of the file, which cannot be written to."""
+        offset, (height, width) = self._offsets[number], self.sizes[number]
+        return self._pixels[offset : offset + height * width].reshape(height, width)
+
+    @overload
+    def __getitem__(self, index: int) -> TextLine: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[TextLine]: ...
+
+    def __getitem__(self, index: int | slice) -> TextLine | list[TextLine]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return TextLine(self.image(index), self.texts[index], self.groups[index], self.names[index])
+
+    def __iter__(self) -> Iterator[TextLine]:
+        return (self[i] for i in range(len(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process maps the file itself instead of receiving a copy of it.
+        return {name: value for name, value in self.__dict__.items() if name != "_pixels"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pixels = _mapped(self.folder / str(self._seal["file"]))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of texts, sizes and pixels."""
+        return hashlib.sha256(f"{self.sha256} {self._seal['sha256']}".encode()).hexdigest()
+
+
+def _mapped(path: Path) -> np.ndarray:
+    """The bytes of a file as an array that is read when it is looked at."""
+    return np.memmap(path, dtype=np.uint8, mode="r").view(np.ndarray)
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    kinds = {
+        "kind": str,
+        "version": int,
+        "heights": list,
+        "source": dict,
+        "pixels": dict,
+        "lines": dict,
+        "left_out": list,
+        "lines_sha256": str,
+    }
+    index = read_json(path, needs={"kind": str, "version": int})
+    if index["kind"] != KIND or index["version"] != VERSION:
+        raise ValueError(
+            f"{path} is {index['kind']!r} of version {index['version']}, not {KIND!r} of version {VERSION}; "
+            "pack the lines again"
+        )
+    index = read_json(path, needs=kinds)
+    columns = index["lines"]
+    lengths = {len(columns[name]) for name in COLUMNS if isinstance(columns.get(name), list)}
+    is_whole = len(lengths) == 1 and all(isinstance(columns.get(name), list) for name in COLUMNS)
+    if not is_whole or columns_sha256(columns) != index["lines_sha256"]:
+        raise ValueError(f"{path} was changed: its lines are not those on record; pack them again")
+    name = index["pixels"].get("file")
+    if not isinstance(name, str) or Path(name).name != name:
+        raise ValueError(f"{path} is damaged: it names no file of pixels beside it; pack the lines again")
+    ends = [
+        o + h * w for o, h, w in zip(columns["offsets"], columns["heights"], columns["widths"], strict=True)
+    ]
+    if [0, *ends] != [*columns["offsets"], index["pixels"].get("bytes")]:
+        raise ValueError(f"{path} is damaged: its pictures do not fill the pixels; pack the lines again")
+    return index
+
+
+def _said(source: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value[:16]}" for name, value in source.items()) or "nothing named"
