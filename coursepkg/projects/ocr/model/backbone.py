@@ -1,0 +1,110 @@
+"""A small CNN for lines of text: strided in height more than in width.
+
+    picture  H x W  ->  H/2 x W/2  ->  H/4 x W/4  ->  H/8 x W/4  ->  H/16 x W/4
+
+A line is read along its width, and CTC needs at least one column a character: the width shrinks by 4 only, which
+leaves about five columns for a letter of a line 40 pixels high. The height is no direction of reading and shrinks by
+16.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from coursepkg.projects.ocr.model.columns import clear_padding, real_columns, strided
+from coursepkg.projects.ocr.model.config import ModelConfig
+
+STRIDES = ((2, 2), (2, 2), (2, 1), (2, 1))
+"""Of the four stages, in height and width."""
+
+
+class ConvNorm(nn.Module):
+    """A 3 x 3 convolution and batch normalisation.
+
+    Batch statistics serve in training only. In evaluation mode the normalisation is a fixed scale and shift, so a
+    line's result does not depend on what else is in the batch, and `model.fast` folds it into the convolution.
+
+    Source: Ioffe and Szegedy, "Batch Normalization" (arXiv 1502.03167), section 3.1.
+    """
+
+    def __init__(self, n_in: int, n_out: int, stride: tuple[int, int] = (1, 1)) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(n_in, n_out, 3, stride, padding=1, bias=False)
+        self.norm: nn.Module = nn.BatchNorm2d(n_out)
+        nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, C, H, W) -> (B, C', H', W')."""
+        normed: Tensor = self.norm(self.conv(x))
+        return normed
+
+
+class ResidualBlock(nn.Module):
+    """y = relu(x + f(x)), f two convolutions with a ReLU between them.
+
+    Source: He et al., "Deep Residual Learning for Image Recognition" (arXiv 1512.03385), section 3.
+    """
+
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        self.first, self.second = ConvNorm(n_channels, n_channels), ConvNorm(n_channels, n_channels)
+
+    def forward(self, x: Tensor, clear: Callable[[Tensor], Tensor]) -> Tensor:
+        """x (B, C, H, W) -> the same shape; `clear` sets padding to zero."""
+        inner = clear(F.relu(self.first(x)))
+        return clear(F.relu(x + self.second(inner)))
+
+
+class Stage(nn.Module):
+    """A strided convolution, then residual blocks."""
+
+    def __init__(self, n_in: int, n_out: int, n_blocks: int, stride: tuple[int, int]) -> None:
+        super().__init__()
+        self.stride = stride
+        self.down = ConvNorm(n_in, n_out, stride)
+        self.blocks = nn.ModuleList(ResidualBlock(n_out) for _ in range(n_blocks))
+
+    def forward(self, x: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+        """x (B, C, H, W) and its true columns (B,) -> the same of the next stage."""
+        x, widths = self.down(x), strided(widths, self.stride[1])
+        is_real = real_columns(widths, x.shape[3])
+        x = clear_padding(F.relu(x), is_real)
+        for block in self.blocks:
+            x = block(x, lambda y: clear_padding(y, is_real))
+        return x, widths
+
+
+class SmallCNN(nn.Module):
+    """Pictures to feature maps by four stages.
+
+    Args:
+        config: its channels and blocks.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        inputs = (1, *config.channels[:-1])
+        sizes = zip(inputs, config.channels, config.n_blocks, STRIDES, strict=True)
+        self.stages = nn.ModuleList(Stage(*size) for size in sizes)
+        self.out_channels = config.channels[-1]
+        self.out_height = config.height
+        for stride in STRIDES:
+            self.out_height = (self.out_height - 1) // stride[0] + 1
+        self.width_stride = 4
+
+    def forward(self, images: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+        """Read pictures.
+
+        Args:
+            images: (B, 1, H, W) in [-1, 1], paper is 1.
+            widths: true columns (B,); what stands behind them changes nothing.
+
+        Returns:
+            features (B, C, H / 16, W / 4) and their true columns (B,).
+        """
+        ink = (1.0 - images) / 2.0  # paper becomes zero, as what convolutions see beyond the edge
+        x = clear_padding(ink, real_columns(widths, images.shape[3]))
+        for stage in self.stages:
+            x, widths = stage(x, widths)
+        return x, widths

@@ -1,0 +1,212 @@
+"""The three ways to read encoded lines, and what they have in common: candidates with a score and a confidence.
+
+    ctc         the CTC head alone: no letter waits for the one before it
+    attention   the decoder
+    joint       both give candidates, and both score all of them:
+                score = (1 - share) log p_decoder(text) + share log p_ctc(text)
+
+The decoder knows how words are spelled and may skip or repeat where it loses its place; CTC goes along the line column
+by column and cannot. A candidate that one of them thinks impossible loses.
+
+Source: joint scoring, Watanabe et al., "Hybrid CTC/Attention Architecture" (IEEE JSTSP 11(8), 2017), section III.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.blocks.memory import Memory
+from coursepkg.decoding.hypothesis import Hypothesis
+from coursepkg.projects.ocr.decode import length_limits, read_beam, read_greedy
+from coursepkg.projects.ocr.model.ctc import beam_ctc, ctc_log_probs, greedy_ctc
+from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.recipe import READERS, Recipe
+from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How to read; the defaults are a recipe's."""
+
+    kind: str = "joint"
+    """One of `READERS`."""
+    beam_size: int = 1
+    """Beams; 1 is greedy."""
+    length_penalty: float = 0.6
+    """Exponent of the decoder's length penalty in beam search."""
+    ctc_share: float = 0.3
+    """Share of CTC in the joint score, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in READERS:
+            raise ValueError(f"reader must be one of {', '.join(READERS)}, got {self.kind!r}")
+        check_count("beam_size", self.beam_size)
+        for name in ("length_penalty", "ctc_share"):
+            check_finite(name, getattr(self, name))
+        if not 0 <= self.ctc_share <= 1:
+            raise ValueError(f"ctc_share must be in [0, 1], got {self.ctc_share}")
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "Reader":
+        """That of a recipe."""
+        return cls(recipe.reader, recipe.beam_size, recipe.length_penalty, recipe.ctc_share)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A text that a line may hold."""
+
+    ids: tuple[int, ...]
+    """Its characters, without special tokens."""
+    log_prob: float
+    """By the reader: of CTC, of the decoder with EOS, or the joint score."""
+    score: float
+    """What ranks it: log_prob, after the length penalty in a beam search of the decoder alone."""
+    n_scored: int
+    """Tokens behind log_prob: the characters, and EOS where the text ended with it. Nothing behind the end counts."""
+
+    @property
+    def confidence(self) -> float:
+        """Geometric mean of the probabilities of its tokens, in (0, 1]."""
+        return math.exp(min(0.0, self.log_prob) / max(1, self.n_scored))
+
+
+@torch.inference_mode()
+def read_encoded(
+    model: LineTransformer, memory: Memory, reader: Reader, n_best: int = 1
+) -> list[list[Candidate]]:
+    """For each encoded line its candidates, best first, at most `n_best` and fewer where fewer were found."""
+    log_probs = (
+        _ctc_log_softmax(model, memory) if reader.kind != "attention" or reader.beam_size == 1 else None
+    )
+    columns = model.n_columns(memory)
+    if reader.kind == "ctc" and log_probs is not None:
+        found = _read_ctc(log_probs, columns, reader, n_best)
+    elif reader.kind == "joint" and log_probs is not None:
+        found = _read_joint(model, memory, log_probs, columns, reader)
+    else:
+        found = _read_attention(model, memory, log_probs, columns, reader, n_best)
+    return [line[:n_best] for line in found]
+
+
+def _ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
+    """(B, columns, V), without the special tokens that no text holds."""
+    logits = model.ctc_logits(memory).float()
+    logits[..., [BOS, EOS, UNK]] = -torch.inf
+    return logits.log_softmax(dim=-1)
+
+
+def _read_ctc(log_probs: Tensor, columns: Tensor, reader: Reader, n_best: int = 1) -> list[list[Candidate]]:
+    texts = _ctc_texts(log_probs, columns, reader.beam_size, min(n_best, reader.beam_size))
+    scores = _score_ctc(log_probs, columns, texts)
+    found = [
+        [_candidate(ids, value, len(ids) + 1) for ids, value in zip(own, values, strict=True)]
+        for own, values in zip(texts, scores, strict=True)
+    ]
+    return [sorted(line, key=lambda one: -one.score) for line in found]
+
+
+def _ctc_texts(
+    log_probs: Tensor, columns: Tensor, beam_size: int, n_best: int
+) -> list[list[tuple[int, ...]]]:
+    if beam_size == 1:
+        return [[draft.ids] for draft in greedy_ctc(log_probs, columns)]
+    found = beam_ctc(log_probs.cpu(), columns, beam_size=beam_size, n_best=n_best)
+    return [[draft.ids for draft in line] for line in found]
+
+
+def _read_attention(
+    model: LineTransformer,
+    memory: Memory,
+    log_probs: Tensor | None,
+    columns: Tensor,
+    reader: Reader,
+    n_best: int,
+) -> list[list[Candidate]]:
+    hypotheses = _hypotheses(model, memory, log_probs, columns, reader, min(n_best, reader.beam_size))
+    return [
+        [_candidate(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line] for line in hypotheses
+    ]
+
+
+def _hypotheses(
+    model: LineTransformer,
+    memory: Memory,
+    log_probs: Tensor | None,
+    columns: Tensor,
+    reader: Reader,
+    n_best: int,
+) -> list[list[Hypothesis]]:
+    if log_probs is None or reader.beam_size > 1:
+        return read_beam(
+            model, memory, beam_size=reader.beam_size, length_penalty=reader.length_penalty, n_best=n_best
+        )
+    drafts = [draft.ids for draft in greedy_ctc(log_probs, columns)]
+    return [[one] for one in read_greedy(model, memory, drafts)]
+
+
+def _read_joint(
+    model: LineTransformer, memory: Memory, log_probs: Tensor, columns: Tensor, reader: Reader
+) -> list[list[Candidate]]:
+    written = _hypotheses(model, memory, log_probs, columns, reader, reader.beam_size)
+    drafts = _ctc_texts(log_probs, columns, reader.beam_size, reader.beam_size)
+    most = length_limits(model, memory).tolist()
+    known = [{h.ids: h.log_prob for h in line if h.finished} for line in written]
+    texts: list[list[tuple[int, ...]]] = []
+    for own, hypotheses, drafted, limit in zip(known, written, drafts, most, strict=True):
+        fitting = [ids for ids in drafted if len(ids) < limit]
+        # Where neither has a whole text, what the limit cut off is all there is.
+        texts.append(list(dict.fromkeys([*own, *fitting])) or [hypotheses[0].ids[: limit - 1]])
+    missing = [(i, ids) for i, own in enumerate(texts) for ids in own if ids not in known[i]]
+    for (i, ids), value in zip(missing, _score_decoder(model, memory, missing), strict=True):
+        known[i][ids] = value
+    found = []
+    for candidates, by_decoder, by_ctc in zip(
+        texts, known, _score_ctc(log_probs, columns, texts), strict=True
+    ):
+        scores = [
+            _mixed(by_decoder[ids], c, reader.ctc_share) for ids, c in zip(candidates, by_ctc, strict=True)
+        ]
+        both = [_candidate(ids, value, len(ids) + 1) for ids, value in zip(candidates, scores, strict=True)]
+        found.append(sorted(both, key=lambda one: -one.score))
+    return found
+
+
+def _mixed(decoder: float, ctc: float, share: float) -> float:
+    # A share of 0 silences a reader, even one that thinks the text impossible.
+    return (0.0 if share == 1 else (1 - share) * decoder) + (0.0 if share == 0 else share * ctc)
+
+
+def _score_ctc(
+    log_probs: Tensor, columns: Tensor, texts: Sequence[Sequence[tuple[int, ...]]]
+) -> list[list[float]]:
+    """log p(text) by CTC, for several texts a line."""
+    lines = torch.tensor([i for i, own in enumerate(texts) for _ in own], device=log_probs.device)
+    flat = [ids for own in texts for ids in own]
+    values = iter(ctc_log_probs(log_probs[lines], columns[lines], flat).tolist())
+    return [[next(values) for _ in own] for own in texts]
+
+
+def _score_decoder(
+    model: LineTransformer, memory: Memory, wanted: Sequence[tuple[int, tuple[int, ...]]]
+) -> list[float]:
+    """log p(text, EOS) by the decoder, for pairs of a line's number and a text."""
+    if not wanted:
+        return []
+    device = memory.outputs.device
+    lines = torch.tensor([i for i, _ in wanted], device=device)
+    inputs = pad_batch([[BOS, *ids] for _, ids in wanted])[0].to(device)
+    targets = pad_batch([[*ids, EOS] for _, ids in wanted])[0].to(device)
+    logits = model.decode(inputs, Memory(memory.outputs[lines], memory.is_real[lines])).float()
+    logits[..., [PAD, BOS, UNK]] = -torch.inf
+    chosen = logits.log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
+    totals: list[float] = chosen.masked_fill(targets == PAD, 0.0).sum(dim=1).tolist()
+    return totals
+
+
+def _candidate(ids: Sequence[int], log_prob: float, n_scored: int, score: float | None = None) -> Candidate:
+    return Candidate(tuple(ids), log_prob, log_prob if score is None else score, n_scored)

@@ -1,0 +1,181 @@
+"""A recipe: all that decides a recogniser besides its data and its seed; and the presets."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from coursepkg.arguments import check_count, check_finite
+
+SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
+READERS = ("ctc", "attention", "joint")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Text, model, training and decoding; the defaults are those of the preset `small`."""
+
+    height: int = 40
+    """Height of the pictures in pixels, a multiple of 8; their width keeps the proportions."""
+    max_width: int = 2048
+    """Widest picture in pixels; a wider one is squeezed in reading."""
+    max_len: int = 192
+    """Most characters of a line, BOS or EOS included; longer lines are left out of training and counted."""
+    backbone: Literal["small", "resnet"] = "small"
+    """The CNN of this package, or a ResNet of the transformers library."""
+    pretrained: str = ""
+    """Name or folder of the ResNet whose weights to begin with, as microsoft/resnet-50; empty begins at random."""
+    channels: tuple[int, ...] = (32, 64, 128, 256)
+    """Channels of the four stages of the CNN."""
+    n_blocks: tuple[int, ...] = (0, 1, 1, 1)
+    """Residual blocks of each stage."""
+    sequence: Literal["fold", "grid"] = "fold"
+    """How a feature map becomes a sequence: its height folded into the channels, or every place a step."""
+    d_model: int = 256
+    """Width of the residual stream."""
+    n_heads: int = 8
+    """Heads of attention."""
+    n_encoder_layers: int = 3
+    """Transformer layers behind the CNN."""
+    n_decoder_layers: int = 2
+    """Transformer layers of the decoder."""
+    d_ff: int = 1024
+    """Width inside the feed-forward networks."""
+    norm_first: bool = True
+    """Pre-norm instead of post-norm."""
+    dropout: float = 0.1
+    """Probability of dropping a component of an embedding or a sublayer's output, in [0, 1)."""
+    attention_dropout: float = 0.0
+    """Probability of dropping an attention weight, in [0, 1)."""
+    ctc_weight: float = 0.5
+    """Weight of the CTC loss beside that of the decoder, at least 0; 0 leaves the CTC head untrained."""
+    token_mask: float = 0.05
+    """Share of the decoder's inputs that training hides behind UNK, in [0, 1)."""
+    label_smoothing: float = 0.1
+    """Share of the target distribution that goes to other characters, in [0, 1)."""
+    batch_columns: int = 16384
+    """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line comes alone."""
+    learning_rate: float = 1e-3
+    """The highest learning rate; the factor of `staircase`, which is 0.3 in the notes (source 001)."""
+    schedule: Literal["constant", "inverse-sqrt", "cosine", "staircase"] = "cosine"
+    """How it moves from step to step."""
+    warmup: int = 1000
+    """Steps until the learning rate is highest."""
+    weight_decay: float = 0.01
+    """AdamW's decoupled decay, at least 0."""
+    clip_norm: float = 1.0
+    """Largest norm of the gradient, above 0."""
+    ema: float = 0.999
+    """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
+    max_epochs: int = 20
+    """Passes over the training part, at least 1."""
+    max_seconds: float = 86400.0
+    """Wall-clock seconds of training, above 0."""
+    patience: int = 10
+    """Validations without a new best CER until training stops, at least 1."""
+    validate_every: int = 0
+    """Steps between validations; 0 validates at the end of each epoch."""
+    precision: Literal["auto", "32-true", "bf16-mixed", "16-mixed"] = "auto"
+    """What the forward pass computes in; auto is bf16-mixed where the processor multiplies bfloat16 itself."""
+    reader: Literal["ctc", "attention", "joint"] = "joint"
+    """Who reads: the CTC head alone, the decoder, or both, whose scores are added."""
+    beam_size: int = 1
+    """Beams of the search; 1 is greedy."""
+    length_penalty: float = 0.6
+    """Exponent alpha of the length penalty of beam search."""
+    ctc_share: float = 0.3
+    """Share of the CTC head in the joint score, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "n_blocks"):  # JSON gives lists back
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        counts = ("height", "max_width", "max_len", "d_model", "n_heads", "n_encoder_layers", "beam_size")
+        more = ("n_decoder_layers", "d_ff", "batch_columns", "warmup", "max_epochs", "patience")
+        for name in (*counts, *more):
+            check_count(_flag(name), getattr(self, name))
+        check_count("--validate-every", self.validate_every, least=0)
+        for name in (f.name for f in dataclasses.fields(self) if f.type is float):
+            check_finite(_flag(name), getattr(self, name))
+        for name in ("dropout", "attention_dropout", "label_smoothing", "ema", "token_mask"):
+            self._need(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        self._need("ctc_share", 0 <= self.ctc_share <= 1, "in [0, 1]")
+        for name in ("ctc_weight", "weight_decay", "learning_rate"):
+            self._need(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("max_seconds", "clip_norm"):
+            self._need(name, getattr(self, name) > 0, "above 0")
+        for field in dataclasses.fields(self):
+            choices = getattr(field.type, "__args__", ())
+            if choices and all(isinstance(choice, str) for choice in choices):
+                self._need(field.name, getattr(self, field.name) in choices, f"one of {', '.join(choices)}")
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        if self.reader != "attention" and not self.ctc_weight:
+            raise ValueError(f"--reader {self.reader} needs --ctc-weight above 0, which trains the CTC head")
+        if self.pretrained and self.backbone != "resnet":
+            raise ValueError(f"--pretrained {self.pretrained} needs --backbone resnet")
+
+    def _need(self, name: str, holds: bool, what: str) -> None:
+        if not holds:
+            raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
+
+    def described(self) -> dict[str, Any]:
+        """All fields, as JSON can hold them."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in dataclasses.asdict(self).items()}
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+TINY = Recipe(
+    precision="32-true",
+    height=32,
+    max_width=512,
+    max_len=64,
+    channels=(16, 32, 64, 96),
+    n_blocks=(0, 0, 0, 1),
+    d_model=96,
+    n_heads=4,
+    n_encoder_layers=1,
+    n_decoder_layers=1,
+    d_ff=192,
+    dropout=0.0,
+    batch_columns=6144,
+    learning_rate=3e-3,
+    schedule="inverse-sqrt",
+    warmup=100,
+    ema=0.97,
+    max_epochs=100,
+    max_seconds=70.0,
+)
+"""For generated lines on a CPU, under two minutes."""
+
+REPORT = Recipe(
+    height=32,
+    max_width=512,
+    max_len=64,
+    backbone="resnet",
+    pretrained="microsoft/resnet-50",
+    channels=(256, 512, 1024, 2048),
+    n_blocks=(3, 4, 6, 3),
+    d_model=512,
+    n_heads=8,
+    n_encoder_layers=3,
+    n_decoder_layers=3,
+    d_ff=1024,
+    norm_first=False,
+    attention_dropout=0.1,
+    ctc_weight=0.0,
+    token_mask=0.0,
+    label_smoothing=0.0,
+    learning_rate=1e-4,
+    schedule="constant",
+    ema=0.0,
+    max_epochs=50,
+    patience=50,
+    reader="attention",
+)
+"""The network of source 001, trained as source 000 says, which gives no sizes of its own: for a GPU."""
+
+PRESETS = {"tiny": TINY, "small": Recipe(), "report": REPORT}
+"""By the name that `--preset` takes."""
