@@ -10,26 +10,28 @@ Far from all of these are words. Drawn evenly they show the recogniser every let
 
 import random
 import re
-import unicodedata
 from functools import cache
 
+from coursepkg.text.tones import STYLES, join_tone
 from coursepkg.text.vietnamese import ACCENTED, TONE_MARKS
 
-ONSETS = (" b c ch d đ g gi h kh l m n ng nh p ph r s t th tr v x q").split(" ")
+_ONSETS = "b c ch d đ g gi h kh l m n ng nh p ph r s t th tr v x q"
+ONSETS = ("", *_ONSETS.split())
 """Onsets as they are written before a; the first is none."""
 LABIALS = frozenset({"b", "m", "p", "ph", "v"})
 """Onsets that take no rounded glide."""
-PLAIN_RHYMES = """
+_PLAIN_RHYMES = """
     a ac ach ai am an ang anh ao ap at au ay ăc ăm ăn ăng ăp ăt âc âm ân âng âp ât âu ây
     e ec em en eng eo ep et ê êch êm ên ênh êp êt êu i ich im in inh ip it iu ia iêc iêm iên iêng iêp iêt iêu
     o oc oi om on ong op ot ooc oong ô ôc ôi ôm ôn ông ôp ôt ơ ơi ơm ơn ơp ơt
     u uc ui um un ung up ut ua uôc uôi uôm uôn uông uôt ư ưc ưi ưng ưt ưu ưa ươc ươi ươm ươn ương ươp ươt ươu
-""".split()
-GLIDE_RHYMES = """
+"""
+_GLIDE_RHYMES = """
     oa oac oach oai oam oan oang oanh oao oap oat oay oăc oăm oăn oăng oăt oe oen oeo oet
     uâc uân uâng uât uây uê uêch uên uênh uêt uơ uy uya uych uyên uyêt uyn uynh uyp uyt uyu
-""".split()
-"""Rhymes with a rounded glide before the vowel."""
+"""
+PLAIN_RHYMES, GLIDE_RHYMES = tuple(_PLAIN_RHYMES.split()), tuple(_GLIDE_RHYMES.split())
+"""Rhymes without and with a rounded glide before the vowel."""
 ALSO_AFTER_Q = ("uôc", "ui")
 """Rhymes without a glide in this table that q takes all the same: quốc, quí."""
 I_OR_Y = frozenset({"h", "l", "m", "s", "t", "v"})
@@ -37,8 +39,6 @@ I_OR_Y = frozenset({"h", "l", "m", "s", "t", "v"})
 STOPPED_TONES = ("sắc", "nặng")
 
 _STOPPED = re.compile(r"(c|ch|p|t)$")
-_MARKED = "ăâêôơư"
-_VOWELS = re.compile("[aăâeêioôơuưy]+")
 
 
 def spell(onset: str, rhyme: str) -> str | None:
@@ -50,7 +50,7 @@ def spell(onset: str, rhyme: str) -> str | None:
     """
     has_glide = rhyme in GLIDE_RHYMES
     if onset == "q":
-        return f"qu{rhyme[1:]}" if (has_glide and rhyme != "uya") or rhyme in ALSO_AFTER_Q else None
+        return f"qu{rhyme[1:]}" if (has_glide and rhyme not in ("uya", "uyu")) or rhyme in ALSO_AFTER_Q else None
     if has_glide and (onset in LABIALS or onset in ("c", "gi")):
         return None
     is_front = rhyme[0] in "eêi"
@@ -66,32 +66,6 @@ def spell(onset: str, rhyme: str) -> str | None:
     return onset + rhyme
 
 
-def place_tone(base: str, tone: str, *, older: bool = False) -> str:
-    """The base of a syllable with its tone mark, in NFC.
-
-    Args:
-        base: a syllable without a tone, as `spell` gives it.
-        tone: a name in `coursepkg.text.vietnamese.TONE_MARKS`.
-        older: hòa instead of hoà, where the two habits differ.
-    """
-    begin = 2 if re.match("qu|gi[aăâeêioôơuưy]", base) else 0
-    found = _VOWELS.search(base, begin)
-    if found is None:
-        raise ValueError(f"syllable {base!r}: has no vowel to carry a tone")
-    vowels, is_open = found[0], found.end() == len(base)
-    marked = [i for i, letter in enumerate(vowels) if letter in _MARKED]
-    if marked:
-        at = marked[-1]
-    elif not is_open:
-        at = len(vowels) - 1
-    elif len(vowels) == 3:
-        at = 1
-    else:
-        at = int(vowels in ("oa", "oe", "uy") and not older)
-    at += found.start()
-    return unicodedata.normalize("NFC", base[: at + 1] + TONE_MARKS[tone] + base[at + 1 :])
-
-
 @cache
 def syllables() -> tuple[str, ...]:
     """Every legal syllable in lower case, with both placements of the mark, sorted by code points."""
@@ -103,12 +77,7 @@ def syllables() -> tuple[str, ...]:
                 continue
             tones = STOPPED_TONES if _STOPPED.search(rhyme) else tuple(TONE_MARKS)
             bases = [base, base[:-1] + "y"] if rhyme == "i" and onset in ("", "c", *I_OR_Y) else [base]
-            made |= {
-                place_tone(written, tone, older=older)
-                for written in bases
-                for tone in tones
-                for older in (False, True)
-            }
+            made |= {join_tone(text, tone, style) for text in bases for tone in tones for style in STYLES}
     return tuple(sorted(made))
 
 
