@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from coursepkg.projects.ocr.data.geometry import (
+    Outline,
     as_corners,
     clip_polygon,
     convex_hull,
@@ -32,7 +33,7 @@ class Crop:
 
 def crop_polygons(
     image: np.ndarray,
-    polygons: Sequence[Sequence[Sequence[float]]] | Sequence[np.ndarray],
+    polygons: Sequence[Outline],
     *,
     quarter: int = 0,
     margin: float = 0.0,
@@ -100,7 +101,7 @@ def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
         height: of the crop, in pixels.
 
     Raises:
-        ValueError: three of the corners lie on a line.
+        ValueError: three of the corners lie on a line, or one lies within the others.
     """
     rows, values = [], []
     for (u, v), (x, y) in zip(
@@ -108,10 +109,16 @@ def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
     ):
         rows += [[u, v, 1, 0, 0, 0, -u * x, -v * x], [0, 0, 0, u, v, 1, -u * y, -v * y]]
         values += [x, y]
+    bent = ValueError("the four corners of a crop must form a convex quadrilateral; mend the polygon")
     try:
         found = np.linalg.solve(np.array(rows, dtype=np.float64), np.array(values, dtype=np.float64)).tolist()
     except np.linalg.LinAlgError:
-        raise ValueError("three corners of a crop lie on one line; mend the polygon") from None
+        raise bent from None
+    *_, g, h = found
+    # Where the divisor changes its sign, the crop would be folded over.
+    divisors = (1.0, g * width + 1, g * width + h * height + 1, h * height + 1)
+    if min(divisors) < 1e-6 or abs(np.linalg.det(np.array([*found, 1.0]).reshape(3, 3))) < 1e-9:
+        raise bent
     return [float(value) for value in found]
 
 

@@ -11,6 +11,9 @@ import numpy as np
 Corners = np.ndarray
 """Float64 (number of corners, 2)."""
 
+Outline = Sequence[Sequence[int | float]] | np.ndarray
+"""A polygon as it comes from outside: corners (x, y)."""
+
 QUARTERS = ("upright", "turned clockwise", "upside down", "turned counter-clockwise")
 """How a text lies in its picture: index k means turned by k quarters clockwise, so that 1 runs downwards and 3
 upwards."""
@@ -18,7 +21,7 @@ _KEPT_AREA = 0.95
 """Four corners stand for a hull when they keep so much of its area."""
 
 
-def as_corners(polygon: Sequence[Sequence[float]] | np.ndarray) -> Corners:
+def as_corners(polygon: Outline) -> Corners:
     """A polygon as an array.
 
     Raises:
