@@ -1,0 +1,152 @@
+"""Score readings of lines: one corpus CER with its signature, and all that hides behind it.
+
+A picture that cannot be read counts as read wrong: its text is missing, its CER is 1. So the number scored is always
+the number in the file.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coursepkg.metrics.edit import CER
+from coursepkg.metrics.scoring import score, sentence_scores
+from coursepkg.metrics.signature import Score
+from coursepkg.projects.ocr.errors import error_kinds, line_edits
+
+N_RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of one reader on one test set."""
+
+    cer: Score
+    """Corpus CER with interval: edits of all lines over characters of all references."""
+    accuracy: float
+    """Share of lines that are right in every character."""
+    mean_cer: float
+    """Mean of the lines' own CERs. It weighs a line of two characters like one of eighty: to compare with others."""
+    macro_cer: float
+    """Mean over distinct texts of the corpus CER of their lines: a shop's name on a hundred receipts counts once."""
+    parts: dict[str, Score]
+    """Corpus CER of the lines whose text training saw, and of those it did not; empty where that is not known."""
+    kinds: dict[str, int]
+    """Edits by kind, see `errors.KINDS`."""
+    n_unreadable: int
+    """Pictures that could not be read; they are scored with a CER of 1."""
+    hypotheses: tuple[str, ...] = field(repr=False)
+    """As they were scored."""
+    references: tuple[str, ...] = field(repr=False)
+    """As they were scored against."""
+
+    def __str__(self) -> str:
+        n_edits = max(1, sum(self.kinds.values()))
+        kinds = ", ".join(f"{name} {n} ({n / n_edits:.0%})" for name, n in self.kinds.items())
+        rows = [
+            str(self.cer),
+            *(f"{name}: {one}" for name, one in self.parts.items()),
+            f"lines right: {self.accuracy:.4f} of {len(self.references)}",
+            f"mean of the lines' CERs: {self.mean_cer:.4f} (corpus CER {self.cer.value:.4f})",
+            f"macro CER over {len(set(self.references))} distinct texts: {self.macro_cer:.4f}",
+            f"errors: {kinds}",
+        ]
+        if self.n_unreadable:
+            rows.append(f"note: {self.n_unreadable} pictures could not be read and count as CER 1")
+        return "\n".join(rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """All but the texts, as JSON can hold it."""
+        return {
+            "n": len(self.references),
+            "n_unreadable": self.n_unreadable,
+            "cer": _as_json(self.cer),
+            "accuracy": self.accuracy,
+            "mean_cer": self.mean_cer,
+            "macro_cer": self.macro_cer,
+            "n_distinct_texts": len(set(self.references)),
+            "parts": {name: _as_json(one) for name, one in self.parts.items()},
+            "errors": dict(self.kinds),
+        }
+
+
+def evaluate(
+    hypotheses: Sequence[str | None],
+    references: Sequence[str],
+    *,
+    protocol: str = "",
+    seen: Sequence[bool] | None = None,
+    n_resamples: int = N_RESAMPLES,
+) -> Evaluation:
+    """Score readings, one for each line of the test set.
+
+    Args:
+        hypotheses: what was read; None where the picture could not be read.
+        references: what the lines say.
+        protocol: data, split and reader in a few words, for the signature.
+        seen: for each line whether training saw its text (`data.alphabet.seen_texts`); None: not known.
+        n_resamples: bootstrap resamples behind the interval of the CER; 0 leaves it out.
+
+    Raises:
+        ValueError: the numbers differ, or there is no line.
+    """
+    _check(hypotheses, references, seen)
+    said = tuple(unicodedata.normalize("NFC", text or "") for text in hypotheses)
+    true = tuple(unicodedata.normalize("NFC", text) for text in references)
+    rates = sentence_scores(CER(), said, true)
+    parts = {}
+    if seen is not None:
+        for name, wanted in (("texts seen in training", True), ("texts not seen in training", False)):
+            chosen = [i for i, known in enumerate(seen) if known == wanted]
+            if chosen:
+                own = [said[i] for i in chosen], [true[i] for i in chosen]
+                parts[name] = score(CER(), *own, n_in_file=len(true), protocol=protocol)
+    return Evaluation(
+        cer=score(CER(), said, true, protocol=protocol, n_resamples=n_resamples),
+        accuracy=float(np.mean([a.strip() == b.strip() for a, b in zip(said, true, strict=True)])),
+        mean_cer=float(rates.mean()),
+        macro_cer=macro_cer(said, true),
+        parts=parts,
+        kinds=dict(error_kinds(said, true)),
+        n_unreadable=sum(text is None for text in hypotheses),
+        hypotheses=said,
+        references=true,
+    )
+
+
+def macro_cer(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Mean over distinct references of the corpus CER of the lines that say this."""
+    rows = CER().statistics(hypotheses, references)
+    totals: dict[str, np.ndarray] = {}
+    for text, row in zip(references, rows, strict=True):
+        totals[text] = totals.get(text, 0) + row
+    return float(CER().values(np.stack(list(totals.values()))).mean())
+
+
+def commonest_confusions(
+    hypotheses: Sequence[str], references: Sequence[str], count: int = 20
+) -> list[tuple[str, str, int]]:
+    """The substitutions that occur most: right character, read character, how often."""
+    found = Counter(
+        (edit.reference, edit.hypothesis)
+        for ours, right in zip(hypotheses, references, strict=True)
+        for edit in line_edits(ours, right)
+        if edit.kind == "substitute"
+    )
+    return [(str(right), str(read), n) for (right, read), n in found.most_common(count)]
+
+
+def _as_json(one: Score) -> dict[str, Any]:
+    interval = None if one.interval is None else [one.interval.lower, one.interval.upper]
+    return {"value": one.value, "signature": f"{one.name}|{one.signature}", "interval": interval}
+
+
+def _check(hypotheses: Sequence[str | None], references: Sequence[str], seen: Sequence[bool] | None) -> None:
+    if not references:
+        raise ValueError("references must hold at least one line, got none")
+    for name, given in (("hypotheses", hypotheses), ("seen", seen)):
+        if given is not None and len(given) != len(references):
+            raise ValueError(f"{name} must be {len(references)}, one for each line, got {len(given)}")

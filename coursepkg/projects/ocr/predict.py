@@ -1,0 +1,208 @@
+"""Read pictures of lines: the class that an application imports.
+
+>>> recognizer = Recognizer.load_default()
+>>> [one.text for one in recognizer.read_lines(["line1.png", "line2.png"])]
+['Phở bò tái', '45.000']
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.ocr.data.alphabet import decode_text
+from coursepkg.projects.ocr.data.images import read_gray, resize_to_box, resize_to_height
+from coursepkg.projects.ocr.decode import encode_lines
+from coursepkg.projects.ocr.line import check_gray
+from coursepkg.projects.ocr.model.build import rebuild
+from coursepkg.projects.ocr.model.fast import fast_copy
+from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.readers import Candidate, Reader, read_encoded
+from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.saved_model import load_model
+
+DEFAULT = Path(__file__).parent / "checkpoint"
+"""The model that ships with the package: small, trained on rendered lines."""
+VOCABULARY = "vocabulary.json"
+
+Picture = str | Path | np.ndarray
+"""A file, or grayscale pixels, uint8 (height, width)."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of several readings of a line."""
+
+    text: str
+    """What the line may say."""
+    confidence: float
+    """Geometric mean of the probabilities of its characters and of the end behind them, in [0, 1]."""
+    score: float
+    """What ranks it."""
+
+
+@dataclass(frozen=True)
+class LineReading:
+    """A line and what it says."""
+
+    n_best: tuple[Alternative, ...]
+    """Readings, best first; empty where the picture could not be read."""
+    error: str | None = None
+    """Why it could not be read, in one line."""
+
+    @property
+    def text(self) -> str:
+        """The best reading; empty where there is none."""
+        return self.n_best[0].text if self.n_best else ""
+
+    @property
+    def confidence(self) -> float:
+        """That of the best reading; 0 where there is none."""
+        return self.n_best[0].confidence if self.n_best else 0.0
+
+
+class Recognizer:
+    """A trained network with its vocabulary.
+
+    Args:
+        model: the network.
+        vocabulary: its characters.
+        recipe: what it was trained by; its way of reading is the default here.
+    """
+
+    def __init__(self, model: LineTransformer, vocabulary: Vocabulary, recipe: Recipe) -> None:
+        if model.config.vocab_size != len(vocabulary):
+            raise ValueError(
+                f"vocabulary must have the model's {model.config.vocab_size} characters, got {len(vocabulary)}"
+            )
+        self.model, self.vocabulary, self.recipe = model.eval(), vocabulary, recipe
+        self.fast = fast_copy(model)
+        """The same network made ready for reading."""
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Recognizer":
+        """Read the folder that `coursepkg ocr train --out` wrote.
+
+        Raises:
+            FileNotFoundError: there is no finished model in it.
+            ValueError: a file is damaged, or vocabulary and weights do not belong together.
+        """
+        folder = Path(folder)
+        if not (folder / "model").is_dir():
+            unfinished = (folder / "run").is_dir()
+            hint = "training was not finished: add --resume" if unfinished else "train one there first"
+            raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
+        vocabulary = Vocabulary.load(folder / VOCABULARY)
+        model, meta = load_model(folder / "model", rebuild, vocabulary=vocabulary.fingerprint)
+        if not isinstance(model, LineTransformer):
+            raise ValueError(f"{folder}: its model reads no lines")
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return cls(model.float().to(device), vocabulary, Recipe(**meta["recipe"]))
+
+    @classmethod
+    def load_default(cls) -> "Recognizer":
+        """The model that ships with the package."""
+        return cls.load(DEFAULT)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of weights and vocabulary."""
+        digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
+        for name, weight in self.model.state_dict().items():
+            digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def read_lines(
+        self,
+        pictures: Sequence[Picture],
+        *,
+        n_best: int = 1,
+        batch_size: int = 64,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        keep_going: bool = False,
+    ) -> list[LineReading]:
+        """Read pictures that show one line each, in order.
+
+        A picture is scaled to the model's height and padded to a width that it chooses alone, and padding is hidden
+        from every layer: what else is read in the same call changes nothing.
+
+        Args:
+            pictures: files, or grayscale pixels uint8 (height, width), of any width.
+            n_best: readings of each line; there may be fewer. More than one needs as many beams, which are then the
+                default.
+            batch_size: lines at once.
+            reader: ctc (fastest), attention or joint; None takes the recipe's.
+            beam_size: beams of the search; None takes the recipe's, or `n_best` if that is more.
+            keep_going: a picture that cannot be read gives a reading with its `error` instead of stopping all.
+
+        Raises:
+            ValueError: a picture cannot be read, or an option is out of range.
+            FileNotFoundError: there is no such picture.
+        """
+        if isinstance(pictures, str | Path | np.ndarray):
+            raise ValueError("pictures must be a list of pictures, got one; put it into a list")
+        check_count("n_best", n_best)
+        check_count("batch_size", batch_size)
+        beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
+        check_count("beam_size", beams)
+        check_count("n_best", n_best, most=beams)
+        way = replace(Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams)
+        if way.kind != "attention" and not self.recipe.ctc_weight:
+            raise ValueError(
+                f"reader {way.kind} needs a model with a trained CTC head; take reader attention"
+            )
+        images, errors = self._images(pictures, keep_going)
+        found: dict[int, LineReading] = {i: LineReading((), reason) for i, reason in errors.items()}
+        order = sorted(images, key=lambda i: (images[i].shape[1], i))
+        for first in range(0, len(order), batch_size):
+            chosen = order[first : first + batch_size]
+            memory = encode_lines(self.fast, [images[i] for i in chosen])
+            readings = read_encoded(self.fast, memory, way, n_best)
+            found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
+        return [found[i] for i in range(len(pictures))]
+
+    def _images(
+        self, pictures: Sequence[Picture], keep_going: bool
+    ) -> tuple[dict[int, np.ndarray], dict[int, str]]:
+        """By number the pictures at the model's height, and why others cannot be read."""
+        images: dict[int, np.ndarray] = {}
+        errors: dict[int, str] = {}
+        for i, picture in enumerate(pictures):
+            try:
+                images[i] = self.prepare(picture, f"picture {i + 1}")
+            except (ValueError, OSError) as reason:
+                if not keep_going:
+                    raise
+                errors[i] = str(reason)
+        return images, errors
+
+    def prepare(self, picture: Picture, name: str = "picture") -> np.ndarray:
+        """One picture as the network takes it: grayscale, of the model's height, not wider than it can take.
+
+        Raises:
+            ValueError: it cannot be read; it is named by its file or by `name`.
+        """
+        height, most = self.model.config.height, self.model.config.max_width
+        if isinstance(picture, np.ndarray):
+            check_gray(picture, name)
+            image = picture
+        else:
+            image, name = read_gray(picture), str(picture)
+        if image.shape[1] * height > most * image.shape[0]:
+            return resize_to_box(image, height, most, name)
+        return resize_to_height(image, height, name)
+
+    def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
+        return LineReading(
+            tuple(
+                Alternative(decode_text(one.ids, self.vocabulary), one.confidence, one.score)
+                for one in candidates
+            )
+        )

@@ -1,0 +1,192 @@
+"""Train a recogniser by a recipe; one folder holds everything about it, see `run_folder`."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.ocr.data.alphabet import character_vocabulary
+from coursepkg.projects.ocr.data.batches import Augment, LineBatches
+from coursepkg.projects.ocr.learning import Validation, train_config
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.model.build import build_model, parameter_counts, rebuild
+from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.predict import VOCABULARY
+from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.run_folder import open_run
+from coursepkg.projects.ocr.task import LineTask
+from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.files import read_json
+from coursepkg.training.loop import History, fit
+from coursepkg.training.saved_model import load_model, restore, save_model
+from coursepkg.training.seed import set_seed
+from coursepkg.training.task import Batches
+
+N_VALIDATED = 1000
+"""Lines of the dev part that each validation reads."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training run leaves behind."""
+
+    model: LineTransformer
+    """With the best weights, in evaluation mode."""
+    vocabulary: Vocabulary
+    history: History
+    card: dict[str, Any]
+    """What is stored beside the weights."""
+
+
+def train(
+    recipe: Recipe,
+    lines: Sequence[TextLine] | Batches,
+    dev: Sequence[TextLine],
+    out: Path,
+    *,
+    vocabulary: Vocabulary | None = None,
+    data: dict[str, Any] | None = None,
+    augment: Augment | None = None,
+    start: Path | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    say: Callable[[str], None] = print,
+    progress: bool = True,
+) -> Trained:
+    """Train on lines, choose by CER on the dev part, and store the model in `out`.
+
+    Stopped anywhere and called again with `resume`, it goes on; `out` then holds the same model as if it had never
+    been stopped, on a CPU bit by bit, unless the limit was `max_seconds`.
+
+    Args:
+        recipe: text, model and training.
+        lines: the training part; or batches of one's own, which need a vocabulary beside them.
+        dev: lines that choose the best weights, which are never trained on.
+        out: folder, which must not hold another run.
+        vocabulary: characters; None takes those of the training lines and the declared Vietnamese alphabet.
+        data: what the lines are, as JSON can hold it; it is stored with the model.
+        augment: changes the training pictures, in every epoch anew.
+        start: folder of a finished model whose weights and vocabulary to begin with.
+        seed: of weights, order, dropout.
+        resume: go on with the run in `out`.
+        say: receives one line at a time about what is done and left out.
+        progress: show a progress bar.
+
+    Raises:
+        ValueError: `out` holds a run already, or another one; the data do not fit the recipe.
+    """
+    check_count("--seed", seed, least=0, most=2**32 - 1)
+    out = Path(out)
+    vocabulary = _vocabulary(lines, vocabulary, start)
+    kept_dev = _fitting(recipe, dev, "dev", say)[:N_VALIDATED]
+    batches = _batches(recipe, lines, vocabulary, augment, seed, say)
+    facts = {"data": data or {}, "seed": seed, "start": None if start is None else start.name}
+    card: dict[str, Any] = {"recipe": recipe.described(), "vocabulary": vocabulary.fingerprint, **facts}
+    open_run(out, card, resume)
+    vocabulary.save(out / VOCABULARY)
+    set_seed(seed)
+    model = _first_model(recipe, len(vocabulary), start)
+    say(f"{parameter_counts(model)['total']:,} parameters, {len(vocabulary)} characters")
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    validate = Validation(recipe, kept_dev, vocabulary)
+    history = fit(
+        model,
+        LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight),
+        batches,
+        config=train_config(recipe, seed, progress, len(batches.epoch(0))),
+        out=out / "run",
+        validate=validate,
+        resume=resume,
+    )
+    step, cer = _restore_best(model, out / "run", history, validate)
+    card |= {"dev_cer": cer, "n_dev": len(kept_dev), "steps": step}
+    _store(out / "model", model, card)
+    return Trained(model.eval(), vocabulary, history, card)
+
+
+def _vocabulary(
+    lines: Sequence[TextLine] | Batches, vocabulary: Vocabulary | None, start: Path | None
+) -> Vocabulary:
+    if start is not None:
+        return Vocabulary.load(start / VOCABULARY)
+    if vocabulary is not None:
+        return vocabulary
+    if isinstance(lines, Batches):
+        raise ValueError("vocabulary must be given with batches of one's own")
+    return character_vocabulary(line.text for line in lines)
+
+
+def _batches(
+    recipe: Recipe,
+    lines: Sequence[TextLine] | Batches,
+    vocabulary: Vocabulary,
+    augment: Augment | None,
+    seed: int,
+    say: Callable[[str], None],
+) -> Batches:
+    if isinstance(lines, Batches):
+        return lines
+    kept = _fitting(recipe, lines, "train", say)
+    options: dict[str, Any] = {"height": recipe.height, "max_columns": recipe.batch_columns}
+    return LineBatches(kept, vocabulary, seed=seed, augment=augment, **options)
+
+
+def _fitting(
+    recipe: Recipe, lines: Sequence[TextLine], part: str, say: Callable[[str], None]
+) -> list[TextLine]:
+    """Lines that fit the model; the others are counted and named."""
+
+    def fits(line: TextLine) -> bool:
+        width = round(line.width * recipe.height / line.height)
+        return bool(line.text) and width <= recipe.max_width - 32 and len(line.text) < recipe.max_len
+
+    kept = [line for line in lines if fits(line)]
+    left = [line.name for line in lines if not fits(line)]
+    names = f" ({', '.join(left[:5])}{', ...' if len(left) > 5 else ''})" if left else ""
+    say(
+        f"{part}: {len(kept)} lines; {len(left)} of {len(lines)} left out as too long, too wide or empty{names}"
+    )
+    if not kept:
+        raise ValueError(
+            f"--max-width {recipe.max_width} and --max-len {recipe.max_len} leave no {part} line"
+        )
+    return kept
+
+
+def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTransformer:
+    model = build_model(recipe, vocab_size, pretrained=start is None)
+    if start is None:
+        return model
+    begun = load_model(start / "model", rebuild)[0]
+    try:
+        model.load_state_dict(begun.state_dict())
+    except RuntimeError as reason:
+        raise ValueError(
+            f"--start {start} holds a model of other sizes than the recipe asks for; give the sizes of that model"
+        ) from reason
+    return model
+
+
+def _restore_best(
+    model: LineTransformer, run: Path, history: History, validate: Validation
+) -> tuple[int, float]:
+    """Load the best weights: those of the best validation, or the last ones where time ran out behind it."""
+    step = restore(model, run, "last")
+    if history.best_score is None or (history.stopped == "max_seconds" and step != history.best_step):
+        last = validate(model.eval())["cer"]
+        if history.best_score is None or last < history.best_score:
+            return step, last
+    return restore(model, run, "best"), history.best_score
+
+
+def _store(folder: Path, model: LineTransformer, card: dict[str, Any]) -> None:
+    """Write the model, in the place of the one that a shorter run left; the same one is not written again."""
+    if folder.exists():
+        if read_json(folder / "model.json")["meta"] == card:
+            return
+        shutil.rmtree(folder)
+    save_model(folder, model, **card)

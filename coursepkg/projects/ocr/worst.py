@@ -1,0 +1,99 @@
+"""A page of the worst readings: every crop beside what it says and what was read, differences marked.
+
+The page is one file that needs nothing else: crops are inside it, and it follows the reader's light or dark setting.
+It shows the pictures and texts of the test set: keep it as private as these.
+"""
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from coursepkg.files import whole_file
+from coursepkg.metrics.edit import CER
+from coursepkg.metrics.scoring import sentence_scores
+from coursepkg.projects.ocr.errors import marked_html
+
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; }
+td, th { border-top: 1px solid #8888; padding: .5rem; text-align: left; vertical-align: top; }
+img { background: #fff; height: auto; max-height: 6rem; max-width: 100%; }
+p.text { font-family: monospace; margin: .2rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+ins { background: #d5520040; text-decoration: underline; }
+del { background: #0072b240; text-decoration: none; }
+"""
+
+
+class Reading(NamedTuple):
+    """A crop, what it says and what was read."""
+
+    image: np.ndarray | None
+    """uint8 (height, width); None where it could not be read."""
+    reference: str
+    hypothesis: str
+    confidence: float
+    name: str
+
+
+def worst_first(readings: Sequence[Reading]) -> list[tuple[float, Reading]]:
+    """Readings with errors and their CERs, worst first; of equal ones the more confident first."""
+    rates = sentence_scores(CER(), [r.hypothesis for r in readings], [r.reference for r in readings])
+    wrong = [(float(rate), one) for rate, one in zip(rates, readings, strict=True) if rate > 0]
+    return sorted(wrong, key=lambda pair: (-pair[0], -pair[1].confidence, pair[1].name))
+
+
+def write_worst_page(
+    path: str | Path, readings: Sequence[Reading], *, title: str = "Worst readings", most: int = 100
+) -> int:
+    """Write the page and return how many readings it shows.
+
+    Args:
+        path: of the HTML file.
+        readings: all lines of the test set.
+        title: heading of the page.
+        most: readings to show.
+
+    Raises:
+        ValueError: there is no reading.
+    """
+    ranked = worst_first(readings)
+    shown = ranked[:most]
+    rows = "\n".join(_row(number, rate, one) for number, (rate, one) in enumerate(shown, start=1))
+    body = (
+        f"<h1>{escape(title)}</h1>\n<p>{len(ranked)} of {len(readings)} lines have an error; "
+        f"{len(shown)} are shown, worst first. <ins>Read</ins> and <del>right</del> differ where they are marked.</p>\n"
+        f"<table>\n<tr><th>CER</th><th>line</th></tr>\n{rows}\n</table>"
+    )
+    page = (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+    with whole_file(path) as file:
+        file.write(page.encode())
+    return len(shown)
+
+
+def _row(number: int, rate: float, one: Reading) -> str:
+    read, right = marked_html(one.hypothesis, one.reference)
+    picture = "<p>The picture could not be read.</p>" if one.image is None else _picture(one.image, number)
+    return (
+        f"<tr><td>{rate:.0%}</td><td>{picture}\n"
+        f'<p class="text" lang="vi">read {read or "nothing"}</p>\n<p class="text" lang="vi">right {right}</p>\n'
+        f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small></p></td></tr>"
+    )
+
+
+def _picture(image: np.ndarray, number: int) -> str:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    data = base64.b64encode(file.getvalue()).decode()
+    height, width = image.shape
+    return f'<img src="data:image/png;base64,{data}" width="{width}" height="{height}" alt="crop of line {number}">'
