@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from coursepkg.projects.ocr.synthetic.receipt_text import clock, date, money, person, phone
 from coursepkg.projects.ocr.synthetic.syllables import draw_syllable
-from coursepkg.projects.ocr.synthetic.words import digits, either, word
+from coursepkg.projects.ocr.synthetic.words import capital, digits, either, word
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 
@@ -22,7 +22,9 @@ def act(dice: random.Random) -> str:
 def phrase(dice: random.Random) -> str:
     """A verb of offices with what it is about."""
     noun = either(dice, word(dice, "noun"), f"{word(dice, 'noun')}, {word(dice, 'noun')}")
-    link = either(dice, "", "", " của", " về", " theo", " đối với", " trong lĩnh vực", " thuộc phạm vi", " và")
+    link = either(
+        dice, "", "", " của", " về", " theo", " đối với", " trong lĩnh vực", " thuộc phạm vi", " và"
+    )
     return f"{word(dice, 'verb')} {noun}{link} {either(dice, word(dice, 'noun'), word(dice, 'organ'))}"
 
 
@@ -32,17 +34,17 @@ def clause(dice: random.Random) -> str:
     return either(
         dice,
         f"Căn cứ {act(dice)} {phrase(dice)};",
-        f"Điều {number}. {phrase(dice).capitalize()}",
-        f"{point}) {phrase(dice).capitalize()};",
+        f"Điều {number}. {capital(phrase(dice))}",
+        f"{point}) {capital(phrase(dice))};",
         f"{number}. {word(dice, 'organ')} {phrase(dice)}.",
-        f"{number}.{dice.randint(1, 9)}. {phrase(dice).capitalize()}:",
-        f"- {phrase(dice).capitalize()};",
-        f"+ {phrase(dice).capitalize()} ({word(dice, 'noun')}).",
+        f"{number}.{dice.randint(1, 9)}. {capital(phrase(dice))}:",
+        f"- {capital(phrase(dice))};",
+        f"+ {capital(phrase(dice))} ({word(dice, 'noun')}).",
         f"{phrase(dice)}, {phrase(dice)}",
         f"quy định tại khoản {number}, điểm {point} Điều {dice.randint(1, 99)} {act(dice)}",
         f"Theo đề nghị của {word(dice, 'organ')} tại {act(dice)}.",
         f"{word(dice, 'organ')} có trách nhiệm {phrase(dice)} trước ngày {date(dice)}.",
-        f"“{phrase(dice).capitalize()}”",
+        f"“{capital(phrase(dice))}”",
         f"{phrase(dice)} trong thời hạn {dice.randint(1, 90):02} ngày làm việc",
     )
 
@@ -59,7 +61,7 @@ def heading(dice: random.Random) -> str:
         f"Số: {dice.randint(1, 3000)}/{word(dice, 'code')}",
         f"{word(dice, 'city')}, ngày {dice.randint(1, 31)} tháng {dice.randint(1, 12)} năm {dice.randint(2000, 2029)}",
         person(dice),
-        f"Mẫu {dice.randint(1, 40):02} - {word(dice, 'noun').capitalize()}",
+        f"Mẫu {dice.randint(1, 40):02} - {capital(word(dice, 'noun'))}",
         f"Mã TTHC: {dice.randint(1, 3)}.{digits(dice, 6)}",
         f"{dice.randint(1, 60):02} ngày",
     )
@@ -75,7 +77,7 @@ def prose(dice: random.Random) -> str:
         elif dice.random() < 0.03:
             parts[-1] = dice.choice(("({})", '"{}"', "“{}”", "'{}'")).format(parts[-1])
     text = " ".join(parts)
-    return text if dice.random() < 0.4 else text[:1].upper() + text[1:] + dice.choice(("", ".", ".", ","))
+    return text if dice.random() < 0.4 else capital(text) + dice.choice(("", ".", ".", ","))
 
 
 def generated_words(dice: random.Random) -> str:

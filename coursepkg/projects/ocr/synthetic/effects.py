@@ -59,7 +59,9 @@ class EffectConfig:
         most = {"contrast": 0.85, "angle": 15.0, "blur_strength": 0.2, "noise_strength": 80.0}
         for field in fields(self):
             value = getattr(self, field.name)
-            low, high = {"least_height": (6, 10_000), "jpeg_quality": (5, 95)}.get(field.name, (0, most.get(field.name, 1)))
+            low, high = {"least_height": (6, 10_000), "jpeg_quality": (5, 95)}.get(
+                field.name, (0, most.get(field.name, 1))
+            )
             check_finite(field.name, value)
             if not low <= value <= high:
                 raise ValueError(f"{field.name} must be in [{low}, {high}], got {value}")

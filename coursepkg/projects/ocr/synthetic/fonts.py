@@ -19,7 +19,13 @@ from coursepkg.text.vietnamese import LETTERS
 
 REQUIRED = frozenset(LETTERS + string.digits + string.punctuation + " ")
 """What a complete face has: the 186 Vietnamese letters, digits, and the punctuation of ASCII."""
-SYSTEM_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts", "/Library/Fonts")
+SYSTEM_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "~/.fonts",
+    "~/.local/share/fonts",
+    "/Library/Fonts",
+)
 ENDINGS = (".ttf", ".otf")
 
 
@@ -65,7 +71,9 @@ def read_face(path: str | Path) -> Face:
         font = FT2Font(str(path))
         table = font.get_charmap()
     except (OSError, RuntimeError) as reason:
-        raise ValueError(f"{path}: not a font that can be read ({reason}); give a .ttf or .otf file") from reason
+        raise ValueError(
+            f"{path}: not a font that can be read ({reason}); give a .ttf or .otf file"
+        ) from reason
     characters = frozenset(chr(code) for code, glyph in table.items() if glyph)
     if not characters or not font.family_name:
         raise ValueError(f"{path}: the font has no table of Unicode characters or no name; leave it out")

@@ -10,7 +10,8 @@ from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.effects import EffectConfig, apply_effects, preset
 from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces, split_faces
-from coursepkg.projects.ocr.synthetic.render import LineStyle, draw_line
+from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
+from coursepkg.projects.ocr.synthetic.render import draw_line
 from coursepkg.projects.ocr.synthetic.texts import LineTexts, TextConfig
 
 
@@ -34,7 +35,9 @@ class LineConfig:
     def __post_init__(self) -> None:
         check_count("least_size", self.least_size, 8, 200)
         check_count("most_size", self.most_size, self.least_size, 200)
-        weights = {f.name: getattr(self, f.name) for f in fields(self) if f.name in ("clean", "screen", "photo")}
+        weights = {
+            f.name: getattr(self, f.name) for f in fields(self) if f.name in ("clean", "screen", "photo")
+        }
         for name, weight in weights.items():
             if not 0 <= weight < float("inf"):
                 raise ValueError(f"{name} must be a weight of at least 0, got {weight}")
@@ -62,7 +65,9 @@ class SyntheticLines:
         True
     """
 
-    def __init__(self, seed: int, *, faces: Sequence[Face] | None = None, config: LineConfig | None = None) -> None:
+    def __init__(
+        self, seed: int, *, faces: Sequence[Face] | None = None, config: LineConfig | None = None
+    ) -> None:
         """Draws with these faces; by default with those of matplotlib that are for training.
 
         Raises:
@@ -73,7 +78,9 @@ class SyntheticLines:
         self.config = config or LineConfig()
         self.faces = tuple(split_faces(matplotlib_faces())[0] if faces is None else faces)
         if not any(face.is_complete for face in self.faces):
-            raise ValueError(f"faces: none of the {len(self.faces)} given writes all of Vietnamese; add DejaVu Sans")
+            raise ValueError(
+                f"faces: none of the {len(self.faces)} given writes all of Vietnamese; add DejaVu Sans"
+            )
         self._families = by_family(self.faces)
         self._complete = by_family([face for face in self.faces if face.is_complete])
         self._texts = LineTexts(self.config.texts)
@@ -109,7 +116,9 @@ class SyntheticLines:
 
     def _reduced(self, text: str) -> str:
         # No face has every sign of the text, such as ₫: what no complete face writes is left out of the text, too.
-        common = frozenset.intersection(*(face.characters for faces in self._complete.values() for face in faces))
+        common = frozenset.intersection(
+            *(face.characters for faces in self._complete.values() for face in faces)
+        )
         return " ".join("".join(c for c in text if c in common).split()) or "0"
 
     def style(self, face: Face, text: str, dice: random.Random) -> LineStyle:
@@ -120,13 +129,20 @@ class SyntheticLines:
         is_mixed = bool(family) and words > 2 and dice.random() < 0.1
         slack = size // 4 + 1
         # Below the baseline little stands, so a cut there costs no letter; above, it could cost a mark.
-        margins = (dice.randint(0, 2 * slack), dice.randint(-1, slack), dice.randint(0, 2 * slack), dice.randint(-1, slack))
+        margins = (
+            dice.randint(0, 2 * slack),
+            dice.randint(-1, slack),
+            dice.randint(0, 2 * slack),
+            dice.randint(-1, slack),
+        )
         return LineStyle(
             face=face,
             size=size,
             second_face=dice.choice(family) if is_mixed else None,
             second_from=dice.randrange(1, words) if is_mixed else 0,
-            tracking=dice.choice((-1, 1, 1, 2, size // 8, size // 5)) if size > 16 and dice.random() < 0.15 else 0,
+            tracking=dice.choice((-1, 1, 1, 2, size // 8, size // 5))
+            if size > 16 and dice.random() < 0.15
+            else 0,
             word_space=dice.uniform(0.7, 3.0) if dice.random() < 0.2 else 1.0,
             jitter=dice.uniform(0.2, 0.8) if dice.random() < 0.05 else 0.0,
             stretch=dice.uniform(0.62, 1.3) if dice.random() < 0.4 else 1.0,

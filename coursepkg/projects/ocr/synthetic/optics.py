@@ -39,7 +39,9 @@ def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     try:
         solved = np.linalg.solve(np.array(rows, np.float64), np.array(right, np.float64))
     except np.linalg.LinAlgError as reason:
-        raise ValueError("points: three of the four lie on one line, and no perspective takes them there") from reason
+        raise ValueError(
+            "points: three of the four lie on one line, and no perspective takes them there"
+        ) from reason
     return np.append(solved, 1).reshape(3, 3)
 
 
@@ -100,7 +102,9 @@ def low_resolution(picture: np.ndarray, rng: np.random.Generator, *, least_heigh
     if small >= height:
         return picture
     size = max(2, round(width * small / height)), small
-    down = _bytes(picture).resize(size, Image.Resampling.BOX if rng.random() < 0.5 else Image.Resampling.BILINEAR)
+    down = _bytes(picture).resize(
+        size, Image.Resampling.BOX if rng.random() < 0.5 else Image.Resampling.BILINEAR
+    )
     up = Image.Resampling.NEAREST if rng.random() < 0.1 else Image.Resampling.BICUBIC
     return _floats(down.resize((width, height), up))
 

@@ -79,5 +79,7 @@ def uneven_light(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     light = 1 - dark + side * x + tilt * y
     if rng.random() < 0.5:
         edge = (x - rng.uniform(-1, 1)) * width / height + y * rng.normal(0, 0.7)
-        light = light * (1 - rng.uniform(0.1, 0.45) / (1 + np.exp(-edge * rng.uniform(0.8, 8))))
+        light = light * (
+            1 - rng.uniform(0.1, 0.45) / (1 + np.exp(np.clip(-edge * rng.uniform(0.8, 8), -50, 50)))
+        )
     return picture * np.clip(light, 0.25, 1.3).astype(np.float32)

@@ -30,7 +30,9 @@ def address(dice: random.Random) -> str:
         f"Thôn {street}",
         f"QL{dice.randint(1, 99)}, KM{dice.randint(1, 90)}",
     )
-    district = either(dice, f"Q.{dice.randint(1, 12)}", f"Q. {word(dice, 'ward')}", f"H. {word(dice, 'ward')}")
+    district = either(
+        dice, f"Q.{dice.randint(1, 12)}", f"Q. {word(dice, 'ward')}", f"H. {word(dice, 'ward')}"
+    )
     ward = either(
         dice,
         f"P.{dice.randint(1, 27)}, {district}",
@@ -41,7 +43,9 @@ def address(dice: random.Random) -> str:
         f"P.{word(dice, 'ward')}",
     )
     place = f"{ward}, {word(dice, 'city')}"
-    text = either(dice, house, place, f"{house}, {place}", f"{house}, {ward}", f"{house} - {word(dice, 'city')}")
+    text = either(
+        dice, house, place, f"{house}, {place}", f"{house}, {ward}", f"{house} - {word(dice, 'city')}"
+    )
     return either(dice, "", "", "", "Đ/C: ", "Địa chỉ: ", "ĐC: ") + text
 
 
@@ -101,14 +105,23 @@ def quantity(dice: random.Random) -> str:
     weight = f"{dice.randint(0, 9)}{either(dice, ',', '.')}{digits(dice, dice.randint(1, 3))}"
     count = str(dice.randint(1, 40))
     unit = word(dice, "unit")
-    return either(dice, count, count, f"x{count}", f"{count} {unit}", f"{weight}{either(dice, '', ' kg')}", f"{count}x")
+    return either(
+        dice, count, count, f"x{count}", f"{count} {unit}", f"{weight}{either(dice, '', ' kg')}", f"{count}x"
+    )
 
 
 def item(dice: random.Random) -> str:
     """Name of something sold."""
     text = word(dice, "item")
-    size = either(dice, f"{dice.randint(1, 99) * 10}g", f"{dice.randint(1, 30)}x{dice.randint(1, 90)}ml", word(dice, "unit"))
-    text = either(dice, text, text, text, f"{text} {size}", f"{dice.randint(1, 30)}. {text}", f"{text} ({size})")
+    size = either(
+        dice,
+        f"{dice.randint(1, 99) * 10}g",
+        f"{dice.randint(1, 30)}x{dice.randint(1, 90)}ml",
+        word(dice, "unit"),
+    )
+    text = either(
+        dice, text, text, text, f"{text} {size}", f"{dice.randint(1, 30)}. {text}", f"{text} ({size})"
+    )
     return either(dice, text, text, text.upper())
 
 
@@ -154,7 +167,9 @@ def person(dice: random.Random) -> str:
 def field(dice: random.Random) -> str:
     """A line of a name and its value, such as the number of the bill or the cashier."""
     code = f"{either(dice, 'HD', 'BH', 'T', 'K', 'POS', 'A', '')}{digits(dice, dice.randint(1, 9))}"
-    value = either(dice, code, code, person(dice), phone(dice), f"{digits(dice, 10)}-{digits(dice, 3)}", digits(dice, 10))
+    value = either(
+        dice, code, code, person(dice), phone(dice), f"{digits(dice, 10)}-{digits(dice, 3)}", digits(dice, 10)
+    )
     return f"{word(dice, 'field')}{either(dice, ': ', ':', ' : ', ' ')}{value}"
 
 

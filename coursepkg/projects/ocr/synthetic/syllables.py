@@ -50,7 +50,9 @@ def spell(onset: str, rhyme: str) -> str | None:
     """
     has_glide = rhyme in GLIDE_RHYMES
     if onset == "q":
-        return f"qu{rhyme[1:]}" if (has_glide and rhyme not in ("uya", "uyu")) or rhyme in ALSO_AFTER_Q else None
+        return (
+            f"qu{rhyme[1:]}" if (has_glide and rhyme not in ("uya", "uyu")) or rhyme in ALSO_AFTER_Q else None
+        )
     if has_glide and (onset in LABIALS or onset in ("c", "gi")):
         return None
     is_front = rhyme[0] in "eêi"

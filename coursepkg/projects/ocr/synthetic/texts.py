@@ -59,7 +59,9 @@ class TextConfig:
         if bool(self.own) != bool(self.own_file):
             raise ValueError(f"own and own_file go together, got own={self.own}, own_file={self.own_file!r}")
         if not any(getattr(self, kind) for kind in (*KINDS, "own")):
-            raise ValueError("receipts, documents, ..., own: at least one weight must be above 0, got only zeros")
+            raise ValueError(
+                "receipts, documents, ..., own: at least one weight must be above 0, got only zeros"
+            )
 
 
 def sentence(dice: random.Random) -> str:
@@ -114,7 +116,10 @@ class LineTexts:
     def __init__(self, config: TextConfig | None = None) -> None:
         self.config = config or TextConfig()
         self._own: Sequence[str] = read_own_texts(self.config.own_file) if self.config.own_file else ()
-        writers = {**KINDS, "own": lambda dice: dice.choice(self._own)}
+        writers: dict[str, Callable[[random.Random], str]] = {
+            **KINDS,
+            "own": lambda dice: dice.choice(self._own),
+        }
         self._writers = [writers[kind] for kind in writers if getattr(self.config, kind)]
         self._weights = [getattr(self.config, kind) for kind in writers if getattr(self.config, kind)]
 

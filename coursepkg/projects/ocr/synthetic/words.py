@@ -48,3 +48,8 @@ def without_marks(text: str) -> str:
     """The text in plain letters, as printers without Vietnamese write it: Cảm ơn -> Cam on."""
     bare = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
     return bare.replace("đ", "d").replace("Đ", "D")
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning, and the rest as it was."""
+    return text[:1].upper() + text[1:]
