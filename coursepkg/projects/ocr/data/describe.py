@@ -15,7 +15,7 @@ from coursepkg.text.vietnamese import ACCENTED
 def describe_lines(
     texts: Sequence[str],
     groups: Sequence[str],
-    sizes: Iterable[tuple[float, float]] = (),
+    sizes: Iterable[tuple[int | float, int | float]] = (),
     *,
     height: int = 40,
     step: int = STEP,
@@ -81,7 +81,7 @@ def describe_table(table: Table, *, height: int = 40) -> dict[str, Any]:
     } | describe_lines(table.texts, table.groups, table_sizes(table), height=height)
 
 
-def _summary(values: Sequence[int]) -> dict[str, float]:
+def _summary(values: Sequence[int]) -> dict[str, int | float]:
     ordered = sorted(values)
     return {
         "shortest": ordered[0],

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 MOST_PIXELS = 64_000_000
 """Largest picture that is decoded, in pixels; a photograph of a phone has 12 to 50 million."""
-FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "WEBP", "GIF", "PPM")
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
 """What is read. Pillow knows more formats, among them some that call other programs."""
 LEAST_SIDE = 2
 """A picture of text has at least so many pixels in height and width."""

@@ -16,8 +16,7 @@ from typing import Literal
 from coursepkg.data.split import group_records, grouped_split, split_fingerprint
 from coursepkg.projects.ocr.data.alphabet import seen_texts
 
-Protocol = Literal["line", "receipt", "seller"]
-PROTOCOLS: tuple[Protocol, ...] = ("line", "receipt", "seller")
+PROTOCOLS = ("line", "receipt", "seller")
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 
 
@@ -25,7 +24,8 @@ SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 class Split:
     """Which line is in which part, by its number from 0."""
 
-    protocol: Protocol
+    protocol: str
+    """One of `PROTOCOLS`."""
     train: tuple[int, ...]
     dev: tuple[int, ...]
     test: tuple[int, ...]
@@ -47,7 +47,7 @@ class Split:
 
 def split_lines(
     groups: Sequence[str],
-    protocol: Protocol = "receipt",
+    protocol: str = "receipt",
     *,
     sellers: Mapping[str, Collection[str]] | None = None,
     seed: int = 0,
@@ -60,7 +60,7 @@ def split_lines(
 
     Args:
         groups: for each line its receipt.
-        protocol: what must not be cut apart.
+        protocol: one of `PROTOCOLS`: what must not be cut apart.
         sellers: for each receipt the texts that name its seller, for `seller` alone.
         seed: another seed gives another split.
 

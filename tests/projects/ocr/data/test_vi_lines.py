@@ -1,0 +1,85 @@
+"""Label files: what is read, and that every mistake names its line."""
+
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from coursepkg.projects.ocr.data.mc_ocr_lines import sort_lines
+from coursepkg.projects.ocr.data.vi_lines import read_labels
+
+
+def write(folder: Path, content: bytes) -> Path:
+    (folder / "labels.tsv").write_bytes(content)
+    return folder
+
+
+def picture(path: Path, size: tuple[int, int] = (60, 20)) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full(size[::-1], 255, dtype=np.uint8)).save(path)
+
+
+def test_lines_come_in_order_with_their_folder_as_group(tmp_path: Path) -> None:
+    picture(tmp_path / "one" / "1.png")
+    picture(tmp_path / "two" / "1.png", (90, 30))
+    folder = read_labels(write(tmp_path, "one/1.png\tĐiều 1.\r\ntwo/1.png\tHà Nội \n".encode("utf-8-sig")))
+    found = sort_lines(folder.lines())
+    assert [(line.text, line.group, line.name, line.width) for line in found.lines] == [
+        ("Điều 1.", "one", "one/1.png", 60),
+        ("Hà Nội ", "two", "two/1.png", 90),
+    ]
+    assert found.unreadable == []
+    assert found.summary() == "2 lines read"
+    assert len(read_labels(tmp_path / "labels.tsv")) == 2
+
+
+def test_unreadable_pictures_do_not_stop_the_others(tmp_path: Path) -> None:
+    picture(tmp_path / "good.png")
+    picture(tmp_path / "thin.png", (30, 1))
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    rows = "bad.png\tmột\nmissing.png\thai\nthin.png\tba\ngood.png\tbốn\n"
+    found = sort_lines(read_labels(write(tmp_path, rows.encode())).lines())
+    assert [line.text for line in found.lines] == ["bốn"]
+    assert [(one.name, one.text) for one in found.unreadable] == [
+        ("bad.png", "một"),
+        ("missing.png", "hai"),
+        ("thin.png", "ba"),
+    ]
+    for one, reason in zip(
+        found.unreadable, ("not a picture", "no such picture", "hold no text"), strict=True
+    ):
+        assert one.name in one.reason
+        assert reason in one.reason
+    assert found.summary().startswith("1 lines read, 3 not: bad.png")
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (b"b.png no tab", "line 2: no tab between path and text"),
+        (b"\ttext", "line 2: no tab"),
+        (b"", "line 2: no tab"),
+        (b"b.png\t ", r"line 2: no text for b\.png"),
+        (b"b.png\tone\ttwo", "line 2: a second tab"),
+        (b"b.png\t\xff\xfe", "line 2: not UTF-8"),
+        ("b.png\t" + unicodedata.normalize("NFD", "Tổng"), "line 2: .* not in Unicode form NFC"),
+        (b"a.png\tagain", r"line 2: a\.png stands in line 1 already"),
+        (b"../b.png\ttext", "line 2: .*leads out of the folder"),
+        (b"/etc/b.png\ttext", "line 2: .*leads out of the folder"),
+        (b"x\\b.png\ttext", "line 2: .*leads out of the folder"),
+    ],
+)
+def test_every_mistake_names_its_line(tmp_path: Path, second: bytes | str, message: str) -> None:
+    raw = second if isinstance(second, bytes) else second.encode()
+    with pytest.raises(ValueError, match=message) as caught:
+        read_labels(write(tmp_path, b"a.png\ttext\n" + raw + b"\nc.png\tmore\n"))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_and_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_labels(tmp_path)
+    with pytest.raises(ValueError, match="at least one line: path, tab, text"):
+        read_labels(write(tmp_path, b""))
