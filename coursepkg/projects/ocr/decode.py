@@ -25,6 +25,7 @@ from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.ocr.data.batches import bucket_width, pad_images
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
+from coursepkg.training.losses import to_float32
 
 NEVER = Forbid((PAD, BOS, UNK))
 """What the decoder must not write."""
@@ -148,7 +149,7 @@ def _check_drafts(
     device = source.keys[0].device
     everyone = len(rows) == len(source.keys[0])
     mine = source if everyone else source.select(torch.tensor([row.line for row in rows], device=device))
-    logits = model.decode(inputs.to(device), mine)
+    logits = to_float32(model.decode(inputs.to(device), mine))
     logits[..., list(NEVER.ids)] = -torch.inf
     best, choices = logits.log_softmax(dim=-1).max(dim=-1)
     open_rows = []

@@ -26,6 +26,7 @@ from coursepkg.projects.ocr.model.ctc import beam_ctc, ctc_log_probs, greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.recipe import READERS, Recipe
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
+from coursepkg.training.losses import to_float32
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def read_encoded(
 
 def _ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
     """(B, columns, V), without the special tokens that no text holds."""
-    logits = model.ctc_logits(memory).float()
+    logits = to_float32(model.ctc_logits(memory))
     logits[..., [BOS, EOS, UNK]] = -torch.inf
     return logits.log_softmax(dim=-1)
 
@@ -201,7 +202,7 @@ def _score_decoder(
     lines = torch.tensor([i for i, _ in wanted], device=device)
     inputs = pad_batch([[BOS, *ids] for _, ids in wanted])[0].to(device)
     targets = pad_batch([[*ids, EOS] for _, ids in wanted])[0].to(device)
-    logits = model.decode(inputs, Memory(memory.outputs[lines], memory.is_real[lines])).float()
+    logits = to_float32(model.decode(inputs, Memory(memory.outputs[lines], memory.is_real[lines])))
     logits[..., [PAD, BOS, UNK]] = -torch.inf
     chosen = logits.log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
     totals: list[float] = chosen.masked_fill(targets == PAD, 0.0).sum(dim=1).tolist()

@@ -6,28 +6,17 @@ both summed over the lines of the batch. The decoder learns to spell, CTC ties t
 early in training, before the decoder knows where to look, most of what the CNN learns comes from it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.projects.ocr.data.batches import LineBatch
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
-from coursepkg.training.losses import label_smoothed_cross_entropy
-
-
-class Lines(Protocol):
-    """A batch of lines; `data.batches.LineBatch` is one."""
-
-    images: Tensor
-    """(B, 1, H, W) in [-1, 1], paper is 1."""
-    widths: Tensor
-    """(B,) true columns."""
-    tgt_in: Tensor
-    """Ids (B, T) that begin with BOS, PAD behind their ends."""
-    tgt_out: Tensor
-    """Ids (B, T) that end with EOS, PAD behind."""
+from coursepkg.training.losses import label_smoothed_cross_entropy, to_float32
 
 
 @dataclass
@@ -52,11 +41,11 @@ class LineTask:
         if not 0 <= self.ctc_weight < float("inf"):
             raise ValueError(f"ctc_weight must be at least 0 and finite, got {self.ctc_weight}")
 
-    def count(self, batch: Lines) -> int:
+    def count(self, batch: LineBatch) -> int:
         """Target tokens of the batch, EOS included."""
-        return int((batch.tgt_out != PAD).sum())
+        return batch.n_tokens
 
-    def loss(self, model: Any, batch: Lines) -> Tensor:
+    def loss(self, model: Any, batch: LineBatch) -> Tensor:
         """Summed loss of a batch.
 
         Args:
@@ -83,7 +72,7 @@ def ctc_loss(logits: Tensor, n_columns: Tensor, tgt_out: Tensor) -> Tensor:
         tgt_out: ids (B, T), each text ends with EOS.
     """
     lengths = (tgt_out != PAD).sum(dim=1) - 1  # without EOS
-    log_probs = logits.float().log_softmax(dim=-1).transpose(0, 1)  # (columns, B, V)
+    log_probs = to_float32(logits).log_softmax(dim=-1).transpose(0, 1)  # (columns, B, V)
     texts = tgt_out.masked_fill(tgt_out == EOS, PAD)
     return F.ctc_loss(log_probs, texts, n_columns, lengths, blank=PAD, reduction="sum", zero_infinity=True)
 
@@ -97,7 +86,7 @@ def mask_tokens(tgt_in: Tensor, share: float) -> Tensor:
 
 
 @torch.no_grad()
-def mean_loss(model: nn.Module, batches: Any) -> float:
+def mean_loss(model: nn.Module, batches: Iterable[LineBatch]) -> float:
     """Cross-entropy of the decoder a token over some batches, in nats, without smoothing; the mode stays as it was.
 
     Raises:

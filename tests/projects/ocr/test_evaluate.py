@@ -1,0 +1,142 @@
+"""Scores: what counts, what the kinds of errors are, and the page of worst crops."""
+
+from pathlib import Path
+
+import jiwer
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coursepkg.metrics.alignment import Edit
+from coursepkg.projects.ocr.errors import KINDS, edit_kind, error_kinds, letter_parts, marked_html
+from coursepkg.projects.ocr.evaluate import commonest_confusions, evaluate, macro_cer
+from coursepkg.projects.ocr.worst import Reading, worst_first, write_worst_page
+from coursepkg.text.vietnamese import LETTERS
+
+TEXT = st.text(alphabet="aăâáạẤấĐđdD oơớ09O.,₫", max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("right", "read", "kind"),
+    [
+        ("ấ", "â", "tone"),
+        ("ấ", "ậ", "tone"),
+        ("Ế", "Ệ", "tone"),
+        ("ấ", "á", "vowel mark"),
+        ("ơ", "ô", "vowel mark"),
+        ("đ", "d", "vowel mark"),
+        ("Đ", "D", "vowel mark"),
+        ("ấ", "Ấ", "case"),
+        ("x", "X", "case"),
+        ("Đ", "đ", "case"),
+        ("ấ", "ạ", "vowel mark"),  # both marks: the vowel's first
+        ("á", "À", "tone"),  # tone and case
+        ("0", "O", "digit"),
+        ("l", "1", "digit"),
+        ("8", None, "digit"),
+        (".", ",", "punctuation"),
+        (None, "-", "punctuation"),
+        ("₫", "đ", "punctuation"),
+        ("a", "o", "other"),
+        ("â", "o", "other"),
+        (" ", None, "other"),
+        (None, "n", "other"),
+    ],
+)
+def test_kinds_of_edits(right: str | None, read: str | None, kind: str) -> None:
+    name = "delete" if read is None else "insert" if right is None else "substitute"
+    assert edit_kind(Edit(name, right, read)) == kind
+
+
+def test_letters_are_told_apart_by_their_parts() -> None:
+    assert len({letter_parts(letter) for letter in LETTERS}) == len(LETTERS) == 186
+    assert letter_parts("Ấ") == ("a", "\u0302", "sắc", True)
+    assert {letter_parts(letter)[0] for letter in LETTERS} == set("abcdefghijklmnopqrstuvwxyz")
+
+
+@given(pairs=st.lists(st.tuples(TEXT, TEXT.filter(str.strip)), min_size=1, max_size=6))
+def test_kinds_add_up_to_the_edits_of_the_cer(pairs: list[tuple[str, str]]) -> None:
+    said, true = [a for a, _ in pairs], [b for _, b in pairs]
+    found = evaluate(said, true, n_resamples=0)
+    counts = found.cer.details
+    assert sum(found.kinds.values()) == counts["substitutions"] + counts["deletions"] + counts["insertions"]
+    assert set(found.kinds) == set(KINDS)
+    assert found.cer.value == pytest.approx(jiwer.cer([t.strip() for t in true], [s.strip() for s in said]))
+
+
+def test_corpus_mean_and_macro_differ_as_they_should() -> None:
+    true = ["ab", "ab", "abcdefgh", "xyz"]
+    said = ["ax", "ab", "abcdefgh", "x"]
+    found = evaluate(said, true, n_resamples=0)
+    assert found.cer.value == pytest.approx(3 / 15)
+    assert found.mean_cer == pytest.approx((1 / 2 + 0 + 0 + 2 / 3) / 4)
+    assert found.macro_cer == pytest.approx((1 / 4 + 0 + 2 / 3) / 3)
+    assert found.accuracy == 0.5
+    assert macro_cer(said, true) == found.macro_cer
+
+
+def test_an_unreadable_picture_is_scored_as_read_wrong() -> None:
+    found = evaluate([None, "đá"], ["phở", "đá"], protocol="two lines", n_resamples=10)
+    assert "n:2/2" in found.cer.signature
+    assert found.cer.value == pytest.approx(3 / 5)
+    assert (found.n_unreadable, found.accuracy) == (1, 0.5)
+    assert "1 pictures could not be read and count as CER 1" in str(found)
+    assert found.cer.interval is not None
+
+
+def test_seen_and_unseen_texts_are_scored_apart() -> None:
+    found = evaluate(["aa", "b", "cx"], ["aa", "bb", "cc"], seen=[True, False, False], n_resamples=0)
+    values = {name: one.value for name, one in found.parts.items()}
+    assert values == {"texts seen in training": 0.0, "texts not seen in training": pytest.approx(2 / 4)}
+    assert "n:2/3" in found.parts["texts not seen in training"].signature
+    assert found.as_json()["parts"]["texts seen in training"]["value"] == 0.0
+
+
+def test_forms_of_unicode_and_spaces_at_the_ends_do_not_count() -> None:
+    found = evaluate([" pho\u031b\u0309 "], ["phở"], n_resamples=0)
+    assert (found.cer.value, found.accuracy) == (0.0, 1.0)
+    assert not sum(error_kinds(["pho\u031b\u0309"], ["phở"]).values())
+
+
+def test_confusions() -> None:
+    assert commonest_confusions(["xa", "xa", "a"], ["ya", "ya", "b"]) == [("y", "x", 2), ("b", "a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], []), "at least one line"),
+        ((["a"], ["a", "b"]), "hypotheses must be 2, one for each line, got 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evaluate(*arguments)
+    with pytest.raises(ValueError, match="seen must be 1"):
+        evaluate(["a"], ["a"], seen=[])
+
+
+def test_the_page_shows_the_worst_first_and_escapes(tmp_path: Path) -> None:
+    crop = np.full((8, 20), 255, dtype=np.uint8)
+    readings = [
+        Reading(crop, "right", "right", 0.9, "a"),
+        Reading(crop, "<b>&", "<i>&", 0.5, "b"),
+        Reading(None, "phở", "", 0.0, "c.png"),
+        Reading(crop, "phở bò", "phở bo", 0.7, "d"),
+    ]
+    assert [one.name for _, one in worst_first(readings)] == ["c.png", "b", "d"]
+    assert write_worst_page(tmp_path / "worst.html", readings, most=2, title="A & B") == 2
+    page = (tmp_path / "worst.html").read_text("utf-8")
+    assert "3 of 4 lines have an error; 2 are shown" in page
+    assert "could not be read" in page
+    assert "&lt;<ins>i</ins>&gt;&amp;" in page
+    assert page.count("data:image/png;base64,") == 1
+    assert "<title>A &amp; B</title>" in page
+    assert "http" not in page
+
+
+def test_differences_are_marked() -> None:
+    assert marked_html("phơ", "phở") == ("ph<ins>ơ</ins>", "ph<del>ở</del>")
+    assert marked_html("ab", "ab") == ("ab", "ab")
+    assert marked_html("", "a") == ("", "<del>a</del>")

@@ -1,0 +1,52 @@
+"""Recipes: the presets as they are described, and settings that are refused by the name of their flag."""
+
+import dataclasses
+import json
+
+import pytest
+
+from coursepkg.projects.ocr.model.build import config_of
+from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+
+
+def test_presets_are_those_of_the_command_line() -> None:
+    assert list(PRESETS) == ["tiny", "small", "report"]
+    assert PRESETS["small"] == Recipe()
+
+
+def test_a_preset_survives_json_and_makes_a_model() -> None:
+    for recipe in PRESETS.values():
+        assert Recipe(**json.loads(json.dumps(recipe.described()))) == recipe
+        assert config_of(recipe, 233).height == recipe.height
+
+
+def test_the_report_trains_as_the_report_says() -> None:
+    report = PRESETS["report"]
+    assert (report.learning_rate, report.schedule, report.weight_decay) == (1e-4, "constant", 0.01)
+    assert (report.max_epochs, report.clip_norm, report.ctc_weight) == (50, 1.0, 0.0)
+    assert (report.reader, report.beam_size) == ("attention", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"height": 0}, "--height"),
+        ({"d_model": -1}, "--d-model"),
+        ({"dropout": 1.0}, "--dropout must be in [0, 1), got 1.0"),
+        ({"token_mask": -0.1}, "--token-mask must be in [0, 1), got -0.1"),
+        ({"ctc_share": 1.1}, "--ctc-share must be in [0, 1], got 1.1"),
+        ({"ctc_weight": -1.0}, "--ctc-weight must be at least 0"),
+        ({"learning_rate": float("nan")}, "--learning-rate"),
+        ({"clip_norm": 0.0}, "--clip-norm must be above 0"),
+        ({"backbone": "vgg"}, "--backbone must be one of small, resnet, got vgg"),
+        ({"reader": "eyes"}, "--reader must be one of ctc, attention, joint"),
+        ({"ctc_weight": 0.0}, "--reader joint needs --ctc-weight above 0"),
+        ({"pretrained": "microsoft/resnet-50"}, "--pretrained microsoft/resnet-50 needs --backbone resnet"),
+        ({"validate_every": -1}, "--validate-every"),
+    ],
+)
+def test_a_bad_setting_is_named_by_its_flag(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match="--") as caught:
+        dataclasses.replace(Recipe(), **changes)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
