@@ -53,20 +53,24 @@ def bleed_through(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return picture - (np.max(ghost) - ghost) * np.float32(rng.uniform(0.08, 0.25))
 
 
-def fold(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A crease: light on its one side, dark on the other, a thin line where the paper broke."""
+def fold(picture: np.ndarray, rng: np.random.Generator, *, line_height: float | None = None) -> np.ndarray:
+    """A crease: light on its one side, dark on the other, a thin line where the paper broke.
+
+    It is as wide as a line is high: `line_height` pixels, or the height of the picture.
+    """
     height, width = picture.shape
+    line = height if line_height is None else line_height
     slope = rng.normal(0, 0.3)
     if rng.random() < 0.3:
         # Along the line instead of across it.
         across = np.arange(height, dtype=np.float32)[:, None] - rng.uniform(0, height)
-        distance = across + np.arange(width, dtype=np.float32)[None] * np.float32(slope * height / width)
+        distance = across + np.arange(width, dtype=np.float32)[None] * np.float32(slope * line / width)
     else:
         along = np.arange(width, dtype=np.float32)[None] - rng.uniform(0, width)
         distance = along + np.arange(height, dtype=np.float32)[:, None] * np.float32(slope)
-    reach = rng.uniform(0.2, 1.5) * height
+    reach = rng.uniform(0.2, 1.5) * line
     shade = np.sign(distance) * np.exp(-np.abs(distance) / reach) * rng.uniform(-35, 35)
-    crack = np.exp(-((distance / max(1.0, height / 40)) ** 2)) * rng.uniform(-50, 70)
+    crack = np.exp(-((distance / max(1.0, line / 40)) ** 2)) * rng.uniform(-50, 70)
     return picture + (shade + crack).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """A receipt as it comes out of the printer: head, time, goods in columns, totals and footer, and where each line is."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,8 @@ from coursepkg.projects.ocr.synthetic.words import digits, either, without_marks
 
 PAPER = 640
 """Width of the paper in pixels."""
+GOODS = ("Mặt hàng", "Tên hàng", "Tên món", "Hàng hóa")
+SUMS = ("Tổng tiền", "Tổng cộng", "TỔNG CỘNG", "Tổng tiền thanh toán", "Thanh toán", "Thành tiền")
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ def lay_out(dice: random.Random, faces: Sequence[Face]) -> Sheet:
     plain = not face.is_complete or dice.random() < 0.15
     printer = _Printer(np.zeros((2600, PAPER), np.uint8), style, plain, dice.randint(10, 60), [])
     _head(printer, dice)
-    _goods(printer, dice)
-    _totals(printer, dice)
+    write_money = _money_writer(dice)
+    _totals(printer, dice, write_money, _goods(printer, dice, write_money))
     for _ in range(dice.randint(0, 3)):
         printer.row((receipt_text.footer(dice), 0.5, 0.5), scale=dice.choice((0.9, 1.0)))
     if dice.random() < 0.3:
@@ -125,27 +127,39 @@ def _head(printer: _Printer, dice: random.Random) -> None:
         printer.row((receipt_text.field(dice), 0.04, 0))
 
 
-def _goods(printer: _Printer, dice: random.Random) -> None:
-    sign = dice.choice("-.=")
+def _goods(printer: _Printer, dice: random.Random, write_money: Callable[[int], str]) -> int:
+    """Prints the goods and gives their sum in đồng."""
+    sign, total = dice.choice("-.="), 0
     printer.rule(sign)
-    printer.row(("Mặt hàng", 0.04, 0), ("SL", 0.46, 1), ("Đ.Giá", 0.7, 1), ("T.Tiền", 0.96, 1))
+    printer.row((either(dice, *GOODS), 0.04, 0), ("SL", 0.46, 1), ("Đ.Giá", 0.7, 1), ("T.Tiền", 0.96, 1))
     printer.rule(sign)
     for number in range(dice.randint(1, 9)):
-        name = receipt_text.item(dice)
+        name = dice.choice((str, str.upper))(word(dice, "item"))
         printer.row((f"{number + 1}. {name}" if dice.random() < 0.3 else name, 0.04, 0))
-        pieces = [(str(dice.randint(1, 12)), 0.46, 1.0), (receipt_text.money(dice), 0.7, 1.0)]
+        count, price = dice.randint(1, 12), dice.randint(1, 400) * 500
+        total += count * price
+        pieces = [
+            (str(count), 0.46, 1.0),
+            (write_money(price), 0.7, 1.0),
+            (write_money(count * price), 0.96, 1.0),
+        ]
         if dice.random() < 0.4:
             pieces.insert(0, (digits(dice, 9), 0.04, 0.0))
-        printer.row(*pieces, (receipt_text.money(dice), 0.96, 1.0))
+        printer.row(*pieces)
     printer.rule(sign)
+    return total
 
 
-def _totals(printer: _Printer, dice: random.Random) -> None:
+def _totals(printer: _Printer, dice: random.Random, write_money: Callable[[int], str], total: int) -> None:
     scale = dice.choice((1.0, 1.0, 1.2))
-    name = dice.choice(
-        ("Tổng tiền", "Tổng cộng", "TỔNG CỘNG", "Tổng tiền thanh toán", "Thanh toán", "Thành tiền")
-    )
-    printer.row((f"{name}:", 0.04, 0), (receipt_text.money(dice), 0.96, 1), label="TOTAL_COST", scale=scale)
+    amount = (write_money(total), 0.96, 1.0)
+    printer.row((f"{either(dice, *SUMS)}:", 0.04, 0), amount, label="TOTAL_COST", scale=scale)
     for _ in range(dice.randint(0, 3)):
-        printer.row((word(dice, "total"), 0.04, 0), (receipt_text.money(dice), 0.96, 1))
+        printer.row((word(dice, "total"), 0.04, 0), (write_money(dice.randint(1, 200) * 5000), 0.96, 1))
     printer.rule(dice.choice("-.="))
+
+
+def _money_writer(dice: random.Random) -> Callable[[int], str]:
+    """One way of writing amounts for all of a receipt."""
+    comma, tail = dice.choice(".,"), dice.choice(("", "", "", "đ", " đ"))
+    return lambda amount: f"{amount:,}".replace(",", comma) + tail

@@ -21,7 +21,7 @@ def box_corners(box: tuple[int, int, int, int], margin: int = 2) -> np.ndarray:
 def background(size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """What the receipt lies on: blots or boards, float32 RGB (height, width, 3)."""
     height, width = size
-    colour = rng.uniform(25, 190, 3).astype(np.float32)
+    colour = (rng.uniform(35, 190) + rng.normal(0, 18, 3)).astype(np.float32)
     grain = paper.smooth_noise(size, rng.uniform(3, 60), rng) * np.float32(rng.uniform(3, 18))
     if rng.random() < 0.5:
         x, y = np.arange(width, dtype=np.float32)[None], np.arange(height, dtype=np.float32)[:, None]
@@ -54,14 +54,12 @@ def place_on_photo(
 
 
 def worn_paper(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The paper with grain, pale ink, folds and uneven light, float32."""
+    """The paper with grain, pale ink and folds, float32."""
     picture = paper.ink_and_paper(image.astype(np.float32), rng, most=0.45)
     picture = paper.texture(picture, rng)
     for _ in range(rng.integers(0, 4)):
-        # A crease is as wide as a line is high, wherever on the paper it runs.
-        top = int(rng.integers(0, max(1, picture.shape[0] - 80)))
-        picture[top : top + 80] = paper.fold(picture[top : top + 80], rng)
-    return paper.uneven_light(picture, rng)
+        picture = paper.fold(picture, rng, line_height=30.0)
+    return picture
 
 
 def photograph(
@@ -98,9 +96,8 @@ def photograph(
 
 def _camera(scene: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     light = paper.uneven_light(np.ones(scene.shape[:2], np.float32), rng)
-    scene = scene * light[..., None] + paper.normal_noise((scene.shape[0], scene.shape[1]), rng)[
-        ..., None
-    ] * np.float32(rng.uniform(0, 8))
+    noise = paper.normal_noise((scene.shape[0], scene.shape[1]), rng) * np.float32(rng.uniform(0, 8))
+    scene = scene * light[..., None] + noise[..., None]
     if rng.random() < 0.5:
         strength = rng.uniform(0, 1.6) / scene.shape[0]
         state = rng.bit_generator.state
