@@ -19,6 +19,7 @@ from torch import Tensor
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import encode_text
 from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
 
@@ -156,9 +157,12 @@ class LineBatches:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of texts, pictures and options."""
-        digest = hashlib.sha256()
-        for ids, line in zip(self._ids, self.lines, strict=True):
-            digest.update(json.dumps([ids, *line.image.shape]).encode() + line.image.tobytes())
+        digest = hashlib.sha256(json.dumps(self._ids).encode())
+        if isinstance(self.lines, PackedLines):
+            digest.update(self.lines.fingerprint.encode())  # which knows all pixels already
+        else:
+            for line in self.lines:
+                digest.update(json.dumps(line.image.shape).encode() + line.image.tobytes())
         options = [
             self.height,
             self.max_columns,
