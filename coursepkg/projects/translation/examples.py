@@ -113,6 +113,7 @@ class TranslationBatches:
         self._forward = [forward for forward, _ in ways]
         self._backward = [backward for _, backward in ways if backward is not None]
         self._plain: dict[int, list[Pair]] = {}
+        self._latest: tuple[int, dict[tuple[bool, int], Pair]] | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -125,16 +126,36 @@ class TranslationBatches:
 
     def epoch(self, number: int) -> Epoch:
         """The batches of epoch `number`."""
-        chosen: list[Pair] = []
+        chosen = [pair for _, _, pair in self._chosen(number)]
+        return TokenBatches(chosen, self.recipe.batch_tokens, self.seed).epoch(number)
+
+    def of_pairs(self, numbers: Sequence[int], epoch: int) -> list[Pair]:
+        """The examples that an epoch makes of some pairs of the one corpus: all forward ones, then the turned ones.
+
+        For batches that are cut in another way, as those of the contrastive stage.
+        """
+        if self._latest is None or self._latest[0] != epoch:
+            chosen = {(is_back, place): pair for is_back, place, pair in self._chosen(epoch)}
+            self._latest = epoch, chosen
+        there = self._latest[1]
+        ways = [(is_back, place) for is_back in (False, True) for place in numbers]
+        return [there[way] for way in ways if way in there]
+
+    def _chosen(self, number: int) -> list[tuple[bool, int, Pair]]:
+        """The examples of an epoch: whether each is turned, the number of its pair in its corpus, and its ids."""
+        chosen: list[tuple[bool, int, Pair]] = []
         for lines in self._forward:
-            chosen += self._encoded(lines, number)
+            chosen += ((False, i, pair) for i, pair in enumerate(self._encoded(lines, number)))
         for lines in self._backward:
             back = self._encoded(lines, number)
-            chosen += [back[i] for i in rotating_window(len(back), number, self.recipe.reverse)]
-        if self.recipe.span_mask:
-            draw, n_tags = random.Random(f"mask {self.seed} {number}"), int(self.subwords.joint)
-            chosen = [(mask_span(s, self.recipe.span_mask, draw, first=n_tags), t) for s, t in chosen]
-        return TokenBatches(chosen, self.recipe.batch_tokens, self.seed).epoch(number)
+            chosen += ((True, i, back[i]) for i in rotating_window(len(back), number, self.recipe.reverse))
+        if not self.recipe.span_mask:
+            return chosen
+        draw, n_tags = random.Random(f"mask {self.seed} {number}"), int(self.subwords.joint)
+        return [
+            (is_back, i, (mask_span(source, self.recipe.span_mask, draw, first=n_tags), target))
+            for is_back, i, (source, target) in chosen
+        ]
 
     def _encoded(self, lines: Lines, number: int) -> list[Pair]:
         """Ids of examples; those without noise are kept from epoch to epoch."""

@@ -1,6 +1,6 @@
 """From a recipe to what `fit` needs: the task, the batches, the settings, and the head of the contrastive stage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import nn
@@ -16,7 +16,7 @@ from coursepkg.projects.translation.contrastive.views import (
     dropout_versions,
 )
 from coursepkg.projects.translation.corpus import SentencePair, to_model
-from coursepkg.projects.translation.examples import TranslationBatches, rotating_window
+from coursepkg.projects.translation.examples import TranslationBatches
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.run_folder import Corpora
 from coursepkg.projects.translation.task import TranslationTask
@@ -48,7 +48,7 @@ def learning_of(
     seed: int,
     round_trips: Sequence[SentencePair] = (),
 ) -> Learning:
-    """Put together model, loss and data.
+    """Put together model, loss and data. The contrastive stage translates the same examples, batched in its own way.
 
     Raises:
         ValueError: the recipe asks for a contrastive loss with another model than a Transformer, several corpora, or
@@ -69,7 +69,7 @@ def learning_of(
         tags=tags,
         seed=seed,
         versions=_versions(recipe, corpora[0], subwords, round_trips),
-        examples=_examples(corpora[0], subwords, recipe),
+        examples=plain.of_pairs,
     )
     contrastive = ContrastiveTask(task, recipe.contrastive, recipe.temperature, recipe.self_contrastive)
     network = WithProjection(model, ProjectionHead(recipe.d_model), tags.values())
@@ -123,30 +123,6 @@ def _both_read(corpus: tuple[tuple[str, str], Sequence[SentencePair]], subwords:
     sources = subwords.source.encode_batch([to_model(p.source, source) for p in pairs])
     targets = subwords.source.encode_batch([to_model(p.target, target) for p in pairs])
     return list(zip(sources, targets, strict=True))
-
-
-def _examples(
-    corpus: tuple[tuple[str, str], Sequence[SentencePair]], subwords: Subwords, recipe: Recipe
-) -> Callable[[Sequence[int], int], list[Pair]]:
-    """What a batch of the contrastive stage translates: its pairs, and those of the epoch's window the other way."""
-    (source, target), pairs = corpus
-    swapped = [p.swapped() for p in pairs]
-    ways: list[list[Pair]] = [
-        list(
-            zip(
-                subwords.encode_sources([p.source for p in way], *languages),
-                subwords.encode_targets([p.target for p in way], languages[1]),
-                strict=True,
-            )
-        )
-        for way, languages in ((pairs, (source, target)), (swapped, (target, source)))
-    ]
-
-    def examples(numbers: Sequence[int], epoch: int) -> list[Pair]:
-        window = set(rotating_window(len(pairs), epoch, recipe.reverse))
-        return [ways[0][i] for i in numbers] + [ways[1][i] for i in numbers if i in window]
-
-    return examples
 
 
 def _versions(

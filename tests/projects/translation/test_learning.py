@@ -1,15 +1,18 @@
 """From a recipe to task, batches and settings of `fit`."""
 
+from collections import Counter
+
 import pytest
 from torch import nn
 
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.contrastive.task import ContrastiveTask, WithProjection
 from coursepkg.projects.translation.examples import TranslationBatches
-from coursepkg.projects.translation.learning import learning_of, train_config
+from coursepkg.projects.translation.learning import Learning, learning_of, train_config
 from coursepkg.projects.translation.models import build_model
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.task import TranslationTask
+from coursepkg.text.vocabulary import PAD
 from tests.projects.translation.tiny import fast, pairs, subwords
 
 CORPORA = [(("zh", "vi"), pairs("zh", "vi", 0, 40))]
@@ -49,6 +52,26 @@ def test_the_contrastive_stage_wraps_model_and_task(weights: dict[str, object]) 
     assert isinstance(network, Transformer)
     assert isinstance(found.task, ContrastiveTask)
     assert found.n_steps == len(found.batches.epoch(0)) > 0
+
+
+@pytest.mark.parametrize("noise", [{}, {"span_mask": 0.5}, {"subword_noise": 0.3}])
+def test_the_contrastive_stage_translates_what_plain_training_does(noise: dict[str, float]) -> None:
+    options = {"reverse": 0.7, "max_len": 40} | noise
+    plain, staged = (
+        learning_of(chosen, model(chosen), CORPORA, subwords(), 3)
+        for chosen in (fast(**options), fast(**options, contrastive=0.1))
+    )
+
+    def examples(found: Learning, epoch: int) -> Counter[tuple[tuple[int, ...], ...]]:
+        texts = [getattr(batch, "text", batch) for batch in found.batches.epoch(epoch)]
+        rows = [row for text in texts for row in zip(text.src.tolist(), text.tgt_out.tolist(), strict=True)]
+        return Counter(tuple(tuple(i for i in ids if i != PAD) for ids in row) for row in rows)
+
+    for epoch in (0, 2, 1):
+        assert examples(staged, epoch) == examples(plain, epoch)
+    assert examples(staged, 0) != examples(staged, 2)
+    same = learning_of(fast(**options, contrastive=0.1), model(fast()), CORPORA, subwords(), 3)
+    assert same.batches.fingerprint == staged.batches.fingerprint
 
 
 def test_the_contrastive_stage_refuses_what_it_cannot_take() -> None:
