@@ -159,7 +159,7 @@ class Evaluate:
     repair: Flag = False
     """Repair numbers, terms and repetitions after decoding, and say how many."""
     hard: int = 0
-    """Write so many sentences of lowest sentence BLEU to --out as hard.zh and hard.vi, to fine-tune on."""
+    """With --part train, write so many pairs of lowest sentence BLEU to --out: hard.zh and hard.vi, to fine-tune on."""
 
     def run(self) -> int:
         """Print the scores; with --out also write translations, JSON and an HTML report into that folder."""

@@ -1,7 +1,8 @@
 """The corpora by name, each split into train, dev and test so that no sentence is on two sides."""
 
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coursepkg.data.location import data_folder
@@ -71,6 +72,26 @@ def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = N
             f"--data {corpus} has no {source} to {target}; use --data phrasebook, or other languages"
         )
     return CORPORA[corpus](source, target, data_folder() if folder is None else folder)
+
+
+def random_split(parts: Parts) -> Parts:
+    """The corpus cut at random, line by line, as the tutorials do it: duplicates stay, and sentences leak into dev.
+
+    The lines of `zh-vi` are read again as they stand in the file; those of other corpora are taken together from
+    their parts.
+    """
+    if parts.corpus == "zh-vi":
+        files = (data_folder() / "zh_vi" / f"train.{language}" for language in (parts.source, parts.target))
+        pairs = read_parallel(*files)
+    else:
+        pairs = [*parts.train, *parts.dev, *parts.test]
+    random.Random(SPLIT_SEED).shuffle(pairs)
+    first, second = (round(share * len(pairs)) for share in (SHARES["train"], 1 - SHARES["test"]))
+    train, dev, test = (tuple(part) for part in (pairs[:first], pairs[first:second], pairs[second:]))
+    note = "raw lines split at random: sentences of dev are in train, too"
+    return replace(
+        parts, corpus=f"{parts.corpus}-random", train=train, dev=dev, test=test, notes=(*parts.notes, note)
+    )
 
 
 def _zh_vi(source: str, target: str, folder: Path) -> Parts:

@@ -68,6 +68,7 @@ def evaluate(
     *,
     protocol: str = "",
     seen: Sequence[SentencePair] | None = None,
+    notes: Sequence[str] = (),
     n_resamples: int = N_RESAMPLES,
 ) -> Evaluation:
     """Score hypotheses, one for each pair.
@@ -78,7 +79,8 @@ def evaluate(
         source: language of the sources.
         target: language of the targets.
         protocol: split and decoding in a few words, for the signatures.
-        seen: the training pairs; sources among theirs are scored apart.
+        seen: the training pairs; sources among theirs are scored apart. None: they are not known.
+        notes: what is known of hypotheses and pairs and belongs beside the scores.
         n_resamples: bootstrap resamples behind the intervals of the headline; 0 leaves them out.
 
     Raises:
@@ -96,7 +98,7 @@ def evaluate(
         "chrF": score(CHRF(), said, true, **options),
         "TER": score(TER(), said, true, **options),
     }
-    notes = []
+    told = list(notes)
     if target == "vi":
         kept = [
             to_scorer(text, target, underscores="keep") for text in (*hypotheses, *(p.target for p in pairs))
@@ -105,7 +107,7 @@ def evaluate(
         if any("_" in line for line in kept[len(said) :]) and not any(
             "_" in line for line in kept[: len(said)]
         ):
-            notes.append("the references have word-segmentation underscores and the hypotheses have none")
+            told.append("the references have word-segmentation underscores and the hypotheses have none")
     n_seen = None
     if seen is not None:
         known = {sentence_key(p.source, source) for p in seen}
@@ -117,7 +119,7 @@ def evaluate(
                 part = [said[i] for i in chosen], [true[i] for i in chosen]
                 scores[f"BLEU, {name}"] = score(bleu, *part, n_in_file=len(pairs), **options)
     return Evaluation(
-        source, target, scores, n_seen, tuple(notes), tuple(said), tuple(true), tuple(p.source for p in pairs)
+        source, target, scores, n_seen, tuple(told), tuple(said), tuple(true), tuple(p.source for p in pairs)
     )
 
 
@@ -143,6 +145,20 @@ def compare_systems(
         system.references,
         n_resamples=n_resamples,
     )
+
+
+def comparison_as_json(found: Comparison) -> dict[str, Any]:
+    """A comparison of two systems in numbers."""
+    return {
+        "baseline": found.baseline,
+        "system": found.system,
+        "difference": found.system - found.baseline,
+        "interval": [found.difference.lower, found.difference.upper],
+        "share_higher": found.share_higher,
+        # The test counts larger differences only, so equal outputs would come out as the surest difference of all.
+        "p_value": found.p_value if found.system != found.baseline else 1.0,
+        "signature": f"{found.name}|{found.signature}",
+    }
 
 
 def translate_pairs(

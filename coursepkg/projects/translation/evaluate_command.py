@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coursepkg.arguments import check_count
-from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -14,12 +14,42 @@ from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, 
 from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
-from coursepkg.projects.translation.evaluate import Evaluation, compare_systems, evaluate, translate_pairs
+from coursepkg.projects.translation.evaluate import (
+    Evaluation,
+    compare_systems,
+    comparison_as_json,
+    evaluate,
+    translate_pairs,
+)
+from coursepkg.projects.translation.evaluation_folder import write_evaluation, write_hard
+from coursepkg.projects.translation.learnt import seen_by
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_translator
-from coursepkg.projects.translation.report import Report, write_report
 from coursepkg.projects.translation.run_folder import stored_card
 from coursepkg.projects.translation.studies.measured_run import circumstances
+
+
+@dataclass(frozen=True)
+class _Test:
+    """What is scored, the same for both systems of a comparison."""
+
+    options: Evaluate
+    parts: Parts
+    pairs: Sequence[SentencePair]
+    """Those of the part, or the first ones."""
+    dictionary: Dictionary | None
+
+    @property
+    def name(self) -> str:
+        """For the signature."""
+        limited = f", first {self.options.limit}" if self.options.limit else ""
+        return f"{self.parts.corpus} {self.options.part}{limited}"
+
+    def repairs(self, underscores: bool) -> PostProcessor | None:
+        """What repairs the lines of a system that writes underscores, or does not; None unless it is asked for."""
+        if not self.options.repair:
+            return None
+        return PostProcessor(self.parts.source, self.parts.target, self.dictionary, underscores=underscores)
 
 
 def evaluate_command(options: Evaluate) -> int:
@@ -29,103 +59,104 @@ def evaluate_command(options: Evaluate) -> int:
     check_count("--hard", options.hard, least=0)
     if options.hard and common.out is None:
         raise ValueError("--hard needs --out FOLDER, where the hard examples go")
+    if options.hard and options.part != "train":
+        raise ValueError(
+            f"--hard writes training pairs, and the {options.part} part must never be trained on; add --part train"
+        )
     parts = load_parts(common.corpus(options.search.model), common.source, common.target)
     pairs = getattr(parts, options.part)
-    pairs = pairs[: options.limit] if options.limit else pairs
-    translator, folder = load_translator(common, options.search.model)
     dictionary = None if options.dictionary is None else Dictionary.load(options.dictionary)
-    for note in parts.notes:
-        print(f"note: {note}")
-    found, result = _system(options, options.hypotheses, translator, parts, pairs, dictionary)
+    test = _Test(options, parts, pairs[: options.limit] if options.limit else pairs, dictionary)
+    translator, folder = load_translator(common, options.search.model)
+    if options.hypotheses is None:
+        found, result = _translated(test, translator, parts.notes)
+    else:
+        found, result = [], _from_file(test, options.hypotheses, parts.notes)
     print(result)
     document = result.as_json() | {"part": options.part, "corpus": parts.corpus}
     document |= _origin(options, translator, folder) | circumstances()
     if options.against is not None:
-        document["against"] = _compare(options, translator, parts, pairs, result, dictionary)
-    table = analyse(
-        [to_model(text, parts.source) for text in result.sources],
-        result.hypotheses,
-        result.references,
-        source_language=parts.source,
-        target_language=parts.target,
-        dictionary=dictionary,
-        alignments=[_alignment(one) for one in found] if found else None,
-    )
+        document["against"] = _compare(test, options.against, result)
+    table = _errors(test, found, result)
     print(table)
     document["errors"] = table.as_json(0, texts=False)
     if common.out is not None:
-        facts = {"data": f"{parts.corpus}, {options.part}", "model": document["model"]}
-        _write(common.out, result, table, document, facts)
+        write_evaluation(common.out, result, table, document)
         if options.hard:
-            _write_hard(common.out, pairs, table.hard_examples(options.hard), parts)
+            write_hard(common.out, test.pairs, table.hard_examples(options.hard), parts)
     if common.json:
         print(json.dumps(document, ensure_ascii=False))
     return 0
 
 
 def scored(
-    found: Sequence[Translation],
+    lines: Sequence[str],
     parts: Parts,
     pairs: Sequence[SentencePair],
-    name: str,
-    translator: Translator,
-    notes: Sequence[str],
-    beam_size: int | None = None,
+    protocol: str,
+    *,
+    translator: Translator | None = None,
+    notes: Sequence[str] = (),
     repairs: PostProcessor | None = None,
 ) -> Evaluation:
-    """Score translations of a part; notes about them are printed."""
-    lines = [one.n_best[0].line for one in found]
+    """Score translations of a part, and say of each source whether their model has learnt from it.
+
+    Args:
+        lines: the translations.
+        parts: the corpus.
+        pairs: of it, one for each translation.
+        protocol: split and decoding in a few words.
+        translator: what wrote the translations; None: a file of which no more is known.
+        notes: what is known of them.
+        repairs: what is done to them before they are scored.
+    """
     if repairs is not None:
-        repaired = [
-            repairs(to_model(p.source, parts.source), line) for p, line in zip(pairs, lines, strict=True)
-        ]
-        lines = [one.text for one in repaired]
-        changes = [change for one in repaired for change in one.changes]
-        notes = [*notes, f"{len(changes)} repairs in {sum(bool(one.changes) for one in repaired)} sentences"]
-    beams = beam_size or translator.recipe.beam_size
-    for note in notes:
-        print(f"note: {note}")
+        lines, repaired = repairs.lines([p.source for p in pairs], lines)
+        notes, protocol = [*notes, repaired], f"{protocol}, repaired"
+    if translator is None:
+        seen, unclear = (
+            None,
+            ["seen and unseen sources are not told apart: nothing says what the file's model learnt"],
+        )
+    else:
+        seen, unclear = seen_by(translator.card, parts.source)
     return evaluate(
-        lines,
-        pairs,
-        parts.source,
-        parts.target,
-        protocol=f"{parts.corpus} {name}, beam {beams}{', repaired' if repairs else ''}",
-        seen=parts.train,
+        lines, pairs, parts.source, parts.target, protocol=protocol, seen=seen, notes=[*notes, *unclear]
     )
 
 
-def _system(
-    options: Evaluate,
-    file: Path | None,
-    translator: Translator,
-    parts: Parts,
-    pairs: Sequence[SentencePair],
-    dictionary: Dictionary | None,
+def _translated(
+    test: _Test, translator: Translator, notes: Sequence[str] = ()
 ) -> tuple[list[Translation], Evaluation]:
-    """Translate the pairs, or take translations from a file, and score them."""
-    name = f"{options.part}, first {options.limit}" if options.limit else options.part
-    if file is not None:
-        lines = [text for _, text in numbered_lines(file)]
-        if len(lines) != len(pairs):
-            raise ValueError(f"{file}: {len(lines)} lines, but the part has {len(pairs)} sentences")
-        protocol = f"{parts.corpus} {name}"
-        return [], evaluate(lines, pairs, parts.source, parts.target, protocol=protocol, seen=parts.train)
-    found, notes = translate_pairs(
+    """Translate the pairs and score that."""
+    options, parts = test.options, test.parts
+    found, more = translate_pairs(
         translator,
-        pairs,
+        test.pairs,
         parts.source,
         parts.target,
         alignments=options.common.out is not None,
         **options.search.options(),
     )
-    underscores = translator.recipe.underscores == "keep"
-    repairs = (
-        PostProcessor(parts.source, parts.target, dictionary, underscores=underscores)
-        if options.repair
-        else None
+    beams = options.search.beam_size or translator.recipe.beam_size
+    return found, scored(
+        [one.line for one in found],
+        parts,
+        test.pairs,
+        f"{test.name}, beam {beams}",
+        translator=translator,
+        notes=[*notes, *more],
+        repairs=test.repairs(translator.recipe.underscores == "keep"),
     )
-    return found, scored(found, parts, pairs, name, translator, notes, options.search.beam_size, repairs)
+
+
+def _from_file(test: _Test, file: Path, notes: Sequence[str] = ()) -> Evaluation:
+    """Score the translations that are in a file."""
+    lines = [text for _, text in numbered_lines(file)]
+    if len(lines) != len(test.pairs):
+        raise ValueError(f"{file}: {len(lines)} lines, but the part has {len(test.pairs)} sentences")
+    repairs = test.repairs(any("_" in line for line in lines))
+    return scored(lines, test.parts, test.pairs, test.name, notes=notes, repairs=repairs)
 
 
 def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str, Any]:
@@ -147,20 +178,30 @@ def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str
     }
 
 
-def _compare(
-    options: Evaluate,
-    translator: Translator,
-    parts: Parts,
-    pairs: Sequence[SentencePair],
-    result: Evaluation,
-    dictionary: Dictionary | None,
-) -> dict[str, Any]:
-    other = options.against
-    assert other is not None
-    theirs, file = (Translator.load(other), None) if other.is_dir() else (translator, other)
-    comparison = compare_systems(_system(options, file, theirs, parts, pairs, dictionary)[1], result)
+def _compare(test: _Test, other: Path, result: Evaluation) -> dict[str, Any]:
+    """Another model's translations, or those in a file, against those that were scored."""
+    if other.is_dir():
+        theirs = _translated(test, Translator.load(other))[1]
+    else:
+        theirs = _from_file(test, other)
+    comparison = compare_systems(theirs, result)
+    for note in theirs.notes:
+        print(f"note: {other}: {note}")
     print(f"against {other}: {comparison}")
-    return {"system": str(other), "comparison": str(comparison)}
+    notes = {"comparison": str(comparison), "notes": list(theirs.notes)}
+    return {"other": str(other)} | comparison_as_json(comparison) | notes
+
+
+def _errors(test: _Test, found: Sequence[Translation], result: Evaluation) -> ErrorTable:
+    return analyse(
+        [to_model(text, result.source) for text in result.sources],
+        result.hypotheses,
+        result.references,
+        source_language=result.source,
+        target_language=result.target,
+        dictionary=test.dictionary,
+        alignments=[_alignment(one) for one in found] if found else None,
+    )
 
 
 def _alignment(one: Translation) -> Alignment | None:
@@ -170,31 +211,3 @@ def _alignment(one: Translation) -> Alignment | None:
     first = int(one.source_tokens[0].startswith("<2"))
     weights = one.alignment[:, first : len(one.source_tokens)].double().numpy()
     return Alignment(one.source_tokens[first:], one.n_best[0].tokens, weights)
-
-
-def _write(
-    out: Path, result: Evaluation, table: ErrorTable, document: dict[str, Any], facts: dict[str, str]
-) -> None:
-    """Translations, references, scores and the report, each file whole or not at all."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = {
-        "hypotheses.txt": "\n".join(result.hypotheses) + "\n",
-        "references.txt": "\n".join(result.references) + "\n",
-        "sources.txt": "\n".join(result.sources) + "\n",
-        "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
-    }
-    for name, content in files.items():
-        with whole_file(out / name) as file:
-            file.write(content.encode())
-    title = f"{result.source} to {result.target}: {facts['data']}"
-    write_report(out / "report.html", Report(title, table, result.scores, facts, result.notes))
-    print(f"report in {out / 'report.html'}")
-
-
-def _write_hard(out: Path, pairs: Sequence[SentencePair], chosen: Sequence[int], parts: Parts) -> None:
-    """The hard examples as further training pairs, with a card that says where they are from."""
-    for language, side in ((parts.source, "source"), (parts.target, "target")):
-        with whole_file(out / f"hard.{language}") as file:
-            file.write("".join(getattr(pairs[i], side).strip() + "\n" for i in chosen).encode())
-    with whole_file(out / "hard.json") as file:
-        file.write((json.dumps({"corpora": [parts.corpus], "n": len(chosen)}) + "\n").encode())

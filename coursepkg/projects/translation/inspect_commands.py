@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from coursepkg.projects.translation.commands import Audit, Describe
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts, load_parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.examples import fitting
-from coursepkg.projects.translation.ladder.data import random_split
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.tokenizers import Subwords

@@ -9,9 +9,7 @@ from coursepkg.projects.translation.commands import Export, Train
 from coursepkg.projects.translation.contest import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, read_parallel
-from coursepkg.projects.translation.evaluate import (
-    translate_pairs,
-)
+from coursepkg.projects.translation.evaluate import translate_pairs
 from coursepkg.projects.translation.evaluate_command import scored
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.predict_command import load_translator
@@ -53,13 +51,16 @@ def _prefixed(prefix: Path | None, options: Train) -> list[SentencePair]:
 
 def _report(options: Train, trained: Trained, parts: Parts) -> int:
     out = options.common.out or options.common.run_folder
-    translator = Translator(trained.model, trained.subwords, options.recipe, trained.card["directions"])
+    card = trained.card
+    translator = Translator(trained.model, trained.subwords, options.recipe, card["directions"], card)
     found, notes = translate_pairs(translator, parts.dev, options.common.source, options.common.target)
-    result = scored(found, parts, parts.dev, "dev", translator, notes)
+    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}"
+    lines = [one.line for one in found]
+    result = scored(lines, parts, parts.dev, protocol, translator=translator, notes=notes)
     print(result)
     print(f"model in {out}; translate with: coursepkg translation predict --model {out} --text ...")
     if options.common.json:
-        card = trained.card | {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
+        card |= {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
         print(json.dumps({"out": str(out), "card": card, "dev": result.as_json()}, ensure_ascii=False))
     return 0
 

@@ -6,7 +6,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,12 +86,19 @@ class Translator:
         subwords: what it was trained with.
         recipe: what it was trained by; its search settings are the defaults here.
         directions: pairs of languages that it translates, such as ("zh", "vi").
+        card: what is known of its training, as `train` stores it; None: nothing.
     """
 
     def __init__(
-        self, model: nn.Module, subwords: Subwords, recipe: Recipe, directions: Sequence[Sequence[str]]
+        self,
+        model: nn.Module,
+        subwords: Subwords,
+        recipe: Recipe,
+        directions: Sequence[Sequence[str]],
+        card: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
+        self.card = dict(card or {})
         self.directions = [(source, target) for source, target in directions]
         self.fast = pack_where_possible(model)
         """The same model with packed matrices, where it can have them: for searching."""
@@ -117,7 +124,7 @@ class Translator:
         subwords = Subwords.load(folder, recipe.underscores)
         model, meta = load_model(folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(model.to(device), subwords, recipe, meta["directions"])
+        return cls(model.to(device), subwords, recipe, meta["directions"], meta)
 
     @classmethod
     def load_default(cls) -> "Translator":

@@ -20,7 +20,7 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive.task import WithProjection
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
 from coursepkg.projects.translation.decode import search
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.learning import learning_of, train_config
@@ -73,8 +73,8 @@ def train(
         parts: the corpus in the direction to learn, or several; the first one's dev part chooses.
         out: folder, which must not hold another run.
         seed: of weights, order, dropout.
-        extra: further training pairs in the first direction, such as back-translations. The vocabulary is not
-            learnt from them.
+        extra: further training pairs in the first direction, such as back-translations; those with a sentence of
+            a dev or test part are left out and counted. The vocabulary is not learnt from them.
         start: folder of a finished model whose weights and vocabulary to begin with.
         round_trips: for each training pair what came back for both sides, see `Recipe.versions`.
         resume: go on with the run in `out`.
@@ -87,12 +87,15 @@ def train(
     """
     check_count("--seed", seed, least=0, most=2**32 - 1)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
+    extra, held = _not_held_out(extra, corpora)
     more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
     more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
     open_run(out, card, resume)
     for note in (note for one in corpora for note in one.notes):
         say(f"note: {note}")
+    if held:
+        say(f"note: {held} further pairs left out, whose sentences are in dev or test")
     if recipe.reverse_fault != "none":
         say(
             f"note: --reverse-fault {recipe.reverse_fault} is a negative control, to show what the fault costs"
@@ -179,6 +182,21 @@ def _fitting(
             raise ValueError(f"--max-len {recipe.max_len} leaves no pair of {one.corpus}; raise it")
         found.append((languages, kept.pairs))
     return found
+
+
+def _not_held_out(extra: Sequence[SentencePair], corpora: Sequence[Parts]) -> tuple[list[SentencePair], int]:
+    """The further pairs that share no sentence on either side with a dev or test part, and how many do."""
+    if not extra:
+        return [], 0
+    held = {
+        key
+        for one in corpora
+        for pair in (*one.dev, *one.test)
+        for key in pair_keys(pair, one.source, one.target)
+    }
+    languages = corpora[0].source, corpora[0].target
+    kept = [pair for pair in extra if held.isdisjoint(pair_keys(pair, *languages))]
+    return kept, len(extra) - len(kept)
 
 
 def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.Module:

@@ -10,13 +10,14 @@
 it is a switch, and whether it helps is measured.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from coursepkg.arguments import check_finite
 from coursepkg.metrics.corpus import check_choice
 from coursepkg.projects.translation.classical.word_alignment import Alignment
+from coursepkg.projects.translation.corpus import to_model
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.numerals import (
     LANGUAGES,
@@ -126,6 +127,20 @@ class PostProcessor:
         if self.repeats:
             edits += self._repeat_edits(source, hypothesis)
         return _apply(hypothesis, edits)
+
+    def lines(self, sources: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], str]:
+        """Repair the outputs of a whole set, as they stand in its files.
+
+        Returns:
+            the outputs, and a note on how many repairs there were.
+        """
+        found = [
+            self(to_model(source, self.source_language), line)
+            for source, line in zip(sources, hypotheses, strict=True)
+        ]
+        n_changes = sum(len(one.changes) for one in found)
+        note = f"{n_changes} repairs in {sum(bool(one.changes) for one in found)} sentences"
+        return [one.text for one in found], note
 
     def _number_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
         given = find_numbers(folded(source), self.source_language)

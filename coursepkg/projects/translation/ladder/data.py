@@ -2,17 +2,16 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from coursepkg.data.location import data_folder
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.back_translation.files import mono_text
 from coursepkg.projects.translation.back_translation.generate import back_translate, round_trip
 from coursepkg.projects.translation.back_translation.held_out import LANGUAGES_OF
-from coursepkg.projects.translation.corpora import SHARES, SPLIT_SEED, Parts
-from coursepkg.projects.translation.corpus import SentencePair, pair_keys, read_parallel, to_scorer
+from coursepkg.projects.translation.corpora import Parts, random_split
+from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
 from coursepkg.projects.translation.evaluate import translate_pairs
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.ladder.rows import LadderRow
@@ -61,26 +60,6 @@ def prepare(row: LadderRow, parts: Parts, start: Path | None) -> Prepared:
     if row.preparation and start is not None:
         return makers[row.preparation](parts, Translator.load(start))
     return Prepared(parts)
-
-
-def random_split(parts: Parts) -> Parts:
-    """The corpus cut at random, line by line, as the tutorials do it: duplicates stay, and sentences leak into dev.
-
-    The lines of `zh-vi` are read again as they stand in the file; those of other corpora are taken together from
-    their parts.
-    """
-    if parts.corpus == "zh-vi":
-        files = (data_folder() / "zh_vi" / f"train.{language}" for language in (parts.source, parts.target))
-        pairs = read_parallel(*files)
-    else:
-        pairs = [*parts.train, *parts.dev, *parts.test]
-    random.Random(SPLIT_SEED).shuffle(pairs)
-    first, second = (round(share * len(pairs)) for share in (SHARES["train"], 1 - SHARES["test"]))
-    train, dev, test = (tuple(part) for part in (pairs[:first], pairs[first:second], pairs[second:]))
-    note = "raw lines split at random: sentences of dev are in train, too"
-    return replace(
-        parts, corpus=f"{parts.corpus}-random", train=train, dev=dev, test=test, notes=(*parts.notes, note)
-    )
 
 
 def back_translations(parts: Parts, translator: Translator) -> Prepared:

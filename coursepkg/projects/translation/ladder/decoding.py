@@ -11,7 +11,7 @@ from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.decoding.rerank import Scorer, language_model_scorer
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import sentence_key, to_model, to_scorer
+from coursepkg.projects.translation.corpus import sentence_key, to_scorer
 from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
@@ -74,14 +74,9 @@ def repaired(translator: Translator, parts: Parts) -> Scored:
         underscores=translator.recipe.underscores == "keep",
     )
     found, notes = translate_pairs(translator, parts.dev, parts.source, parts.target)
-    fixed = [
-        repair(to_model(pair.source, parts.source), one.n_best[0].line)
-        for pair, one in zip(parts.dev, found, strict=True)
-    ]
-    n_changes = sum(len(one.changes) for one in fixed)
-    notes.append(f"{n_changes} repairs in {sum(bool(one.changes) for one in fixed)} sentences")
+    lines, note = repair.lines([p.source for p in parts.dev], [one.line for one in found])
     protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, repaired"
-    return score_lines([one.text for one in fixed], parts, protocol), notes
+    return score_lines(lines, parts, protocol), [*notes, note]
 
 
 def reranked(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
+from coursepkg.projects.translation.evaluate import Evaluation, compare_systems, comparison_as_json
 from coursepkg.projects.translation.ladder.rows import ROWS
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.studies.measured_run import HEADLINE, headline, markdown_table, write_text
@@ -111,16 +111,7 @@ def add_comparison(path: Path, below: str, run: Path, run_below: Path) -> None:
     if ours.references != theirs.references:
         return
     found = compare_systems(theirs, ours)  # first the one below, then this one
-    stored["against"] = {
-        "row": below,
-        "seed": stored["seed"],
-        "difference": found.system - found.baseline,
-        "interval": [found.difference.lower, found.difference.upper],
-        "share_higher": found.share_higher,
-        # The test counts larger differences only, so equal outputs would come out as the surest difference of all.
-        "p_value": found.p_value if found.system != found.baseline else 1.0,
-        "signature": f"{found.name}|{found.signature}",
-    }
+    stored["against"] = {"row": below, "seed": stored["seed"], **comparison_as_json(found)}
     write_json(path, {name: value for name, value in stored.items() if name != "format"})
 
 

@@ -90,7 +90,7 @@ def train_and_score(
         say=say,
         progress=False,
     )
-    translator = Translator(trained.model, trained.subwords, recipe, trained.card["directions"])
+    translator = Translator(trained.model, trained.subwords, recipe, trained.card["directions"], trained.card)
     begin = time.monotonic()
     result, notes = score_dev(translator, parts)
     history = trained.history
