@@ -16,6 +16,7 @@ _HOME = {
     "read_labels": "vi_lines",
     "read_gray": "images",
     "read_rgb": "images",
+    "fit_image": "images",
     "resize_to_height": "images",
     "resize_to_box": "images",
     "crop_polygons": "crops",

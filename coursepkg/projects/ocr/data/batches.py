@@ -18,7 +18,7 @@ from torch import Tensor
 
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import encode_text
-from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
@@ -115,6 +115,8 @@ class LineBatches:
         height: of the pictures, in pixels.
         max_columns: most columns of a batch, padding included: B * width; a wider line comes alone.
         step: see `bucket_width`.
+        box_width: 0 keeps the proportions; above 0 every picture is squeezed or stretched to this width, as in the
+            OCR report (source 000).
         max_width: widest picture at `height` that the model takes; 0 sets no limit.
         max_len: most characters of a text, EOS included; 0 sets no limit.
         seed: of order and augmentation.
@@ -133,6 +135,7 @@ class LineBatches:
         height: int = 40,
         max_columns: int = 16_384,
         step: int = STEP,
+        box_width: int = 0,
         max_width: int = 0,
         max_len: int = 0,
         seed: int = 0,
@@ -142,14 +145,15 @@ class LineBatches:
         for name, value in (("height", height), ("max_columns", max_columns), ("step", step)):
             check_count(name, value)
         check_count("seed", seed, least=0)
+        check_count("box_width", box_width, least=0)
         if not len(lines):
             raise ValueError("lines must hold at least one line, got none")
         self.lines, self.height, self.max_columns, self.step = lines, height, max_columns, step
-        self.seed, self.shuffle, self.augment = seed, shuffle, augment
+        self.seed, self.shuffle, self.augment, self.box_width = seed, shuffle, augment, box_width
         self._ids: list[list[int]] = []
         self._widths: list[int] = []
         for line in lines:
-            width = max(1, round(line.width * height / line.height))
+            width = box_width or max(1, round(line.width * height / line.height))
             _check_line(line, width, max_width, max_len)
             self._ids.append(encode_text(line.text, vocabulary))
             self._widths.append(width)
@@ -163,14 +167,8 @@ class LineBatches:
         else:
             for line in self.lines:
                 digest.update(json.dumps(line.image.shape).encode() + line.image.tobytes())
-        options = [
-            self.height,
-            self.max_columns,
-            self.step,
-            self.seed,
-            self.shuffle,
-            self.augment is not None,
-        ]
+        sizes = [self.height, self.max_columns, self.step, self.box_width]
+        options = [*sizes, self.seed, self.shuffle, self.augment is not None]
         digest.update(json.dumps(options).encode())
         return digest.hexdigest()
 
@@ -210,7 +208,7 @@ class LineBatches:
 
     def _image(self, i: int, number: int) -> np.ndarray:
         line = self.lines[i]
-        image = resize_to_height(line.image, self.height, line.name)
+        image = fit_image(line.image, self.height, self.box_width, line.name)
         if self.augment is None:
             return image
         # Chance belongs to the line and the epoch, so a resumed run draws what the first one drew.

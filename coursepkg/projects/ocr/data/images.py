@@ -83,6 +83,13 @@ def resize_to_box(image: np.ndarray, height: int, width: int, name: str = "image
     return _resize(image, width, height)
 
 
+def fit_image(image: np.ndarray, height: int, box_width: int = 0, name: str = "image") -> np.ndarray:
+    """Scale a picture as a model wants it: to a height, or with a `box_width` above 0 to that fixed size."""
+    if box_width:
+        return resize_to_box(image, height, box_width, name)
+    return resize_to_height(image, height, name)
+
+
 def _resize(image: np.ndarray, width: int, height: int) -> np.ndarray:
     if image.shape == (height, width):
         return image

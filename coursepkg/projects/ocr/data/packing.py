@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
 from coursepkg.projects.ocr.data.packed import (
     COLUMNS,
@@ -28,6 +28,7 @@ def pack_lines(
     folder: str | Path,
     *,
     heights: Sequence[int] = (40,),
+    box_width: int = 0,
     source: Mapping[str, str] | None = None,
 ) -> PackedLines:
     """Scale lines to their height buckets and write them into a folder; older packed lines in it are replaced.
@@ -38,6 +39,7 @@ def pack_lines(
         folder: made where it is not there.
         heights: in pixels; a picture goes to the lowest that loses none of its rows. One height, that of the model,
             leaves nothing to do for a batch.
+        box_width: 0 keeps the proportions; above 0 every picture is squeezed or stretched to this width.
         source: what the lines are made from, by name and hash; who reads them may insist on it.
 
     Raises:
@@ -48,13 +50,14 @@ def pack_lines(
         raise ValueError("heights must name at least one height, got none")
     for height in heights:
         check_count("heights", height, least=2)
+    check_count("box_width", box_width, least=0)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     left_out: list[Unreadable] = []
     part = folder / "pixels.part"
     try:
-        pixels = _write_pixels(lines, part, heights, columns, left_out)
+        pixels = _write_pixels(lines, part, heights, box_width, columns, left_out)
         if not columns["texts"]:
             first = f"; the first: {left_out[0].reason}" if left_out else ""
             raise ValueError(f"{folder}: no line has a picture that can be packed{first}")
@@ -85,6 +88,7 @@ def _write_pixels(
     lines: Iterable[TextLine | Unreadable],
     path: Path,
     heights: Sequence[int],
+    box_width: int,
     columns: dict[str, list[Any]],
     left_out: list[Unreadable],
 ) -> dict[str, Any]:
@@ -96,7 +100,8 @@ def _write_pixels(
                 left_out.append(line)
                 continue
             try:
-                image = resize_to_height(line.image, bucket_height(line.height, heights), line.name)
+                height = bucket_height(line.height, heights)
+                image = fit_image(line.image, height, box_width, line.name)
             except ValueError as reason:
                 left_out.append(Unreadable(line.name, line.text, line.group, str(reason)))
                 continue

@@ -6,7 +6,7 @@ import torch
 
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary, encode_text
 from coursepkg.projects.ocr.data.batches import LineBatch, LineBatches, bucket_width, pad_images
-from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.text.vocabulary import BOS, EOS, PAD
 from tests.projects.ocr.data.tables import lines
@@ -66,6 +66,18 @@ def test_a_line_chooses_its_width_alone() -> None:
     for batch in batches().epoch(5):
         for row, text in enumerate(texts(batch)):
             assert torch.equal(batch.images[row], alone[text])
+
+
+def test_a_box_makes_all_pictures_equally_wide() -> None:
+    source = batches(box_width=100)
+    by_text = {line.text: line for line in GIVEN}
+    for batch in source.epoch(0):
+        assert batch.images.shape[3] == 128
+        assert set(batch.widths.tolist()) == {100}
+        for row, text in enumerate(texts(batch)):
+            image = resize_to_box(by_text[text].image, 40, 100)
+            assert torch.equal(batch.images[row, 0, :, :100], pad_images([image], 100)[0][0, 0])
+    assert source.fingerprint != batches().fingerprint
 
 
 @pytest.mark.parametrize(("width", "padded"), [(1, 32), (32, 32), (33, 64), (64, 64), (100, 128)])

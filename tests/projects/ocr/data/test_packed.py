@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
 from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
 from coursepkg.projects.ocr.data.packed import PackedLines, bucket_height
 from coursepkg.projects.ocr.data.packing import pack_lines
@@ -40,6 +40,13 @@ def test_lines_go_to_the_lowest_height_that_loses_no_rows(tmp_path: Path) -> Non
     packed = pack_lines(given, tmp_path, heights=(24, 48))
     assert [height for height, _ in packed.sizes] == [24] * 3 + [48] * 6
     assert np.array_equal(packed.image(0), given[0].image)
+
+
+def test_a_box_makes_all_pictures_equally_large(tmp_path: Path) -> None:
+    given = lines(3)
+    packed = pack_lines(given, tmp_path, heights=(32,), box_width=128)
+    assert packed.sizes == [(32, 128)] * 3
+    assert np.array_equal(packed.image(1), resize_to_box(given[1].image, 32, 128))
 
 
 def test_a_picture_is_a_view_that_cannot_be_written_to(tmp_path: Path) -> None:
