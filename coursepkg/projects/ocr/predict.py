@@ -103,7 +103,7 @@ class Recognizer:
         if not isinstance(model, LineTransformer):
             raise ValueError(f"{folder}: its model reads no lines")
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(model.float().to(device), vocabulary, Recipe(**meta["recipe"]))
+        return cls(model.float().to(device), vocabulary, Recipe.of(meta["recipe"]))
 
     @classmethod
     def load_default(cls) -> "Recognizer":

@@ -1,6 +1,7 @@
 """A recipe: all that decides a recogniser besides its data and its seed; and the presets."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -86,8 +87,6 @@ class Recipe:
     """Share of the CTC head in the joint score, in [0, 1]."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "n_blocks"):  # JSON gives lists back
-            object.__setattr__(self, name, tuple(getattr(self, name)))
         counts = ("height", "max_width", "max_len", "d_model", "n_heads", "n_encoder_layers", "beam_size")
         more = ("n_decoder_layers", "d_ff", "batch_columns", "warmup", "max_epochs", "patience")
         for name in (*counts, *more):
@@ -118,9 +117,19 @@ class Recipe:
         if not holds:
             raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
 
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> "Recipe":
+        """The recipe that `described` gave these fields, as JSON gives them back."""
+        return cls(**with_tuples(fields))
+
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in dataclasses.asdict(self).items()}
+
+
+def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with tuples where JSON has lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
 def _flag(name: str) -> str:

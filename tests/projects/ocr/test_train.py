@@ -18,8 +18,8 @@ from coursepkg.projects.ocr.train import Trained, train
 from coursepkg.training.saved_model import save_model
 from tests.projects.ocr.drawn import SMALL, draw, drawn_lines
 
-LINES, DEV = drawn_lines(24, longest=2), drawn_lines(6, seed=1, longest=2)
-FAST = dataclasses.replace(PRESETS["tiny"], **SMALL, max_epochs=2, batch_columns=512)
+LINES, DEV = drawn_lines(16, longest=2), drawn_lines(3, seed=1, longest=2)
+FAST = dataclasses.replace(PRESETS["tiny"], **SMALL, max_epochs=2, batch_columns=512, warmup=2)
 
 
 def quietly(recipe: Recipe, out: Path, **options: object) -> Trained:
@@ -44,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trained, Path]:
 def test_the_loss_falls(trained: tuple[Trained, Path]) -> None:
     history = trained[0].history
     losses = [row["loss"] for row in history.steps]
-    assert sum(losses[-5:]) < 0.7 * sum(losses[:5])
+    assert sum(losses[-3:]) < 0.8 * sum(losses[:3])
     assert {"loss", "cer", "accuracy"} <= history.validations[0].keys()
 
 
@@ -68,7 +68,7 @@ def test_a_folder_takes_one_run(trained: tuple[Trained, Path]) -> None:
 def test_the_folder_tells_what_was_trained(trained: tuple[Trained, Path]) -> None:
     found, out = trained
     card = json.loads((out / "recipe.json").read_text("utf-8"))
-    assert Recipe(**card["recipe"]) == dataclasses.replace(FAST, max_epochs=3)
+    assert Recipe.of(card["recipe"]) == dataclasses.replace(FAST, max_epochs=3)
     assert card["vocabulary"] == found.vocabulary.fingerprint == found.card["vocabulary"]
     assert 0 < found.card["dev_cer"] == found.history.best_score
 
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_left_out_and_said(tmp_path: Path) -> None:
     said: list[str] = []
     long = TextLine(draw("sữa " * 30), "sữa " * 30, "g", "long one")
     train(FAST, [*LINES, long], DEV, tmp_path / "run", say=said.append, progress=False)
-    assert any("train: 24 lines; 1 of 25 left out" in line and "long one" in line for line in said)
+    assert any("train: 16 lines; 1 of 17 left out" in line and "long one" in line for line in said)
     with pytest.raises(ValueError, match="leave no train line"):
         train(FAST, [long], DEV, tmp_path / "other", say=said.append, progress=False)
 
@@ -106,7 +106,7 @@ def test_batches_of_ones_own_need_a_vocabulary(tmp_path: Path) -> None:
 
 def test_lines_are_read_in_order_whatever_their_batch(trained: tuple[Trained, Path], tmp_path: Path) -> None:
     recognizer = Recognizer.load(trained[1])
-    images = [line.image for line in LINES[:9]]
+    images = [line.image for line in LINES[:7]]
     Image.fromarray(images[4]).save(tmp_path / "four.png")
     pictures = [*images[:4], tmp_path / "four.png", *images[5:]]
     together = recognizer.read_lines(pictures)

@@ -10,7 +10,7 @@ from torch import nn
 from coursepkg.projects.ocr.model.config import ModelConfig
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.model.resnet import ResNetBackbone, load_pretrained
-from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.recipe import Recipe, with_tuples
 
 SHARED = [field.name for field in dataclasses.fields(ModelConfig) if field.name != "vocab_size"]
 """Fields that a recipe and a model's configuration have in common."""
@@ -37,7 +37,7 @@ def build_model(recipe: Recipe, vocab_size: int, *, pretrained: bool = True) -> 
 
 def rebuild(fields: dict[str, Any]) -> LineTransformer:
     """A network of the configuration that a file holds; any weights."""
-    return LineTransformer(ModelConfig(**fields))
+    return LineTransformer(ModelConfig(**with_tuples(fields)))
 
 
 def parameter_counts(model: nn.Module) -> dict[str, int]:

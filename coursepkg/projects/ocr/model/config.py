@@ -50,8 +50,6 @@ class ModelConfig:
     """Probability of dropping an attention weight, in [0, 1)."""
 
     def __post_init__(self) -> None:
-        for name in ("channels", "n_blocks"):  # JSON gives lists back
-            object.__setattr__(self, name, tuple(getattr(self, name)))
         counts = ("vocab_size", "height", "max_width", "max_len", "d_model", "n_heads")
         for name in (*counts, "n_encoder_layers", "n_decoder_layers", "d_ff"):
             check_count(name, getattr(self, name))
