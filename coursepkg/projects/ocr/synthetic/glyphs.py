@@ -72,6 +72,13 @@ def _glyph(path: str, size: int, character: str) -> tuple[Ink, int, int, float]:
     font = load_font(path, size)
     mask, (left, top) = font.getmask2(character, mode="L", anchor="ls")
     ink = np.frombuffer(bytes(mask), np.uint8).reshape(mask.size[1], mask.size[0])
+    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
+    if len(rows):
+        # The engine leaves an empty edge beside some letters, and a crop is to begin at the ink.
+        ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        left, top = left + int(columns[0]), top + int(rows[0])
+    else:
+        ink = ink[:0, :0]
     return ink, left, top, font.getlength(character)
 
 

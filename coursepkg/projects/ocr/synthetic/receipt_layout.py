@@ -122,20 +122,22 @@ def _head(printer: _Printer, dice: random.Random) -> None:
         printer.row((f"{either(dice, 'ĐT', 'Tel', 'Hotline')}: {receipt_text.phone(dice)}", 0.5, 0.5))
     printer.y += printer.style.size // 2
     printer.row((word(dice, "title"), 0.5, 0.5), scale=1.2)
-    printer.row((receipt_text.timestamp(dice), 0.04, 0), label="TIMESTAMP")
+    printer.row((receipt_text.timestamp(dice), 0.04, 0.0), label="TIMESTAMP")
     for _ in range(dice.randint(0, 3)):
-        printer.row((receipt_text.field(dice), 0.04, 0))
+        printer.row((receipt_text.field(dice), 0.04, 0.0))
 
 
 def _goods(printer: _Printer, dice: random.Random, write_money: Callable[[int], str]) -> int:
     """Prints the goods and gives their sum in đồng."""
     sign, total = dice.choice("-.="), 0
     printer.rule(sign)
-    printer.row((either(dice, *GOODS), 0.04, 0), ("SL", 0.46, 1), ("Đ.Giá", 0.7, 1), ("T.Tiền", 0.96, 1))
+    printer.row(
+        (either(dice, *GOODS), 0.04, 0.0), ("SL", 0.46, 1.0), ("Đ.Giá", 0.7, 1.0), ("T.Tiền", 0.96, 1.0)
+    )
     printer.rule(sign)
     for number in range(dice.randint(1, 9)):
         name = dice.choice((str, str.upper))(word(dice, "item"))
-        printer.row((f"{number + 1}. {name}" if dice.random() < 0.3 else name, 0.04, 0))
+        printer.row((f"{number + 1}. {name}" if dice.random() < 0.3 else name, 0.04, 0.0))
         count, price = dice.randint(1, 12), dice.randint(1, 400) * 500
         total += count * price
         pieces = [
@@ -153,9 +155,9 @@ def _goods(printer: _Printer, dice: random.Random, write_money: Callable[[int], 
 def _totals(printer: _Printer, dice: random.Random, write_money: Callable[[int], str], total: int) -> None:
     scale = dice.choice((1.0, 1.0, 1.2))
     amount = (write_money(total), 0.96, 1.0)
-    printer.row((f"{either(dice, *SUMS)}:", 0.04, 0), amount, label="TOTAL_COST", scale=scale)
+    printer.row((f"{either(dice, *SUMS)}:", 0.04, 0.0), amount, label="TOTAL_COST", scale=scale)
     for _ in range(dice.randint(0, 3)):
-        printer.row((word(dice, "total"), 0.04, 0), (write_money(dice.randint(1, 200) * 5000), 0.96, 1))
+        printer.row((word(dice, "total"), 0.04, 0.0), (write_money(dice.randint(1, 200) * 5000), 0.96, 1.0))
     printer.rule(dice.choice("-.="))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from coursepkg.arguments import check_count, check_finite
 from coursepkg.projects.ocr.synthetic.document_text import code, document_line, generated_words, prose
@@ -72,9 +73,10 @@ def sentence(dice: random.Random) -> str:
 @cache
 def _phrasebook() -> tuple[str, ...]:
     # Its grammar takes seconds to unfold: only for who draws from it.
-    from coursepkg import Phrasebook
+    import coursepkg
 
-    return tuple(compose(triple.vi) for triple in Phrasebook().triples)
+    book: Any = coursepkg.Phrasebook
+    return tuple(compose(triple.vi) for triple in book().triples)
 
 
 KINDS: dict[str, Callable[[random.Random], str]] = {
@@ -133,10 +135,12 @@ class LineTexts:
 
     def _in_case(self, dice: random.Random, text: str) -> str:
         chance = dice.random()
-        for share, write in ((self.config.upper, str.upper), (self.config.title, _capitals)):
-            if chance < share:
-                return write(text)
-            chance -= share
+        if chance < self.config.upper:
+            return text.upper()
+        chance -= self.config.upper
+        if chance < self.config.title:
+            return _capitals(text)
+        chance -= self.config.title
         if chance < self.config.swapped:
             return "".join(c.swapcase() if dice.random() < 0.3 else c for c in text)
         return text

@@ -59,7 +59,9 @@ def test_families_keep_their_side() -> None:
     assert not is_held_out("Noto Serifa")
     assert not is_held_out("Liberation Serif")
     assert all(is_drawable(family) for family in HELD_OUT)
-    assert not any(map(is_drawable, ["Noto Sans Thai", "Latin Modern Mono Caps", "DejaVu Math TeX Gyre", "cmsy10"]))
+    assert not any(
+        map(is_drawable, ["Noto Sans Thai", "Latin Modern Mono Caps", "DejaVu Math TeX Gyre", "cmsy10"])
+    )
 
 
 def test_installed_faces_begin_with_no_symbols() -> None:

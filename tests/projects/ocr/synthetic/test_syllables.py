@@ -33,7 +33,9 @@ def test_words_that_exist_are_made() -> None:
 
 
 def test_the_word_table_has_few_others() -> None:
-    marked = (w for kind in ("word", "noun", "verb", "item") for entry in words(kind) for w in entry.lower().split())
+    marked = (
+        w for kind in ("word", "noun", "verb", "item") for entry in words(kind) for w in entry.lower().split()
+    )
     found = {w.strip(",.()") for w in marked}
     assert {w for w in found - ALL if not w.isascii()} <= {"vắc-xin", "i-ốt"}
 

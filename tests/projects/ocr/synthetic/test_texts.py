@@ -28,7 +28,11 @@ def drawn(config: TextConfig, count: int, seed: int = 0) -> list[str]:
 def test_no_accented_letter_is_rare_in_either_case() -> None:
     counts = Counter("".join(drawn(PLAIN, 20_000)).replace(" ", ""))
     total = counts.total()
-    rare = {letter: counts[letter] for letter in ACCENTED + ACCENTED.upper() if counts[letter] < LETTER_RATE * total}
+    rare = {
+        letter: counts[letter]
+        for letter in ACCENTED + ACCENTED.upper()
+        if counts[letter] < LETTER_RATE * total
+    }
     assert rare == {}
 
 
@@ -82,7 +86,9 @@ def test_a_users_own_texts(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("  Bún  đậu\n\nMẮM TÔM\r\nho\u0300a\n", encoding="utf-8")
     assert read_own_texts(path) == ("Bún đậu", "MẮM TÔM", "hòa")
-    many = drawn(TextConfig(sentences=0.0, own=1e6, own_file=str(path), upper=0.0, title=0.0, swapped=0.0), 60)
+    many = drawn(
+        TextConfig(sentences=0.0, own=1e6, own_file=str(path), upper=0.0, title=0.0, swapped=0.0), 60
+    )
     assert set(many) == {"Bún đậu", "MẮM TÔM", "hòa"}
 
 
