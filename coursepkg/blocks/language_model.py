@@ -26,7 +26,7 @@ class LanguageModel(nn.Module):
         self.decoder = Decoder(config, cross=False)
         self.output = None if config.tie_output else nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.output_bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
-        self.packed_output: nn.Module | None = None  # set by `pack_linears`
+        self.output_head: nn.Module | None = None  # what stands in for the projection to the vocabulary
         initialise(self)
 
     @property
@@ -73,7 +73,7 @@ class LanguageModel(nn.Module):
         return x * self.config.d_model**0.5 if self.config.scale_embeddings else x
 
     def _logits(self, x: Tensor) -> Tensor:
-        if self.packed_output is not None:
-            logits: Tensor = self.packed_output(x)
+        if self.output_head is not None:
+            logits: Tensor = self.output_head(x)
             return logits
         return F.linear(x, self.output_weight, self.output_bias)

@@ -63,9 +63,9 @@ def pack_linears(model: M) -> M:
             "use the model as it is"
         )
     packed = copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
-    if isinstance(packed, Transformer | LanguageModel):
+    if isinstance(packed, Transformer | LanguageModel) and packed.output_head is None:
         # The projection to the vocabulary may be the embedding's matrix, which stays as it is for looking up.
-        packed.packed_output = PackedLinear(packed.output_weight, packed.output_bias)
+        packed.output_head = PackedLinear(packed.output_weight, packed.output_bias)
         packed.output = None
     for module in list(packed.modules()):
         for name, child in list(module.named_children()):

@@ -45,8 +45,10 @@ def check_exportable(model: nn.Module) -> Transformer:
     """
     if not isinstance(model, Transformer):
         raise ValueError(f"model must be a Transformer to be exported, got {type(model).__name__}")
-    if model.packed_output is not None:
-        raise ValueError("model is packed (pack_linears); export the model that it was packed from")
+    if model.output_head is not None:
+        raise ValueError(
+            "model is packed or has another output head (pack_linears, with_output); export the model that it was made from"
+        )
     if model.config.rope_cross:
         raise ValueError(
             "rope_cross must be False to export: CTranslate2 rotates self-attention only; train with rope_cross=False"
