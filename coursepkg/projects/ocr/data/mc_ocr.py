@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.files import file_sha256
-from coursepkg.projects.ocr.data.reading import quarters, several_lines
+from coursepkg.projects.ocr.data.reading import outline_faults, quarters
 from coursepkg.projects.ocr.data.table_row import MOST_CHARACTERS, Fault, Instance, Receipt, read_row
 
 COLUMNS = ("img_id", "anno_polygons", "anno_texts", "anno_labels", "anno_num", "anno_image_quality")
@@ -142,7 +142,7 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
             faults.append(Fault("repeated image", line, receipt.image, -1, told))
             continue
         seen[receipt.image] = line
-        faults += several_lines(receipt)
+        faults += outline_faults(receipt)
         if images is not None and not (Path(images) / receipt.image).is_file():
             faults.append(Fault("missing image", line, receipt.image, -1, f"not in {images}"))
         receipts.append(receipt)

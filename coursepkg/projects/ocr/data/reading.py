@@ -23,10 +23,16 @@ from coursepkg.projects.ocr.data.table_row import Fault, Instance, Receipt
 
 ADVANCE = 0.4
 """Usual width of a character in heights of its outline: the median of the real table (0.26 to 0.60 hold 90%)."""
+UNUSUAL = (0.18, 0.85)
+"""Widths of a character, in heights, beyond which an outline is named: 0.7% of the real table."""
+OVERLAP = 0.7
+"""Outlines that share so much of the smaller one's box are named."""
 SLIVER = 0.05
 """A polygon of less area than this share of the largest one is a slip of the mouse."""
 _LEAST_LETTERS = 3
 """Shorter texts may be taller than wide although they are upright."""
+_LEAST_WORD = 5
+"""Shorter texts may have any width."""
 
 
 class Reading(NamedTuple):
@@ -66,18 +72,35 @@ def read_instance(instance: Instance, quarter: int = 0) -> Reading:
     return Reading(in_reading_order(four_corners(np.concatenate(pieces)), quarter), "side by side")
 
 
-def several_lines(receipt: Receipt) -> list[Fault]:
-    """The instances of a receipt whose text stands on several lines or in one polygon of several."""
-    said = {
-        "several lines": ("text on several lines", "the text runs over several lines; it is no single crop"),
-        "one of several": ("text in one polygon of several", "the best fitting polygon is taken"),
-    }
-    found = []
+def outline_faults(receipt: Receipt) -> list[Fault]:
+    """The instances of a receipt whose outlines do not show their text alone.
+
+    Texts on several lines, texts in one polygon of several, texts of far too many or too few letters for the width of
+    their outline (`UNUSUAL`), and outlines that lie for the most part on another one (`OVERLAP`).
+    """
+    found: list[tuple[int, str, str]] = []
+    boxes: list[tuple[int, Corners]] = []
     for one, quarter in zip(receipt.instances, quarters(receipt), strict=True):
-        kind = read_instance(one, quarter).kind if len(one.polygons) > 1 else ""
-        if kind in said:
-            found.append(Fault(said[kind][0], receipt.line, receipt.image, one.number, said[kind][1]))
-    return found
+        corners, kind = read_instance(one, quarter)
+        if kind == "one of several":
+            found.append((one.number, "text in one polygon of several", "the best fitting polygon is taken"))
+        if corners is None:
+            said = "the text runs over several lines; it is no single crop"
+            found.append((one.number, "text on several lines", said))
+            continue
+        width, height = sides(corners)
+        advance = width / max(height * len(one.text), 1e-9)
+        if len(one.text) >= _LEAST_WORD and not UNUSUAL[0] <= advance <= UNUSUAL[1]:
+            kind = "too narrow for its text" if advance < ADVANCE else "too wide for its text"
+            said = f"{advance:.2f} heights a letter, usual is {ADVANCE}; the polygon may hold several lines"
+            found.append((one.number, kind, said if advance < ADVANCE else said.partition(";")[0]))
+        under = next((number for number, other in boxes if _share(corners, other) > OVERLAP), None)
+        if under is not None:
+            found.append(
+                (one.number, "overlapping outlines", f"most of it lies on instance {under}, or the reverse")
+            )
+        boxes.append((one.number, corners))
+    return [Fault(kind, receipt.line, receipt.image, number, detail) for number, kind, detail in found]
 
 
 def quarters(receipt: Receipt) -> list[int]:
@@ -110,6 +133,13 @@ def _extent(instance: Instance) -> tuple[Corners, tuple[float, float]]:
     low, high = points.min(axis=0), points.max(axis=0)
     width, height = (high - low).tolist()
     return (low + high) / 2, (width, height)
+
+
+def _share(one: Corners, other: Corners) -> float:
+    """How much of the smaller of two upright boxes around corners lies on the other."""
+    low = np.maximum(one.min(axis=0), other.min(axis=0))
+    common = np.prod(np.maximum(np.minimum(one.max(axis=0), other.max(axis=0)) - low, 0.0))
+    return float(common / max(min(float(np.prod(np.ptp(box, axis=0))) for box in (one, other)), 1e-9))
 
 
 def _misfit(boxes: Sequence[Corners], letters: int) -> float:

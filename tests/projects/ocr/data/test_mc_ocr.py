@@ -74,7 +74,8 @@ def test_what_is_mended_and_what_is_left_out(tmp_path: Path) -> None:
     decomposed = unicodedata.normalize("NFD", "Tổng cộng")
     rows = [
         row(
-            "a.jpg", [([box(0, 0, 90, 9)], decomposed, "TOTAL_TOTAL_COST"), ([box(0, 0, 9, 9)], "", "SELLER")]
+            "a.jpg",
+            [([box(0, 0, 90, 24)], decomposed, "TOTAL_TOTAL_COST"), ([box(0, 0, 9, 9)], "", "SELLER")],
         ),
         row("b.jpg", [GOOD], anno_texts="Quán|||Phở"),
         receipt("a.jpg"),

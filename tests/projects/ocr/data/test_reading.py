@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursepkg.projects.ocr.data.reading import quarters, read_instance, several_lines
+from coursepkg.projects.ocr.data.reading import outline_faults, quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Instance, Receipt
 
 Box = tuple[float, float, float, float]
@@ -81,7 +81,7 @@ def test_a_text_of_one_column_leaves_the_other_column_out() -> None:
 def test_a_text_of_several_lines_is_no_crop() -> None:
     stack = instance("12 Đường Láng, Quận Đống Đa, Hà Nội, Việt Nam", (0, 0, 180, 20), (0, 25, 180, 45))
     assert read_instance(stack) == (None, "several lines")
-    faults = several_lines(receipt(instance("Quán", (0, 0, 40, 20)), stack))
+    faults = outline_faults(receipt(instance("Quán", (0, 0, 40, 20)), stack))
     assert [(fault.kind, fault.instance, fault.image) for fault in faults] == [
         ("text on several lines", 0, "a.jpg")
     ]
@@ -99,3 +99,24 @@ def test_the_corners_begin_where_reading_begins(quarter: int, first: list[int]) 
     corners = read_instance(instance("Quán Phở", (10, 10, 90, 30)), quarter).corners
     assert corners is not None
     assert corners[0].tolist() == first
+
+
+@pytest.mark.parametrize(
+    ("text", "box", "kind"),
+    [
+        ("74,000 74,000 74,000", (0, 0, 135, 58), "too narrow for its text"),
+        ("TOTAL", (0, 0, 150, 28), "too wide for its text"),
+        ("Tổng cộng", (0, 0, 80, 20), None),
+        ("5", (0, 0, 80, 20), None),
+    ],
+)
+def test_outlines_of_unusual_width_are_named(text: str, box: Box, kind: str | None) -> None:
+    found = [fault.kind for fault in outline_faults(receipt(instance(text, box)))]
+    assert found == ([] if kind is None else [kind])
+
+
+def test_outlines_that_lie_on_one_another_are_named() -> None:
+    on_top = instance("12 Đường Láng", (0, 4, 110, 24), number=1)
+    beside = instance("Hà Nội", (0, 30, 60, 50), number=2)
+    faults = outline_faults(receipt(instance("Quán Phở Bò", (0, 0, 100, 20)), on_top, beside))
+    assert [(fault.kind, fault.instance) for fault in faults] == [("overlapping outlines", 1)]
