@@ -94,6 +94,11 @@ COMMANDS: dict[str, Command | Group] = {
                     "rerank n-best lists with a language model or a model that translates back",
                 ),
                 (
+                    "neighbours",
+                    "neighbours_command:Neighbours",
+                    "give a model its training part to look things up in, tuned on dev",
+                ),
+                (
                     "decode-study",
                     "studies.decoding_commands:DecodeStudy",
                     "compare searches and samplers on the dev part",

@@ -60,6 +60,8 @@ class Search:
     """Exponent of the length penalty. The model's recipe decides if it is not given."""
     batch_size: int = 64
     """Sentences at once."""
+    neighbours: Flag = False
+    """Mix in the neighbours that `neighbours` stored with the model, with the settings that were best on dev."""
 
     def options(self) -> dict[str, Any]:
         """What `Translator.translate` takes."""
@@ -76,7 +78,7 @@ SearchOptions = tyro.conf.OmitArgPrefixes[Search]
 
 @dataclass(frozen=True)
 class Audit:
-    """Look for duplicates, leakage between train, dev and test, and bad lines; exit 1 where something leaks."""
+    """Look at the raw lines for duplicates and bad rows, then at their split for leakage; exit 1 where it leaks."""
 
     common: CommonOptions = field(default_factory=Common)
     random_split: Flag = False
@@ -84,7 +86,7 @@ class Audit:
 
     def run(self) -> int:
         """Print the audit."""
-        from coursepkg.projects.translation.inspect_commands import audit
+        from coursepkg.projects.translation.audit_command import audit
 
         return audit(self)
 

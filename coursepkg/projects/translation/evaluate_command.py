@@ -23,6 +23,7 @@ from coursepkg.projects.translation.evaluate import (
 )
 from coursepkg.projects.translation.evaluation_folder import write_evaluation, write_hard
 from coursepkg.projects.translation.learnt import seen_by
+from coursepkg.projects.translation.neighbours import neighbours_note, neighbours_settings
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_translator
 from coursepkg.projects.translation.run_folder import stored_card
@@ -67,7 +68,8 @@ def evaluate_command(options: Evaluate) -> int:
     pairs = getattr(parts, options.part)
     dictionary = None if options.dictionary is None else Dictionary.load(options.dictionary)
     test = _Test(options, parts, pairs[: options.limit] if options.limit else pairs, dictionary)
-    translator, folder = load_translator(common, options.search.model)
+    wanted = options.search
+    translator, folder = load_translator(common, wanted.model, neighbours=wanted.neighbours)
     if options.hypotheses is None:
         found, result = _translated(test, translator, parts.notes)
     else:
@@ -143,7 +145,7 @@ def _translated(
         [one.line for one in found],
         parts,
         test.pairs,
-        f"{test.name}, beam {beams}",
+        f"{test.name}, beam {beams}{neighbours_note(translator)}",
         translator=translator,
         notes=[*notes, *more],
         repairs=test.repairs(translator.recipe.underscores == "keep"),
@@ -174,7 +176,7 @@ def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str
         "recipe": translator.recipe.described(),
         "seed": card.get("seed"),
         "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
-        "search": search | {"repair": options.repair},
+        "search": search | {"repair": options.repair, "neighbours": neighbours_settings(translator)},
     }
 
 

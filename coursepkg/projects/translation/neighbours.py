@@ -184,16 +184,23 @@ def with_stored_neighbours(translator: Translator, run: Path) -> Translator:
 
 def neighbours_note(translator: Translator) -> str:
     """What a signature says of a translator's neighbours, ", neighbours 0.3"; empty where it has none."""
+    found = neighbours_settings(translator)
+    return f", neighbours {found['weight']:g}" if found else ""
+
+
+def neighbours_settings(translator: Translator) -> dict[str, Any] | None:
+    """weight, temperature, k and the number of keys of a translator's neighbours; None where it has none."""
     head = getattr(translator.fast, "output_head", None)
     if not isinstance(head, NeighbourOutput):
-        return ""
-    return f", neighbours {head.weight:g} of {head.k} at temperature {head.temperature:g}"
+        return None
+    settings = {name: getattr(head, name) for name in ("weight", "temperature", "k")}
+    return settings | {"n_keys": len(head.keys)}
 
 
 def _transformer(translator: Translator) -> Transformer:
     """Its network for searching."""
     if not isinstance(translator.fast, Transformer):
         raise ValueError(f"neighbours need a Transformer, got a {type(translator.model).__name__}")
-    if neighbours_note(translator):
+    if neighbours_settings(translator):
         raise ValueError("translator has neighbours already; give the one that it was made from")
     return translator.fast

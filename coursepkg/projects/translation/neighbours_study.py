@@ -136,7 +136,7 @@ def neighbour_study(
         parts: the corpus; its test part is not touched.
         weights: of the neighbours, in [0, 1], each combined with each temperature.
         temperatures: above 0.
-        k: neighbours; a smaller datastore gives what it has.
+        k: neighbours, in 1..N.
         limit: sentences of each half, the first ones; 0 takes all.
         batch_size: sentences at once.
         n_resamples: bootstrap resamples behind the comparison.
@@ -145,9 +145,8 @@ def neighbour_study(
     Raises:
         ValueError: the dev part is too small, the datastore belongs to another model, or a setting is out of range.
     """
-    check_count("k", k)
     check_count("limit", limit, least=0)
-    k = min(k, len(store))
+    check_neighbours(0.0, 1.0, k, len(store))
     # 0 is the model alone, whatever the temperature.
     grid = [(weight, temperature) for weight, temperature in product(weights, temperatures) if weight != 0]
     for weight, temperature in grid:

@@ -8,14 +8,18 @@ from typing import Any
 
 from coursepkg.projects.translation.commands import Common, Predict
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
+from coursepkg.projects.translation.neighbours import with_stored_neighbours
 from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.predict_file import translate_file
 
 
-def load_translator(common: Common, model: Path | None) -> tuple[Translator, Path]:
-    """The model that the options name, and its folder."""
+def load_translator(
+    common: Common, model: Path | None, *, neighbours: bool = False
+) -> tuple[Translator, Path]:
+    """The model that the options name, with its stored neighbours where they are asked for, and its folder."""
     folder = model or (common.run_folder if common.preset else DEFAULT)
-    return Translator.load(folder), folder
+    translator = Translator.load(folder)
+    return (with_stored_neighbours(translator, folder) if neighbours else translator), folder
 
 
 def predict_command(options: Predict) -> int:
@@ -24,7 +28,8 @@ def predict_command(options: Predict) -> int:
         raise ValueError("give either --text SENTENCE... or --file FILE")
     if options.text and options.common.out is not None:
         raise ValueError("--out goes with --file; translations of --text are printed")
-    translator, folder = load_translator(options.common, options.search.model)
+    chosen = options.search
+    translator, folder = load_translator(options.common, chosen.model, neighbours=chosen.neighbours)
     search = options.search.options()
     if options.file is not None:
         return _file(options, options.file, translator, folder, search)

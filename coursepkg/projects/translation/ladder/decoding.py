@@ -16,6 +16,8 @@ from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
 from coursepkg.projects.translation.ladder.rows import LadderRow
+from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
+from coursepkg.projects.translation.neighbours_study import K
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.reranking.language_model import train_language_model
@@ -28,6 +30,10 @@ WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Of the other model's score beside log p(y | x)."""
 N_BEST = 8
 """Translations of each sentence that the other model chooses among."""
+NEIGHBOUR_WEIGHTS = (0.0, 0.2, 0.3, 0.4)
+"""Of the neighbours; each takes a search of the whole dev part."""
+TEMPERATURE = 10.0
+"""Of their squared distances."""
 
 Scored = tuple[Evaluation, list[str]]
 
@@ -54,6 +60,8 @@ def decode_row(
         return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed)
     if row.decoding == "noisy-channel":
         return translated_back(translator, parts)
+    if row.decoding == "neighbours":
+        return looked_up(translator, parts)
     return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
 
 
@@ -94,6 +102,25 @@ def translated_back(translator: Translator, parts: Parts) -> Scored:
     texts = [pair.source for pair in parts.dev]
     scorer = noisy_channel_scorer(translator, translator.subwords, texts, parts.source, parts.target)
     return chosen_by(scorer, translator, parts, "scored by the same model, translating back")
+
+
+def looked_up(translator: Translator, parts: Parts) -> Scored:
+    """Mix in the neighbours of the training part; the weight of each half of dev is the best one of the other half."""
+    store = build_datastore(translator, parts)
+    k = min(K, len(store))
+    chosen: dict[float, list[str]] = {}
+    notes: list[str] = []
+    for weight in NEIGHBOUR_WEIGHTS:
+        system = with_neighbours(translator, store, weight, TEMPERATURE, k)
+        found, notes = translate_pairs(system, parts.dev, parts.source, parts.target)
+        chosen[weight] = [one.line for one in found]
+    lines, weights = cross_chosen(chosen, parts)
+    note = (
+        f"{k} neighbours of {len(store)} states at temperature {TEMPERATURE:g}; weights {weights[0]:g} and "
+        f"{weights[1]:g}, each chosen on the other half of dev"
+    )
+    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, neighbours"
+    return score_lines(lines, parts, protocol), [*notes, note]
 
 
 def chosen_by(scorer: Scorer, translator: Translator, parts: Parts, note: str) -> Scored:

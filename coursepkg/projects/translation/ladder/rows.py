@@ -20,7 +20,7 @@ from typing import Any, Literal
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Preparation = Literal["", "random-split", "back-translation", "round-trips", "hard-examples"]
-Decoding = Literal["", "search", "sample", "repairs", "language-model", "noisy-channel"]
+Decoding = Literal["", "search", "sample", "repairs", "language-model", "noisy-channel", "neighbours"]
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,7 @@ ROWS: dict[str, LadderRow] = {
         ),
         _row("top-k", "tokens drawn among the 10 likeliest", decoding="sample", draws={"top_k": 10}),
         _row("top-p", "tokens drawn from 0.9 of the probability", decoding="sample", draws={"top_p": 0.9}),
+        _row("neighbours", "nearest neighbours in the training part mixed in", decoding="neighbours"),
         _row("repairs", "numbers, terms and repetitions repaired with a dictionary", decoding="repairs"),
         _row(
             "language-model",

@@ -74,10 +74,13 @@ class Rerank:
     """Take only so many sentences of each half, the first ones; 0 takes all."""
     batch_size: int = 64
     """Sentences at once."""
+    neighbours: Flag = False
+    """Search with the neighbours that `neighbours` stored with the model."""
 
     def run(self) -> int:
         """Print the grid and the comparison; --out also writes them as a JSON file."""
         from coursepkg.arguments import check_count
+        from coursepkg.projects.translation.neighbours import neighbours_settings
         from coursepkg.projects.translation.predict import Translator
         from coursepkg.projects.translation.reranking.language_model import load_language_model
         from coursepkg.projects.translation.reranking.rerank import REVERSE_WEIGHTS, rerank_study
@@ -89,7 +92,7 @@ class Rerank:
         )
         if self.reverse_weight and self.reverse_model is None:
             raise ValueError("--reverse-weight needs --reverse-model FOLDER, whose score it weighs")
-        translator, name, parts = _opened(self.common, self.model)
+        translator, name, parts = _opened(self.common, self.model, neighbours=self.neighbours)
         language_model = None if self.lm is None else load_language_model(self.lm, translator, parts.target)
         study = rerank_study(
             translator,
@@ -103,7 +106,7 @@ class Rerank:
         )
         names = {"lm": self.lm, "reverse_model": self.reverse_model}
         models = {key: path and path.name for key, path in names.items()}
-        document = {"model": name, **models, **study.as_json()}
+        document = {"model": name, **models, "neighbours": neighbours_settings(translator), **study.as_json()}
         return _told(self.common, parts, str(study), document)
 
 
@@ -146,14 +149,16 @@ def _needed(path: Path | None, what: str, flag: str = "--out FOLDER") -> Path:
     return path
 
 
-def _opened(common: Common, model: Path | None) -> "tuple[Translator, str, Parts]":
+def _opened(
+    common: Common, model: Path | None, *, neighbours: bool = False
+) -> "tuple[Translator, str, Parts]":
     """The translator, the name of its folder, and the corpus; what the corpus leaves out is printed."""
     from coursepkg.projects.translation.corpora import load_parts
     from coursepkg.projects.translation.predict_command import load_translator
 
     if common.out is not None and not common.out.absolute().parent.is_dir():
         raise ValueError(f"--out {common.out}: the folder does not exist; make it first")
-    translator, folder = load_translator(common, model)
+    translator, folder = load_translator(common, model, neighbours=neighbours)
     parts = load_parts(common.corpus(model), common.source, common.target)
     for note in parts.notes:
         print(f"note: {note}")
