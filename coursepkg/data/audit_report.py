@@ -15,18 +15,34 @@ _SHOWN = 5
 
 def as_text(audit: Audit) -> str:
     """One block a question, each finding with its first examples."""
+    return "\n".join([_heading(audit), *_duplicates(audit), *_split(audit), *_rows(audit)])
+
+
+def rows_as_text(audit: Audit) -> str:
+    """What is to be said of the rows alone, whatever parts they are in."""
+    return "\n".join([_heading(audit), *_duplicates(audit), *map(_near, audit.sides), *_rows(audit)])
+
+
+def split_as_text(audit: Audit) -> str:
+    """What is to be said of the parts: how large they are, and what they share."""
+    return "\n".join([_heading(audit), *_split(audit)])
+
+
+def _heading(audit: Audit) -> str:
     pairs = ", ".join(f"{part} {count:,}" for part, count in audit.n_pairs.items())
-    lines = [f"audit {audit.source_language}-{audit.target_language}: {pairs} pairs", *_duplicates(audit)]
-    for side in audit.sides:
-        lines.append(_near(side))
-    lines += _leaks(audit)
-    lines += _bad(audit)
+    return f"audit {audit.source_language}-{audit.target_language}: {pairs} pairs"
+
+
+def _split(audit: Audit) -> list[str]:
+    return [*map(_near, audit.sides), *_leaks(audit)]
+
+
+def _rows(audit: Audit) -> list[str]:
+    lines = _bad(audit)
     for side in audit.sides:
         forms = ", ".join(f"{form} {count:,}" for form, count in sorted(side.forms.items()))
         lines.append(f"Unicode form {side.language}: {forms}")
-    for side in audit.sides:
-        lines.append(_alphabet(side))
-    return "\n".join(lines)
+    return lines + [_alphabet(side) for side in audit.sides]
 
 
 def as_json(audit: Audit) -> dict[str, Any]:

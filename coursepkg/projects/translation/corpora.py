@@ -13,6 +13,7 @@ from coursepkg.projects.translation.corpus import (
     not_composed,
     pair_keys,
     read_parallel,
+    read_published,
     without_duplicates,
 )
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
@@ -58,6 +59,16 @@ def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = N
     Raises:
         ValueError: a language or the corpus is unknown, or the corpus has other languages.
     """
+    name = corpus_named(corpus, source, target)
+    return CORPORA[name](source, target, data_folder() if folder is None else folder)
+
+
+def corpus_named(corpus: str, source: str, target: str) -> str:
+    """The corpus that a name stands for; "auto" is the one of the language pair.
+
+    Raises:
+        ValueError: a language or the corpus is unknown, or the corpus has other languages.
+    """
     for name, language in (("--from", source), ("--to", target)):
         if language not in LANGUAGES:
             raise ValueError(f"{name} must be one of {', '.join(LANGUAGES)}, got {language}")
@@ -71,7 +82,7 @@ def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = N
         raise ValueError(
             f"--data {corpus} has no {source} to {target}; use --data phrasebook, or other languages"
         )
-    return CORPORA[corpus](source, target, data_folder() if folder is None else folder)
+    return corpus
 
 
 def random_split(parts: Parts) -> Parts:
@@ -110,8 +121,12 @@ def _zh_vi(source: str, target: str, folder: Path) -> Parts:
 
 
 def _en_vi(source: str, target: str, folder: Path) -> Parts:
+    empty: list[str] = []
+
     def read(name: str) -> list[SentencePair]:
-        return read_parallel(*(folder / "en_vi" / f"{name}.{language}" for language in ("en", "vi")))
+        pairs, left_out = read_published(*(folder / "en_vi" / f"{name}.{one}" for one in ("en", "vi")))
+        empty.extend(left_out)
+        return pairs
 
     if not (folder / "en_vi" / "tst2012.en").is_file():
         return _stand_in("en-vi", folder / "en_vi" / "tst2012.en", source, target)
@@ -126,6 +141,7 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
         book = [_pair(t, "en", "vi") for t in Phrasebook().triples]
         notes = [f"train is dev2010, tst2010, tst2011 ({len(train)} pairs) and the phrasebook ({len(book)})"]
         train += book
+    notes += empty
     dev, repeated = _apart(dev, test)
     notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
     clean, repeated = _apart(train, [*dev, *test])

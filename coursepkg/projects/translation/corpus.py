@@ -37,6 +37,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         FileNotFoundError: there is no such file.
         ValueError: a line is not UTF-8; it is named.
     """
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path}: no such file; give the path of a UTF-8 file, one sentence a line")
     with Path(path).open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
@@ -56,15 +58,37 @@ def read_parallel(source_path: str | Path, target_path: str | Path) -> list[Sent
         FileNotFoundError: a file is missing.
         ValueError: a line is not UTF-8 or empty, or the files differ in length; file and line are named.
     """
-    sides = []
-    for path in (source_path, target_path):
-        lines = []
-        for number, text in numbered_lines(path):
+    pairs = _read_both(source_path, target_path)
+    for path, lines in ((source_path, (p.source for p in pairs)), (target_path, (p.target for p in pairs))):
+        for number, text in enumerate(lines, start=1):
             if not text.strip():
                 raise ValueError(f"{path}, line {number}: empty; remove the line from both files")
-            lines.append(text)
-        sides.append(lines)
-    sources, targets = sides
+    return pairs
+
+
+def read_published(source_path: str | Path, target_path: str | Path) -> tuple[list[SentencePair], list[str]]:
+    """Read two files that must stay as their publisher made them; pairs with an empty side are left out.
+
+    Returns:
+        the other pairs, and a note on how many were left out and where they stand, if there are any.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a line is not UTF-8, or the files differ in length; file and line are named.
+    """
+    pairs = _read_both(source_path, target_path)
+    kept = [p for p in pairs if p.source.strip() and p.target.strip()]
+    if len(kept) == len(pairs):
+        return pairs, []
+    empty = [str(p.line) for p in pairs if not (p.source.strip() and p.target.strip())]
+    places = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
+    files = f"{Path(source_path).name} and {Path(target_path).name}"
+    return kept, [f"{len(empty)} pairs of {files} left out, which have an empty side: line {places}"]
+
+
+def _read_both(source_path: str | Path, target_path: str | Path) -> list[SentencePair]:
+    """The lines of both files, empty ones too."""
+    sources, targets = ([text for _, text in numbered_lines(path)] for path in (source_path, target_path))
     if len(sources) != len(targets):
         raise ValueError(
             f"{source_path} has {len(sources)} lines and {target_path} has {len(targets)}; "

@@ -1,4 +1,4 @@
-"""What `coursepkg translation audit` and `describe` do."""
+"""What `coursepkg translation describe` does."""
 
 import json
 import statistics
@@ -7,30 +7,13 @@ from typing import Any
 
 import torch
 
-from coursepkg.projects.translation.commands import Audit, Describe
-from coursepkg.projects.translation.corpora import Parts, load_parts, random_split
+from coursepkg.projects.translation.commands import Describe
+from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.tokenizers import Subwords
-
-
-def audit(options: Audit) -> int:
-    """Print the audit of a corpus; 1 where its parts leak into one another."""
-    from coursepkg.data.audit import audit_parallel
-
-    parts = load_parts(options.common.data, options.common.source, options.common.target)
-    if options.random_split:
-        parts = random_split(parts)
-    named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
-    found = audit_parallel(named, parts.source, parts.target)
-    for note in parts.notes:
-        print(f"note: {note}")
-    print(found.report())
-    if options.common.json:
-        print(json.dumps(found.as_json() | {"corpus": parts.corpus}, ensure_ascii=False))
-    return int(found.leaks)
 
 
 def describe(options: Describe) -> int:

@@ -128,6 +128,10 @@ def test_systems_are_compared_on_files_too(zh_vi: Path, tiny_run: Path, tmp_path
         (["predict"], "give either --text SENTENCE... or --file FILE"),
         (["predict", "--file", "nowhere.zh"], "--file needs --out FILE"),
         (["predict", "--file", "nowhere.zh", "--out", "nowhere/out"], "the folder does not exist"),
+        (
+            ["predict", "--file", "nowhere.zh", "--out", "out"],
+            "nowhere.zh: no such file; give the path of a UTF-8 file",
+        ),
         (["predict", "--text", "我", "--to", "fr"], "--to"),
         (["predict", "--text", "我", "--beam-size", "0"], "beam_size"),
         (["evaluate", "--data", "wmt"], "--data must be auto or one of"),

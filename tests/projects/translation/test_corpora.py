@@ -105,6 +105,37 @@ def test_en_vi_without_the_full_set_takes_talks_and_phrasebook(tmp_path: Path, s
     assert any(p.target.startswith("The teacher") for p in parts.train)
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_pairs_of_a_published_set_with_an_empty_side_are_left_out_counted_and_named(
+    tmp_path: Path, full: bool, small_book: SmallBook
+) -> None:
+    write_en_vi(tmp_path, full=full)
+    name = "train" if full else "tst2010"
+    before = load_parts("en-vi", "en", "vi", folder=tmp_path)
+    for language, number in (("en", 3), ("vi", 7)):
+        path = tmp_path / "en_vi" / f"{name}.{language}"
+        lines = path.read_text("utf-8").splitlines()
+        lines[number - 1] = " "
+        write_lines(path, lines)
+    parts = load_parts("en-vi", "en", "vi", folder=tmp_path)
+    note = f"2 pairs of {name}.en and {name}.vi left out, which have an empty side: line 3, 7"
+    assert [one for one in parts.notes if "empty" in one] == [note]
+    everything = [*parts.train, *parts.dev, *parts.test]
+    assert all(p.source.strip() and p.target.strip() for p in everything)
+    assert not [p for p in everything if p.file == f"{name}.en" and p.line in (3, 7)]
+    assert not [one for one in before.notes if "empty" in one]
+    # The numbers of the lines behind are still those of the file.
+    raw = (tmp_path / "en_vi" / f"{name}.en").read_text("utf-8").splitlines()
+    assert all(p.source == raw[p.line - 1] for p in everything if p.file == f"{name}.en")
+
+
+def test_an_empty_line_of_an_own_file_stays_a_mistake(zh_vi: Path) -> None:
+    path = zh_vi / "zh_vi" / "train.vi"
+    write_lines(path, ["", *path.read_text("utf-8").splitlines()[1:]])
+    with pytest.raises(ValueError, match=r"train\.vi, line 1: empty; remove the line from both files"):
+        load_parts("zh-vi", "zh", "vi")
+
+
 def test_a_missing_file_of_the_talks_is_named(tmp_path: Path) -> None:
     (write_en_vi(tmp_path) / "en_vi" / "tst2011.vi").unlink()
     with pytest.raises(FileNotFoundError, match=r"tst2011\.vi"):
