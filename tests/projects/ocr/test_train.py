@@ -15,11 +15,13 @@ from coursepkg.projects.ocr.model.build import in_half
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.train import Trained, train
-from coursepkg.training.saved_model import save_model
+from coursepkg.training.saved_model import restore, save_model
 from tests.projects.ocr.drawn import SMALL, draw, drawn_lines
 
 LINES, DEV = drawn_lines(16, longest=2), drawn_lines(3, seed=1, longest=2)
-FAST = dataclasses.replace(PRESETS["tiny"], **SMALL, max_epochs=2, batch_columns=512, warmup=2)
+FAST = dataclasses.replace(
+    PRESETS["tiny"], **SMALL, max_epochs=2, batch_columns=512, warmup=2, learning_rate=1e-2
+)
 
 
 def quietly(recipe: Recipe, out: Path, **options: object) -> Trained:
@@ -55,6 +57,12 @@ def test_stopped_and_resumed_equals_never_stopped(trained: tuple[Trained, Path],
     assert trained[0].card == resumed.card
     stored = Recognizer.load(tmp_path / "parts")
     assert equal(weights(resumed), stored.model.state_dict())
+    # The best weights may be early ones, so the last ones are compared, too.
+    models = [found.model for found in (trained[0], resumed)]
+    for model, run in zip(models, (trained[1], tmp_path / "parts"), strict=True):
+        restore(model, run / "run", "last")
+    assert equal(models[0].state_dict(), models[1].state_dict())
+    restore(models[0], trained[1] / "run", "best")
 
 
 def test_a_folder_takes_one_run(trained: tuple[Trained, Path]) -> None:
