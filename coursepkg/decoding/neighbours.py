@@ -102,7 +102,7 @@ class NeighbourOutput(nn.Module):
         own = self.project(x).log_softmax(dim=-1)
         if self.weight == 0:
             return own
-        found = own.new_zeros(own.shape).flatten(0, -2)
+        found = torch.zeros_like(own).reshape(-1, own.shape[-1])
         rows = x.reshape(-1, x.shape[-1])
         for part, into in zip(rows.split(self._chunk), found.split(self._chunk), strict=True):
             distances, places = self.nearest(part)
@@ -142,14 +142,7 @@ def with_output(model: M, head: nn.Module) -> M:
         model: stays as it is.
         head: states (..., E) -> what the copy returns and decodes by, log-probabilities (..., V) such as those of
             `NeighbourOutput`.
-
-    Raises:
-        ValueError: the model's projection is no part of its own.
     """
-    if not isinstance(model, Transformer | LanguageModel):
-        raise ValueError(
-            f"model must be a Transformer for its output to be replaced, got {type(model).__name__}"
-        )
     changed = copy.copy(model)
     changed._modules = dict(model._modules)  # a plain copy would share the table, and change the model, too
     changed.output_head = head
