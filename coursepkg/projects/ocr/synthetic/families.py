@@ -25,6 +25,9 @@ NOT_DRAWN = re.compile(
     r"Display|Math|Symbol|Emoji|Last Resort|STIX|Icon|Keyboard|Initials|CJK|Caps\b|Dunhill|Unslanted|Quotation|^cm"
 )
 """Families made for formulas, symbols, titles or another script, and small capitals, which draw "a" as "A"."""
+STYLES_NOT_DRAWN = re.compile(r"^08\b|Hairline|Thin")
+"""Words in the name of a face: strokes that are thinner than a pixel at these sizes; and EB Garamond 08, whose italic
+draws Đ as D and ẵ as ã, although its table of characters has all of them."""
 LATIN_NOTO = frozenset({"Noto Sans", "Noto Serif", "Noto Mono", "Noto Sans Mono"})
 """The Noto families for Latin script. Each of the others has its own script; its Latin letters are those of these."""
 
@@ -34,8 +37,8 @@ def is_held_out(family: str) -> bool:
     return any(family == name or family.startswith(f"{name} ") for name in HELD_OUT)
 
 
-def is_drawable(family: str) -> bool:
-    """Whether lines of text may be drawn in this family."""
+def is_drawable(family: str, style: str = "Regular") -> bool:
+    """Whether lines of text may be drawn in this face."""
     if family.startswith("Noto ") and family not in LATIN_NOTO:
         return False
-    return not NOT_DRAWN.search(family)
+    return not NOT_DRAWN.search(family) and not STYLES_NOT_DRAWN.search(style)

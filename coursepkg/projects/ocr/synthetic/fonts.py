@@ -107,7 +107,9 @@ def faces_in(folders: Iterable[str | Path]) -> tuple[Face, ...]:
     by_name: dict[tuple[str, str], Face] = {}
     for folder in folders:
         for face in _faces_in(str(folder)):
-            if face.characters >= set(string.ascii_letters + string.digits) and is_drawable(face.family):
+            if face.characters >= set(string.ascii_letters + string.digits) and is_drawable(
+                face.family, face.style
+            ):
                 by_name.setdefault((face.family, face.style), face)
     return tuple(by_name[name] for name in sorted(by_name))
 

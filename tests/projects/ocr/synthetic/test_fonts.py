@@ -64,6 +64,12 @@ def test_families_keep_their_side() -> None:
     )
 
 
+def test_faces_that_draw_wrong_or_too_thin_letters_are_left_out() -> None:
+    assert is_drawable("EB Garamond", "12 Italic")
+    assert not is_drawable("EB Garamond", "08 Italic")
+    assert not is_drawable("Lato", "Hairline Italic")
+
+
 def test_installed_faces_begin_with_no_symbols() -> None:
     faces = installed_faces()
     assert set(FACES.values()) <= set(faces)
