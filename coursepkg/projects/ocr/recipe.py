@@ -149,15 +149,16 @@ TINY = Recipe(
     n_decoder_layers=1,
     d_ff=192,
     dropout=0.0,
-    batch_columns=6144,
-    learning_rate=3e-3,
+    batch_columns=2048,
+    learning_rate=2e-3,
     schedule="inverse-sqrt",
-    warmup=100,
+    warmup=50,
     ema=0.97,
     max_epochs=100,
     max_seconds=70.0,
+    reader="ctc",
 )
-"""For generated lines on a CPU, under two minutes."""
+"""For generated lines on a CPU, under two minutes. In so short a time CTC learns to read well before the decoder does."""
 
 REPORT = Recipe(
     height=32,
