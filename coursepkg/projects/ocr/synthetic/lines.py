@@ -56,8 +56,8 @@ def by_family(faces: Sequence[Face]) -> dict[str, tuple[Face, ...]]:
 class SyntheticLines:
     """A sequence of drawn lines without an end.
 
-    Families are equally likely, however many faces each has. A face is taken only for a text that it covers, so an
-    incomplete one serves for what is written without marks.
+    Families are equally likely, however many faces each has. A face is taken only for a text that it covers; an
+    incomplete one serves for what is written in ASCII.
 
     Example:
         >>> lines = SyntheticLines(7, config=LineConfig(texts=TextConfig(sentences=0.0)))
@@ -109,7 +109,8 @@ class SyntheticLines:
     def _face(self, text: str, dice: random.Random) -> Face | None:
         for _ in range(4):
             face = dice.choice(self._families[dice.choice(tuple(self._families))])
-            if not face.missing(text):
+            # Beyond ASCII, incomplete faces were drawn for other languages; one has the bar of Đ above the letter.
+            if not face.missing(text) and (face.is_complete or text.isascii()):
                 return face
         fitting = [face for faces in self._complete.values() for face in faces if not face.missing(text)]
         return dice.choice(fitting) if fitting else None
@@ -124,7 +125,9 @@ class SyntheticLines:
     def style(self, face: Face, text: str, dice: random.Random) -> LineStyle:
         """A way of writing a text in a face."""
         size = round(np.exp(dice.uniform(np.log(self.config.least_size), np.log(self.config.most_size))))
-        family = [f for f in self._families[face.family] if f is not face and not f.missing(text)]
+        family = [
+            f for f in self._families[face.family] if f is not face and not f.missing(text) and f.is_complete
+        ]
         words = text.count(" ") + 1
         is_mixed = bool(family) and words > 2 and dice.random() < 0.1
         slack = size // 4 + 1
