@@ -158,7 +158,7 @@ TINY = Recipe(
     max_seconds=70.0,
     reader="ctc",
 )
-"""For generated lines on a CPU, under two minutes. In so short a time CTC learns to read well before the decoder does."""
+"""For generated lines on a CPU, under two minutes; in so short a time CTC learns to read well before the decoder."""
 
 REPORT = Recipe(
     height=32,
