@@ -12,6 +12,7 @@ import random
 import re
 from functools import cache
 
+from coursepkg.projects.ocr.synthetic.words import words
 from coursepkg.text.tones import STYLES, join_tone
 from coursepkg.text.vietnamese import ACCENTED, TONE_MARKS
 
@@ -20,17 +21,7 @@ ONSETS = ("", *_ONSETS.split())
 """Onsets as they are written before a; the first is none."""
 LABIALS = frozenset({"b", "m", "p", "ph", "v"})
 """Onsets that take no rounded glide."""
-_PLAIN_RHYMES = """
-    a ac ach ai am an ang anh ao ap at au ay ăc ăm ăn ăng ăp ăt âc âm ân âng âp ât âu ây
-    e ec em en eng eo ep et ê êch êm ên ênh êp êt êu i ich im in inh ip it iu ia iêc iêm iên iêng iêp iêt iêu
-    o oc oi om on ong op ot ooc oong ô ôc ôi ôm ôn ông ôp ôt ơ ơi ơm ơn ơp ơt
-    u uc ui um un ung up ut ua uôc uôi uôm uôn uông uôt ư ưc ưi ưng ưt ưu ưa ươc ươi ươm ươn ương ươp ươt ươu
-"""
-_GLIDE_RHYMES = """
-    oa oac oach oai oam oan oang oanh oao oap oat oay oăc oăm oăn oăng oăt oe oen oeo oet
-    uâc uân uâng uât uây uê uêch uên uênh uêt uơ uy uya uych uyên uyêt uyn uynh uyp uyt uyu
-"""
-PLAIN_RHYMES, GLIDE_RHYMES = tuple(_PLAIN_RHYMES.split()), tuple(_GLIDE_RHYMES.split())
+PLAIN_RHYMES, GLIDE_RHYMES = words("plain_rhyme"), words("glide_rhyme")
 """Rhymes without and with a rounded glide before the vowel."""
 ALSO_AFTER_Q = ("uôc", "ui")
 """Rhymes without a glide in this table that q takes all the same: quốc, quí."""
