@@ -40,6 +40,7 @@ class Neighbours:
         from coursepkg.projects.translation.neighbours import FOLDER, build_datastore
         from coursepkg.projects.translation.neighbours_study import TEMPERATURES, WEIGHTS, neighbour_study
         from coursepkg.projects.translation.predict_command import load_translator
+        from coursepkg.projects.translation.reranking.language_model import dev_halves
 
         common = self.common
         if self.model is None and common.preset is None:
@@ -58,6 +59,7 @@ class Neighbours:
         parts = load_parts(common.corpus(self.model), common.source, common.target)
         for note in parts.notes:
             print(f"note: {note}")
+        dev_halves(parts)  # a dev part that is too small is said before the long work
         store = build_datastore(translator, parts, batch_size=self.batch_size)
         print(f"{len(store)} target tokens of {len(parts.train)} training pairs", flush=True)
         study = neighbour_study(
