@@ -3,13 +3,12 @@
 Source: Olympiad tutorials, first tutorial, section II.1.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from coursepkg.projects.translation.commands import Train
-from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.run_folder import CARD
+from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.run_folder import CARD, read_card
 
 CORPUS = "zh-vi"
 """The contest's training file."""
@@ -30,13 +29,30 @@ def check_contest_rules(options: Train, corpora: Sequence[Parts]) -> None:
             _check_own(Path(f"{prefix}.json"), flag)
 
 
+def check_t5_rules(model: str, source: str, target: str, corpus: str) -> None:
+    """Raises a ValueError unless a T5 is built afresh and learns from the contest's own file, which must be here."""
+    if model != "tiny":
+        raise ValueError(
+            f"--contest-rules allow no pretrained model, got {model}; give --model tiny, or leave --contest-rules out"
+        )
+    if "nom" in (source, target):
+        found = "nom-vi" if corpus == "auto" else corpus
+    else:
+        found = load_parts(corpus, source, target).corpus
+    if found != CORPUS:
+        raise ValueError(
+            f"--contest-rules allow the contest's training file alone, but {found} would be trained on; "
+            "give --data zh-vi, or leave --contest-rules out"
+        )
+
+
 def _check_own(card: Path, flag: str) -> None:
     """A model or a synthetic file is allowed if its card says that it comes from the contest's data alone."""
     if not card.is_file():
         raise ValueError(
             f"--contest-rules: {card} is missing, so nothing says what {flag} was made from; leave one of the two out"
         )
-    content = json.loads(card.read_text("utf-8"))
+    content = read_card(card)
     corpora = set(content.get("corpora", ["unknown"]))
     if corpora != {CORPUS}:
         raise ValueError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.files import whole_file
+from coursepkg.projects.translation.run_folder import read_card
 
 
 class PartFile:
@@ -62,7 +63,7 @@ class PartFile:
         self.card.unlink()
 
     def _check(self, wanted: dict[str, Any]) -> None:
-        stored = json.loads(self.card.read_text("utf-8")) if self.card.exists() else {}
+        stored = read_card(self.card) if self.card.exists() else {}
         names = wanted.keys() | stored.keys()
         differ = sorted(name for name in names if wanted.get(name) != stored.get(name))
         if differ:

@@ -24,9 +24,9 @@ from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
 from coursepkg.projects.translation.decode import search
 from coursepkg.projects.translation.models import model_sha256, rebuilder
 from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.projects.translation.run_folder import recipe_from
 from coursepkg.projects.translation.tokenizers import Subwords
 from coursepkg.text.vocabulary import BOS, EOS
-from coursepkg.training.files import read_json
 from coursepkg.training.saved_model import load_model
 
 DEFAULT = Path(__file__).parent / "checkpoint"
@@ -109,7 +109,7 @@ class Translator:
 
         Raises:
             FileNotFoundError: there is no finished model in it.
-            ValueError: a file is damaged, or vocabulary and weights do not belong together.
+            ValueError: a file is damaged, it is no translator, or vocabulary and weights do not belong together.
         """
         folder = Path(folder)
         if not (folder / "model").is_dir():
@@ -119,8 +119,7 @@ class Translator:
                 else "train one there first"
             )
             raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
-        card = read_json(folder / "model" / "model.json")
-        recipe = Recipe(**card["meta"]["recipe"])
+        recipe = recipe_from(folder)
         subwords = Subwords.load(folder, recipe.underscores)
         model, meta = load_model(folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)
         device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,5 +1,6 @@
 """The folder of a translation run: what it was started with, its vocabulary, and the refusal to mix two runs."""
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.recipe import LATER, Recipe
 from coursepkg.projects.translation.tokenizers import FILES, Subwords
+from coursepkg.training.files import read_json
 
 CARD = "recipe.json"
 CHANGEABLE = ("max_epochs", "max_seconds", "patience")
@@ -48,7 +50,7 @@ def open_run(out: Path, card: dict[str, Any], resume: bool) -> None:
         return
     if not resume:
         raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
-    stored, present = (_flat(one) for one in (json.loads(path.read_text("utf-8")), card))
+    stored, present = (_flat(one) for one in (read_card(path), card))
     differ = sorted(name for name in stored.keys() | present.keys() if stored.get(name) != present.get(name))
     if differ:
         raise ValueError(
@@ -64,10 +66,51 @@ def stored_card(folder: Path) -> dict[str, Any]:
         ValueError: the file is damaged.
     """
     path = folder / CARD
+    return read_card(path) if path.is_file() else {}
+
+
+def read_card(path: Path) -> dict[str, Any]:
+    """What a card says: JSON with names, such as `recipe.json`, or `PREFIX.json` beside pairs that a model wrote.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: the file is damaged.
+    """
     try:
-        return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
-    except (ValueError, TypeError) as reason:
-        raise ValueError(f"{path} is damaged: it is no JSON file of a run; copy it again") from reason
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as reason:
+        raise ValueError(f"{path} is damaged: it is no JSON file; copy it again") from reason
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is damaged: it names nothing; copy it again")
+    return content
+
+
+def recipe_from(folder: Path) -> Recipe:
+    """The recipe of the finished model in the folder of a run.
+
+    Raises:
+        FileNotFoundError: there is no finished model.
+        ValueError: the card is damaged, of another kind of model, or of a later version of this package.
+    """
+    meta = read_json(folder / "model" / "model.json").get("meta")
+    fields = meta.get("recipe") if isinstance(meta, dict) else None
+    wanted = "give a folder that coursepkg translation train wrote"
+    if not isinstance(meta, dict) or not isinstance(fields, dict) or "directions" not in meta:
+        raise ValueError(
+            f"{folder} holds no translator (its card has no recipe and directions of one); {wanted}"
+        )
+    unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(Recipe)})
+    if unknown:
+        raise ValueError(
+            f"{folder} holds no translator that this version reads (it does not know {', '.join(unknown)}); "
+            f"{wanted}, or update coursepkg"
+        )
+    try:
+        return Recipe(**fields)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(
+            f"{folder} holds no translator (its recipe is damaged: {reason}); {wanted}"
+        ) from reason
 
 
 def vocabulary_of(recipe: Recipe, corpora: Corpora, out: Path, start: Path | None) -> Subwords:

@@ -11,6 +11,7 @@ from coursepkg.projects.translation.back_translation.generate import Synthetic
 from coursepkg.projects.translation.back_translation.held_out import languages_in
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.run_folder import read_card
 
 UNKNOWN_ORIGIN = "unknown"
 """Stands among the corpora of a card where something is not known to come from a corpus."""
@@ -52,7 +53,7 @@ def origins(folder: Path) -> list[str]:
     `UNKNOWN_ORIGIN` is among them where the model began with another one's weights or trained on further pairs, since
     its card does not say what these were made from; under the contest's rules they were checked to be of its corpus.
     """
-    meta = json.loads((folder / "model" / "model.json").read_text("utf-8"))["meta"]
+    meta = read_card(folder / "model" / "model.json")["meta"]
     unclear = (meta.get("n_extra") or meta.get("start")) and not meta.get("contest_rules")
     return [*meta.get("corpora", [UNKNOWN_ORIGIN]), *([UNKNOWN_ORIGIN] if unclear else [])]
 
