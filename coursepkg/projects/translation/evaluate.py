@@ -123,9 +123,12 @@ def evaluate(
     )
 
 
-def bleu_of(target: str) -> Metric:
-    """SacreBLEU's tokenizer for the language: `zh` splits Chinese into characters."""
-    return BLEU(tokenize="zh" if target == "zh" else "13a")
+def bleu_of(target: str, *, sentence: bool = False) -> Metric:
+    """BLEU with SacreBLEU's tokenizer for the language: `zh` splits Chinese into characters.
+
+    With `sentence` it counts the n-gram orders that fit into an output, for single sentences.
+    """
+    return BLEU(tokenize="zh" if target == "zh" else "13a", effective_order=sentence)
 
 
 def compare_systems(

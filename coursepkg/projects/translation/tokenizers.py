@@ -92,3 +92,11 @@ class Subwords:
         target = SentencePiece.load(folder / FILES[1])
         one_each = (folder / FILES[0]).exists()
         return cls(SentencePiece.load(folder / FILES[0]) if one_each else target, target, underscores)
+
+
+def cut_sources(
+    subwords: Subwords, texts: Sequence[str], source: str, target: str, most: int
+) -> tuple[list[list[int]], int]:
+    """Ids of sources, tag in front, each cut behind its first `most`; and how many were cut."""
+    ids = subwords.encode_sources(texts, source, target)
+    return [one[:most] for one in ids], sum(len(one) > most for one in ids)

@@ -16,18 +16,18 @@ import torch
 from torch import nn
 
 from coursepkg.arguments import check_count
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive.task import WithProjection
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
 from coursepkg.projects.translation.decode import search
+from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.learning import learning_of, train_config
 from coursepkg.projects.translation.models import build_model, count_parameters, rebuilder
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.run_folder import Corpora, card_of, open_run, vocabulary_of
-from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.projects.translation.tokenizers import Subwords, cut_sources
 from coursepkg.training.files import read_json
 from coursepkg.training.loop import History, fit
 from coursepkg.training.saved_model import load_model, restore, save_model
@@ -146,12 +146,12 @@ def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Part
     A source that is longer than the model takes is cut here; `evaluate` counts and names such sources.
     """
     chosen = parts.dev[:N_VALIDATED]
-    ids = subwords.encode_sources([p.source for p in chosen], parts.source, parts.target)
-    ids = [i[: recipe.max_len - 1] for i in ids]
+    texts = [p.source for p in chosen]
+    ids, _ = cut_sources(subwords, texts, parts.source, parts.target, recipe.max_len - 1)
     found = search(network, ids, max_len=recipe.max_len, beam_size=1)
     said = [to_scorer(subwords.target.decode(best.ids), parts.target) for best, *_ in found]
     references = [to_scorer(p.target, parts.target) for p in chosen]
-    bleu = score(BLEU(tokenize="zh" if parts.target == "zh" else "13a"), said, references)
+    bleu = score(bleu_of(parts.target), said, references)
     return {"bleu": float(bleu.value)}
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coursepkg.arguments import check_count, check_finite
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.corpus import check_choice, check_lengths
 from coursepkg.metrics.scoring import sentence_scores
@@ -21,6 +20,7 @@ from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.groups import GROUPS, Case, Rules, label, name_words
 from coursepkg.projects.translation.errors.numerals import LANGUAGES
+from coursepkg.projects.translation.evaluate import bleu_of
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def analyse(
     given = [None] * len(sources) if alignments is None else alignments
     check_lengths(sources, given, ("sources", "alignments"))
     cut = "zh" if target_language == "zh" else "13a"
-    bleu = sentence_scores(BLEU(tokenize=cut, effective_order=True), hypotheses, references).tolist()
+    bleu = sentence_scores(bleu_of(target_language, sentence=True), hypotheses, references).tolist()
     chrf = sentence_scores(CHRF(), hypotheses, references).tolist()
     names = name_words(references, target_language)
     sentences = [

@@ -5,16 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.back_translation.files import mono_text
 from coursepkg.projects.translation.back_translation.generate import back_translate, round_trip
 from coursepkg.projects.translation.back_translation.held_out import LANGUAGES_OF
 from coursepkg.projects.translation.corpora import Parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
-from coursepkg.projects.translation.evaluate import translate_pairs
+from coursepkg.projects.translation.evaluate import bleu_of, translate_pairs
 from coursepkg.projects.translation.examples import fitting
-from coursepkg.projects.translation.ladder.rows import LadderRow
+from coursepkg.projects.translation.ladder.row import LadderRow
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Method
 
@@ -94,8 +93,7 @@ def hard_examples(parts: Parts, translator: Translator) -> Prepared:
     found, _ = translate_pairs(translator, pairs, parts.source, parts.target, beam_size=1)
     said = [to_scorer(one.n_best[0].line, parts.target) for one in found]
     true = [to_scorer(pair.target, parts.target) for pair in pairs]
-    metric = BLEU(tokenize="zh" if parts.target == "zh" else "13a", effective_order=True)
-    bleu = sentence_scores(metric, said, true).tolist()
+    bleu = sentence_scores(bleu_of(parts.target, sentence=True), said, true).tolist()
     order = sorted(range(len(pairs)), key=lambda i: (bleu[i], i))
     worst = order[: round(HARD_SHARE * len(pairs))]
     note = f"{len(worst)} of {len(pairs)} training pairs once more, with a sentence BLEU up to {bleu[worst[-1]]:.1f}"

@@ -3,28 +3,28 @@
 Each function scores the whole dev part and returns what a reader of the score must know.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.decoding.rerank import Scorer, language_model_scorer
+from coursepkg.decoding.rerank import Scorer
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import sentence_key, to_scorer
 from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
-from coursepkg.projects.translation.ladder.rows import LadderRow
+from coursepkg.projects.translation.ladder.row import LadderRow
 from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
 from coursepkg.projects.translation.neighbours_study import K
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.reranking.language_model import train_language_model
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
-from coursepkg.projects.translation.reranking.noisy_channel import noisy_channel_scorer
+from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 from coursepkg.projects.translation.studies.measured_run import score_dev, score_lines
+from coursepkg.projects.translation.tokenizers import cut_sources
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Of the other model's score beside log p(y | x)."""
@@ -57,9 +57,10 @@ def decode_row(
         return repaired(translator, parts)
     if row.decoding == "language-model":
         budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
-        return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed)
+        alpha = recipe.length_penalty
+        return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed, alpha=alpha)
     if row.decoding == "noisy-channel":
-        return translated_back(translator, parts)
+        return translated_back(translator, parts, recipe.length_penalty)
     if row.decoding == "neighbours":
         return looked_up(translator, parts)
     return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
@@ -67,7 +68,9 @@ def decode_row(
 
 def drawn(translator: Translator, parts: Parts, method: Method) -> Scored:
     """Draw the tokens instead of searching."""
-    found = Decoder(translator).decode(_sources(translator, parts), method)
+    texts = [p.source for p in parts.dev]
+    ids, _ = cut_sources(translator.subwords, texts, parts.source, parts.target, translator.longest)
+    found = Decoder(translator).decode(ids, method)
     lines = [translator.subwords.target.decode(one.ids) for one in found]
     return score_lines(lines, parts, f"{parts.corpus} dev, {method}"), []
 
@@ -88,20 +91,31 @@ def repaired(translator: Translator, parts: Parts) -> Scored:
 
 
 def reranked(
-    translator: Translator, parts: Parts, out: Path, *, recipe: LanguageRecipe, seed: int = 0
+    translator: Translator,
+    parts: Parts,
+    out: Path,
+    *,
+    recipe: LanguageRecipe,
+    seed: int = 0,
+    alpha: float | None = None,
 ) -> Scored:
     """Choose among the n best translations by log p(y) of a language model of the training part's targets."""
     model, _, _ = train_language_model(translator, parts, out, recipe=recipe, seed=seed, progress=False)
-    scorer = language_model_scorer(model, device=next(model.parameters()).device)
-    note = "the language model was stopped by its perplexity on one half"
-    return chosen_by(scorer, translator, parts, note)
+    note = (
+        f"the language model was trained for up to {recipe.max_seconds:g} seconds more than the other rows have, and "
+        "stopped by its perplexity on one half"
+    )
+    return chosen_by(
+        "lm", scorers_of(translator, model, None, parts.dev, parts), translator, parts, note, alpha
+    )
 
 
-def translated_back(translator: Translator, parts: Parts) -> Scored:
+def translated_back(translator: Translator, parts: Parts, alpha: float | None = None) -> Scored:
     """Choose among the n best translations by log p(x | y) of the model itself, which must know both directions."""
-    texts = [pair.source for pair in parts.dev]
-    scorer = noisy_channel_scorer(translator, translator.subwords, texts, parts.source, parts.target)
-    return chosen_by(scorer, translator, parts, "scored by the same model, translating back")
+    scorers = scorers_of(translator, None, translator, parts.dev, parts)
+    return chosen_by(
+        "reverse", scorers, translator, parts, "scored by the same model, translating back", alpha
+    )
 
 
 def looked_up(translator: Translator, parts: Parts) -> Scored:
@@ -123,26 +137,30 @@ def looked_up(translator: Translator, parts: Parts) -> Scored:
     return score_lines(lines, parts, protocol), [*notes, note]
 
 
-def chosen_by(scorer: Scorer, translator: Translator, parts: Parts, note: str) -> Scored:
-    """Choose among the n best translations with the score of another model.
+def chosen_by(
+    name: str,
+    scorers: Mapping[str, Scorer],
+    translator: Translator,
+    parts: Parts,
+    note: str,
+    alpha: float | None = None,
+) -> Scored:
+    """Choose among the n best translations with the score of another model, see `NBestLists.reranked`.
 
-        score(y) = (log p(y | x) + weight * other(x, y)) / |y|^alpha
+    The penalty is the search's own, so that a weight of 0 is the plain search with as many beams. Dev is cut in two;
+    the weight of each half is the one that is best on the other half.
 
-    Dev is cut in two; the weight of each half is the one that is best on the other half.
+    Args:
+        name: of the other model.
+        scorers: it, by its name.
+        translator: the system.
+        parts: the corpus.
+        note: what else is to be said.
+        alpha: exponent of the length penalty; None takes the model's recipe.
     """
-    method = Method(N_BEST, translator.recipe.length_penalty)
-    found = Decoder(translator).n_best(_sources(translator, parts), method, N_BEST)
-    flat = [one for own in found for one in own]
-    numbers = [number for number, own in enumerate(found) for _ in own]
-    given = iter(scorer(numbers, flat).tolist())
-    scores = [[next(given) for _ in own] for own in found]
-    chosen = {
-        weight: [
-            translator.subwords.target.decode(_best(own, others, weight, method.length_penalty).ids)
-            for own, others in zip(found, scores, strict=True)
-        ]
-        for weight in WEIGHTS
-    }
+    alpha = translator.recipe.length_penalty if alpha is None else alpha
+    lists = NBestLists(translator, parts.dev, parts, scorers, N_BEST, alpha)
+    chosen = {weight: lists.reranked({name: weight}, alpha=alpha) for weight in WEIGHTS}
     lines, weights = cross_chosen(chosen, parts)
     note = f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the other half of dev; {note}"
     return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [note]
@@ -169,19 +187,3 @@ def cross_chosen(candidates: dict[float, list[str]], parts: Parts) -> tuple[list
 
     best = [max(candidates, key=partial(bleu, which=1 - one)) for one in (0, 1)]
     return [candidates[best[one]][i] for i, one in enumerate(half)], (best[0], best[1])
-
-
-def _best(own: Sequence[Hypothesis], others: Sequence[float], weight: float, alpha: float) -> Hypothesis:
-    """The hypothesis of highest score; of equal ones the first."""
-    totals = [
-        (one.log_prob + weight * other) / max(1, len(one.token_log_probs)) ** alpha
-        for one, other in zip(own, others, strict=True)
-    ]
-    return own[max(range(len(own)), key=totals.__getitem__)]
-
-
-def _sources(translator: Translator, parts: Parts) -> list[list[int]]:
-    """Ids of the dev part's sources; a longer one than the model takes is cut."""
-    texts = [pair.source for pair in parts.dev]
-    ids = translator.subwords.encode_sources(texts, parts.source, parts.target)
-    return [one[: translator.longest] for one in ids]

@@ -6,61 +6,19 @@
     both-ways -> wrong-tags                        a negative control: the tutorials' fault
     both-ways -> continued -> contrastive, back-translation, hard examples      all from the same trained start
 
-Every row has the same budget. `continued` spends a second budget on nothing new: what fine-tuning gave is what it gave
+Every row that trains has the same budget, and the others none, but for `language-model`, whose language model takes
+half a budget more. `continued` spends a second budget on nothing new: what fine-tuning gave is what it gave
 beyond that.
 
 Source: Olympiad tutorials, first tutorial, sections III, V and VI.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
+from coursepkg.projects.translation.ladder.row import LadderRow, Times
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
-
-Preparation = Literal["", "random-split", "back-translation", "round-trips", "hard-examples"]
-Decoding = Literal["", "search", "sample", "repairs", "language-model", "noisy-channel", "neighbours"]
-
-
-@dataclass(frozen=True)
-class LadderRow:
-    """One row."""
-
-    name: str
-    """As `--rows` takes it."""
-    about: str
-    """What it tries, in a few words."""
-    builds_on: str = ""
-    """Row whose recipe it changes and whose score it is compared with; empty for the first."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the recipe; a `Times` multiplies the value that is there."""
-    preset: str = ""
-    """Begin with a recipe instead of that of `builds_on`: a preset, or `base` for the one of --preset."""
-    start: str = ""
-    """Row whose trained model it begins with."""
-    preparation: Preparation = ""
-    """What is done to the training data, see `ladder.data`."""
-    decoding: Decoding = ""
-    """Decode the model of `builds_on` in another way instead of training one, see `ladder.decoding`."""
-    draws: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of `Method` where tokens are drawn."""
-
-    @property
-    def needs(self) -> str:
-        """Row whose trained model must be there first; empty where none must."""
-        return self.builds_on if self.decoding else self.start
-
-
-@dataclass(frozen=True)
-class Times:
-    """A field of the recipe times a factor."""
-
-    factor: float
-
-    def of(self, value: int | float) -> int | float:
-        """The product, an integer where the field is one."""
-        return round(value * self.factor) if isinstance(value, int) else value * self.factor
 
 
 def _fine_tuning(**changes: Any) -> dict[str, Any]:
@@ -180,13 +138,15 @@ ROWS: dict[str, LadderRow] = {
         _row("repairs", "numbers, terms and repetitions repaired with a dictionary", decoding="repairs"),
         _row(
             "language-model",
-            "eight best reranked with a language model of the target sentences",
+            "the eight beams reranked with a language model, which trains for half a budget more",
+            "beam-8",
             decoding="language-model",
         ),
+        _row("both-ways-beam-8", "8 beams", "both-ways", decoding="search", beam_size=8),
         _row(
             "noisy-channel",
-            "eight best reranked by how well the same model translates them back",
-            "both-ways",
+            "the eight beams reranked by how well the same model translates them back",
+            "both-ways-beam-8",
             decoding="noisy-channel",
         ),
     )
@@ -203,6 +163,13 @@ def row_named(name: str) -> LadderRow:
     if name not in ROWS:
         raise ValueError(f"--rows must be of {', '.join(ROWS)}, got {name}")
     return ROWS[name]
+
+
+def trained_row(row: LadderRow) -> LadderRow:
+    """The row whose model a row decodes: below it the first one that trains."""
+    while row.decoding:
+        row = row_named(row.builds_on)
+    return row
 
 
 def recipe_of(row: LadderRow, base: Recipe) -> Recipe:

@@ -11,7 +11,8 @@ from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import Evaluation
 from coursepkg.projects.translation.ladder.data import prepare
 from coursepkg.projects.translation.ladder.decoding import decode_row
-from coursepkg.projects.translation.ladder.rows import LadderRow, recipe_of, row_named
+from coursepkg.projects.translation.ladder.row import LadderRow
+from coursepkg.projects.translation.ladder.rows import recipe_of, row_named, trained_row
 from coursepkg.projects.translation.ladder.store import NEEDS, check_same_recipe, keep_sentences
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
@@ -124,8 +125,8 @@ def _train(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[dic
 
 
 def _decode(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[dict[str, Any], Evaluation]:
-    """The model of the row below, its translations found in another way."""
-    below = bench.folder(row.builds_on, seed)
+    """The trained model below the row, its translations found in another way."""
+    below = bench.folder(trained_row(row).name, seed)
     trained = read_json(below / NUMBERS, needs=NEEDS)
     translator = Translator.load(below)
     begin = time.monotonic()

@@ -1,13 +1,13 @@
 """The n-best lists of a corpus with the scores of the models that shall choose among them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from torch import Tensor, nn
 
+from coursepkg.decoding.beam_parts import length_penalty_of
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.decoding.rerank import Scorer, language_model_scorer, model_log_prob, n_tokens, rerank
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.metrics.signature import Metric
 from coursepkg.projects.translation.corpora import Parts
@@ -16,60 +16,94 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.noisy_channel import noisy_channel_scorer
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+from coursepkg.projects.translation.tokenizers import cut_sources
+
+
+def scorers_of(
+    translator: Translator,
+    language_model: nn.Module | None,
+    reverse: Translator | None,
+    pairs: Sequence[SentencePair],
+    parts: Parts,
+    batch_size: int = 64,
+) -> dict[str, Scorer]:
+    """What a language model (`lm`) and a model that translates back (`reverse`) say of translations of some pairs."""
+    scorers: dict[str, Scorer] = {}
+    if language_model is not None:
+        device = next(language_model.parameters()).device
+        scorers["lm"] = language_model_scorer(language_model, batch_size=batch_size, device=device)
+    if reverse is not None:
+        languages, texts = (parts.source, parts.target), [p.source for p in pairs]
+        scorers["reverse"] = noisy_channel_scorer(
+            reverse, translator.subwords, texts, *languages, batch_size=batch_size
+        )
+    return scorers
 
 
 class NBestLists:
-    """The n-best lists of some pairs, scored once by each model."""
+    """The n-best lists of some pairs, scored once by each model.
+
+    Args:
+        translator: the system.
+        pairs: whose sources are translated; one that is longer than the model takes is cut.
+        parts: the corpus.
+        scorers: the other models by name.
+        n_best: beams, and translations in each list.
+        alpha: exponent of the search's length penalty.
+        batch_size: sentences at once.
+    """
 
     def __init__(
         self,
         translator: Translator,
-        language_model: nn.Module | None,
-        reverse: Translator | None,
         pairs: Sequence[SentencePair],
         parts: Parts,
+        scorers: Mapping[str, Scorer],
         n_best: int,
         alpha: float,
-        batch_size: int,
+        batch_size: int = 64,
     ) -> None:
-        ids = translator.subwords.encode_sources([p.source for p in pairs], parts.source, parts.target)
-        # A longer source is cut, as in the validations of training.
-        ids = [one[: translator.longest] for one in ids]
+        texts = [p.source for p in pairs]
+        ids, _ = cut_sources(translator.subwords, texts, parts.source, parts.target, translator.longest)
         decoder = Decoder(translator, batch_size)
         self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
         self.subwords, self.target = translator.subwords, parts.target
         self.metric: Metric = bleu_of(parts.target)
         self.references = [to_scorer(p.target, parts.target) for p in pairs]
-        scorers: dict[str, Scorer] = {}
-        if language_model is not None:
-            device = next(language_model.parameters()).device
-            scorers["lm"] = language_model_scorer(language_model, batch_size=batch_size, device=device)
-        if reverse is not None:
-            languages, texts = (parts.source, parts.target), [p.source for p in pairs]
-            scorers["reverse"] = noisy_channel_scorer(
-                reverse, translator.subwords, texts, *languages, batch_size=batch_size
-            )
         flat = [one for found in self.found for one in found]
         numbers = [number for number, found in enumerate(self.found) for _ in found]
         self._known = {name: scorer(numbers, flat) for name, scorer in scorers.items()}
+        self._known["model"] = model_log_prob(numbers, flat)
+        self._known["length"] = n_tokens(numbers, flat)
 
     @property
     def first(self) -> list[str]:
         """The search's own best."""
         return [self._text(found[0]) for found in self.found]
 
-    def reranked(self, lm: float, reverse: float, length: float) -> list[str]:
-        """The best by the weighted sum."""
-        weights = {"lm": lm, "reverse": reverse}
+    def reranked(self, weights: Mapping[str, float], *, alpha: float = 0.0) -> list[str]:
+        """The best by the weighted sum, divided by the length penalty of the search.
+
+            score(y) = (log p(y | x) + sum_i weight_i * score_i(x, y)) / ((5 + |y|) / 6)^alpha
+
+        With the alpha of the search and weights of 0 that is the search's own best.
+
+        Args:
+            weights: of the other models by name, and of the tokens, `length`.
+            alpha: exponent of the penalty; 0 ranks by the sum alone.
+        """
+        penalty = length_penalty_of(self._known["length"], alpha)
         scorers: dict[str, tuple[Scorer, float]] = {
-            name: (_constant(scores), weights[name]) for name, scores in self._known.items()
+            name: (_constant(self._known[name] / penalty), weight)
+            for name, weight in ({"model": 1.0} | dict(weights)).items()
         }
-        scorers |= {"model": (model_log_prob, 1.0), "length": (n_tokens, length)}
-        return [self._text(found[0].hypothesis) for found in rerank(self.found, scorers)]
+        best = rerank(self.found, scorers)
+        # A hypothesis that the limit cut off stands behind the finished ones, as in the search.
+        return [self._text(max(found, key=lambda r: r.hypothesis.finished).hypothesis) for found in best]
 
     def oracle(self) -> list[str]:
         """Of each list the translation of highest sentence BLEU, which only the reference can tell."""
-        metric = BLEU(tokenize="zh" if self.target == "zh" else "13a", effective_order=True)
+        metric = bleu_of(self.target, sentence=True)
         best = []
         for found, reference in zip(self.found, self.references, strict=True):
             texts = [self._text(one) for one in found]

@@ -17,7 +17,7 @@ from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import N_RESAMPLES
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_model import dev_halves
-from coursepkg.projects.translation.reranking.lists import NBestLists
+from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
 
 LM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """What is tried for log p_LM(y)."""
@@ -155,19 +155,31 @@ def rerank_study(
     choose, judge = (half[:limit] if limit else half for half in dev_halves(parts))
     alpha = translator.recipe.length_penalty if length_penalty is None else length_penalty
     models = (translator, language_model, reverse)
-    lists = [NBestLists(*models, half, parts, n_best, alpha, batch_size) for half in (choose, judge)]
+    lists = [
+        NBestLists(
+            translator,
+            half,
+            parts,
+            scorers_of(*models, half, parts, batch_size),
+            n_best,
+            alpha,
+            batch_size,
+        )
+        for half in (choose, judge)
+    ]
     grid = product(
         lm_weights if language_model is not None else (0.0,),
         reverse_weights if reverse is not None else (0.0,),
         length_weights,
     )
     rows = [
-        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(lm, back, length)), back)
+        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(_weights(models, lm, back, length))), back)
         for lm, back, length in grid
     ]
     rows.sort(key=lambda row: (-row.bleu, abs(row.lm) + abs(row.reverse) + abs(row.length)))
     best = rows[0]
-    before, after = lists[1].first, lists[1].reranked(best.lm, best.reverse, best.length)
+    before = lists[1].first
+    after = lists[1].reranked(_weights(models, best.lm, best.reverse, best.length))
     return RerankStudy(
         tuple(rows),
         len(choose),
@@ -178,3 +190,10 @@ def rerank_study(
         sum(a != b for a, b in zip(before, after, strict=True)),
         n_best,
     )
+
+
+def _weights(models: tuple[Any, ...], lm: float, reverse: float, length: float) -> dict[str, float]:
+    """The weights of the models that are there, and of the length."""
+    _, language_model, back = models
+    given = {"lm": lm} if language_model is not None else {}
+    return given | ({"reverse": reverse} if back is not None else {}) | {"length": length}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 import torch
 
 from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.projects.translation.corpora import Parts
@@ -20,6 +19,7 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 from coursepkg.projects.translation.studies.decoding_rows import BeamRow, DecodingStudy, MethodRow
+from coursepkg.projects.translation.tokenizers import cut_sources
 
 BEAMS = (2, 4, 5, 6, 8)
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
@@ -64,8 +64,8 @@ def study_decoding(
     pairs = parts.dev[:limit] if limit else parts.dev
     if not methods or not pairs:
         raise ValueError(f"a study needs methods and sentences, got {len(methods)} and {len(pairs)}")
-    encoded = translator.subwords.encode_sources([p.source for p in pairs], parts.source, parts.target)
-    sources = [ids[: translator.longest] for ids in encoded]
+    texts = [p.source for p in pairs]
+    sources, n_cut = cut_sources(translator.subwords, texts, parts.source, parts.target, translator.longest)
     references = [to_scorer(p.target, parts.target) for p in pairs]
     bench = _Bench(Decoder(translator, batch_size), sources, references, parts.target)
     rows = []
@@ -77,7 +77,7 @@ def study_decoding(
         tuple(rows),
         tuple(bench.against_greedy()),
         len(pairs),
-        sum(len(ids) > translator.longest for ids in encoded),
+        n_cut,
         score(bleu_of(parts.target), references, references, protocol=name).signature,
         str(next(translator.model.parameters()).device.type),
         torch.get_num_threads(),
@@ -127,7 +127,7 @@ class _Bench:
         if Method() not in self.searched:
             return []
         texts, log_probs = self.searched[Method()]
-        metric = BLEU(tokenize="zh" if self.target == "zh" else "13a", effective_order=True)
+        metric = bleu_of(self.target, sentence=True)
         before = sentence_scores(metric, texts, self.references)
         rows = []
         for method, (found, theirs) in self.searched.items():

@@ -10,14 +10,13 @@ import torch
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import sentence_scores
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts, load_parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
 from coursepkg.projects.translation.ladder.data import (
     HARD_SHARE,
     back_translations,
     hard_examples,
     prepare,
-    random_split,
     round_trips_of,
 )
 from coursepkg.projects.translation.ladder.decoding import (
@@ -32,6 +31,7 @@ from coursepkg.projects.translation.ladder.decoding import (
 from coursepkg.projects.translation.ladder.rows import row_named
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
+from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
 from coursepkg.projects.translation.studies.decoding_methods import Method
 from tests.projects.translation.test_corpora import write_en_vi
 from tests.projects.translation.tiny import toy_parts, write_zh_vi
@@ -130,6 +130,7 @@ def test_draws_repairs_and_reranking_score_the_whole_dev_part(translator: Transl
         assert result.references == tuple(to_scorer(p.target, "vi") for p in parts.dev)
         assert name in result.scores["BLEU"].signature
     assert "each chosen on the other half of dev" in found["reranked"][1][0]
+    assert "for up to 900 seconds more than the other rows have" in found["reranked"][1][0]
     assert "repairs in" in found["repaired"][1][-1]
 
 
@@ -152,10 +153,37 @@ def test_what_another_model_prefers_is_taken_where_that_helps(translator: Transl
         return torch.arange(len(hypotheses)).remainder(N_BEST) * 1e3
 
     # The further down the list, the better by that score: worse translations, so its weight must come out as 0.
-    result, notes = chosen_by(last, translator, parts, "a note")
+    result, notes = chosen_by("other", {"other": last}, translator, parts, "a note")
     best = translator.translate([p.source for p in parts.dev], beam_size=N_BEST)
     assert result.hypotheses == tuple(to_scorer(one.line, "vi") for one in best)
     assert notes == [f"{N_BEST} best; weights 0 and 0, each chosen on the other half of dev; a note"]
     # The other way round it agrees with the search, and any weight gives the same.
-    again, _ = chosen_by(lambda numbers, found: -last(numbers, found), translator, parts, "")
+    scorers = {"other": lambda numbers, found: -last(numbers, found)}
+    again, _ = chosen_by("other", scorers, translator, parts, "")
     assert again.hypotheses == result.hypotheses
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 3.0])
+def test_without_weights_the_ladder_s_reranking_is_the_search_itself(
+    translator: Translator, alpha: float
+) -> None:
+    parts = toy_parts()
+    scorers = scorers_of(translator, None, translator, parts.dev, parts)
+    lists = NBestLists(translator, parts.test, parts, {}, N_BEST, alpha)
+    assert lists.reranked({}, alpha=alpha) == lists.first
+    # A weight counts before the length penalty, with the search's own norm.
+    lists = NBestLists(translator, parts.dev, parts, scorers, N_BEST, alpha)
+    told = scorers["reverse"](
+        [i for i, found in enumerate(lists.found) for _ in found], [one for f in lists.found for one in f]
+    ).tolist()
+    given = iter(told)
+    wanted = []
+    for found in lists.found:
+        scores = [
+            (one.log_prob + 0.5 * next(given)) / ((5 + len(one.token_log_probs)) / 6) ** alpha
+            for one in found
+        ]
+        finished = [i for i, one in enumerate(found) if one.finished] or [*range(len(found))]
+        best = found[max(finished, key=scores.__getitem__)]
+        wanted.append(to_scorer(translator.subwords.target.decode(best.ids), "vi"))
+    assert lists.reranked({"reverse": 0.5}, alpha=alpha) == wanted

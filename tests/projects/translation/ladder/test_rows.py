@@ -5,12 +5,13 @@ import dataclasses
 import pytest
 import torch
 
+from coursepkg.projects.translation.ladder.decoding import N_BEST
+from coursepkg.projects.translation.ladder.row import LadderRow, Times
 from coursepkg.projects.translation.ladder.rows import (
     ROWS,
-    LadderRow,
-    Times,
     recipe_of,
     row_named,
+    trained_row,
     with_needed,
 )
 from coursepkg.projects.translation.ladder.run import changes_of, is_new
@@ -89,6 +90,16 @@ def test_the_negative_control_is_the_row_below_with_the_fault_alone() -> None:
     faulty = [row.name for row in ROWS.values() if recipe_of(row, BASE).reverse_fault != "none"]
     assert faulty == ["wrong-tags"]
     assert all(preset.reverse_fault == "none" for preset in PRESETS.values())
+
+
+@pytest.mark.parametrize(("name", "trained"), [("language-model", "modern"), ("noisy-channel", "both-ways")])
+def test_reranking_is_held_against_the_search_with_as_many_beams(name: str, trained: str) -> None:
+    row = row_named(name)
+    assert recipe_of(row, BASE).beam_size == N_BEST
+    assert changes_of(row, BASE) == {}
+    assert row_named(row.builds_on).decoding == "search"
+    assert trained_row(row).name == trained
+    assert [one.name for one in with_needed([name])] == [trained, row.builds_on, name]
 
 
 def test_needed_rows_come_first_and_once() -> None:
