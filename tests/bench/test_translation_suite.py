@@ -9,6 +9,8 @@ from coursepkg.bench.race import Contest
 from coursepkg.bench.suites import translation
 from coursepkg.bench.suites.opponents import marian
 from coursepkg.blocks.packed import pack_where_possible
+from coursepkg.projects.translation.models import build_model
+from coursepkg.projects.translation.recipe import PRESETS
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
 
@@ -19,7 +21,7 @@ CPU = Device("cpu", 1)
 def small(monkeypatch):
     """The contests as they are, with models that are built in no time."""
     monkeypatch.setattr(translation, "SIZES", translation.SMALLER)
-    monkeypatch.setattr(translation, "D_FF", {"modern": 96, "vaswani2017": 96})
+    monkeypatch.setattr(translation, "width", lambda kind: 96)
     for name, size in (("BATCH", 3), ("TARGET", 8), ("VOCABULARY", 600)):
         monkeypatch.setattr(translation, name, size)
 
@@ -41,6 +43,19 @@ def test_gates_catch_the_export_of_another_model(small):
     exports = {name: translation.exported(other, name) for name in ("none", "int8")}
     for gate in translation._export_gates(model, pack_where_possible(model), exports):
         assert "more than twice" in gate.failure()
+
+
+def test_our_model_is_that_of_the_preset():
+    recipe = PRESETS["small"]
+    with torch.device("meta"):
+        preset = build_model(recipe, recipe.vocab_size, recipe.vocab_size)
+    ours = translation._model("modern", CPU)
+    assert {name: w.shape for name, w in ours.named_parameters()} == {
+        name: w.shape for name, w in preset.named_parameters()
+    }
+    contest = translation._against_hugging_face(CPU).name
+    layers = f"{recipe.n_encoder_layers}+{recipe.n_decoder_layers} layers"
+    assert f"{layers}, d {recipe.d_model}, d_ff {recipe.d_ff}" in contest
 
 
 def test_the_opponents_have_one_size():

@@ -5,7 +5,7 @@ Random weights translate random sentences, and none of them ends before the limi
 
 import copy
 import tempfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,17 @@ from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.scoring import token_log_probs
 from coursepkg.decoding.state import RecomputedState
+from coursepkg.projects.translation.models import count_parameters
+from coursepkg.projects.translation.recipe import PRESETS
 from coursepkg.text.vocabulary import EOS
 
-VOCABULARY = 8000
-SIZES = {"d_model": 256, "n_heads": 8, "n_encoder_layers": 4, "n_decoder_layers": 4}
-D_FF = {"modern": 1024, "vaswani2017": 1240}
-"""With these both models have 10.3 million parameters: the opponent's is wider where ours has fewer key-value heads."""
-SMALLER: dict[str, Any] = {
-    "d_model": 64,
-    "n_heads": 4,
-    "n_encoder_layers": 2,
-    "n_decoder_layers": 2,
-    "d_ff": 96,
+SMALL = PRESETS["small"]
+VOCABULARY = SMALL.vocab_size
+SIZES = {
+    name: getattr(SMALL, name) for name in ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers")
 }
+SHAPE = f"{SMALL.n_encoder_layers}+{SMALL.n_decoder_layers} layers, d {SMALL.d_model}, d_ff {SMALL.d_ff}"
+SMALLER = SIZES | {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 64, "d_ff": 96}
 """The model of a gate that recomputes everything in float64."""
 SOURCE, TARGET = 24, 32
 BEAMS, BATCH = 5, 32
@@ -61,7 +59,7 @@ def _against_hugging_face(device: Device) -> Contest:
     src, few = _sources(BATCH).to(device.kind), _sources(16)
     theirs, small_theirs = marian(old), marian(small_old)
     return Contest(
-        name=f"beam {BEAMS}, 4+4 layers, d 256, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
+        name=f"beam {BEAMS}, {SHAPE}, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
         variants={
             "beam_search, modern": partial(_beam, pack_where_possible(modern), src, TARGET),
             "beam_search, 2017": partial(_beam, pack_where_possible(old), src, TARGET),
@@ -100,7 +98,7 @@ def _export(model: Transformer, exports: dict[str, Any], beams: int, batch: int)
         "PyTorch, not packed": partial(_beam, model, src, TARGET, beams),
     }
     return Contest(
-        name=f"export, {search}, modern, 4+4 layers, d 256, batch {batch}, source {SOURCE}, {TARGET} tokens",
+        name=f"export, {search}, modern, {SHAPE}, batch {batch}, source {SOURCE}, {TARGET} tokens",
         variants=variants | ours,
         comparisons=[
             *(Comparison(name, "PyTorch", 1.5) for name in variants),
@@ -181,11 +179,30 @@ def _rounded(x: Tensor) -> Tensor:
     return (x / step).round() * step
 
 
+@cache
+def width(kind: str) -> int:
+    """d_ff of the preset, or the one that gives the model of 2017, whose matrices are others, as many parameters."""
+    if kind == "modern":
+        return SMALL.d_ff
+
+    def n_parameters(name: str, d_ff: int) -> int:
+        with torch.device("meta"):
+            return count_parameters(Transformer(_config(name, {**SIZES, "d_ff": d_ff})))
+
+    least, step = n_parameters(kind, 1), n_parameters(kind, 2) - n_parameters(kind, 1)
+    return 1 + round((n_parameters("modern", SMALL.d_ff) - least) / step)
+
+
+def _config(kind: str, fields: dict[str, Any]) -> TransformerConfig:
+    if kind == "modern":
+        return TransformerConfig.modern(VOCABULARY, max_len=128, n_kv_heads=SMALL.n_kv_heads, **fields)
+    return TransformerConfig.vaswani2017(VOCABULARY, max_len=128, **fields)
+
+
 def _model(kind: str, device: Device, *, never_ends: bool = False, **sizes: int) -> Transformer:
     torch.manual_seed(0)
-    make = TransformerConfig.modern if kind == "modern" else TransformerConfig.vaswani2017
-    fields = {**SIZES, "d_ff": D_FF[kind], "max_len": 128, **sizes, "output_bias": never_ends}
-    model = Transformer(make(VOCABULARY, **fields)).eval()
+    fields = {**SIZES, "d_ff": width(kind), **sizes, "output_bias": never_ends}
+    model = Transformer(_config(kind, fields)).eval()
     if model.output_bias is not None:
         # CTranslate2 cannot be told to go on behind the end of a sentence; a model that never says it can be raced.
         model.output_bias.data[EOS] = -1e4
