@@ -60,7 +60,11 @@ def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = N
         ValueError: a language or the corpus is unknown, or the corpus has other languages.
     """
     name = corpus_named(corpus, source, target)
-    return CORPORA[name](source, target, data_folder() if folder is None else folder)
+    parts = CORPORA[name](source, target, data_folder() if folder is None else folder)
+    if corpus == "auto" and name == "phrasebook":
+        note = f"no corpus here has {source} and {target}, so the generated phrasebook serves"
+        return replace(parts, notes=(note, *parts.notes))
+    return parts
 
 
 def corpus_named(corpus: str, source: str, target: str) -> str:

@@ -13,6 +13,7 @@ from coursepkg.projects.translation.evaluate import translate_pairs
 from coursepkg.projects.translation.evaluate_command import scored
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.predict_command import load_translator
+from coursepkg.projects.translation.run_folder import read_card
 from coursepkg.projects.translation.train import Trained, train
 
 
@@ -31,22 +32,37 @@ def train_command(options: Train) -> int:
         corpora,
         options.common.out or options.common.run_folder,
         seed=options.seed,
-        extra=_prefixed(options.extra, options),
+        extra=_prefixed("--extra", options.extra, options),
         start=options.start,
-        round_trips=_prefixed(options.round_trips, options),
+        round_trips=_prefixed("--round-trips", options.round_trips, options),
         resume=options.resume,
         contest_rules=options.contest_rules,
     )
     return _report(options, trained, parts)
 
 
-def _prefixed(prefix: Path | None, options: Train) -> list[SentencePair]:
+def _prefixed(flag: str, prefix: Path | None, options: Train) -> list[SentencePair]:
     """The pairs of PREFIX.zh and PREFIX.vi, in the direction of training."""
     if prefix is None:
         return []
+    _check_direction(flag, prefix, options)
     return read_parallel(
         *(Path(f"{prefix}.{language}") for language in (options.common.source, options.common.target))
     )
+
+
+def _check_direction(flag: str, prefix: Path, options: Train) -> None:
+    """Raises a ValueError if the card of the pairs says that they were made for another direction."""
+    card, wanted = Path(f"{prefix}.json"), (options.common.source, options.common.target)
+    told = read_card(card) if card.is_file() else {}
+    made = told.get("from"), told.get("to")
+    if None in made:
+        print(f"note: {card} does not say for which direction the pairs of {flag} were made")
+    elif made != wanted:
+        raise ValueError(
+            f"{flag} {prefix} was made for {made[0]} to {made[1]}, and this run learns {wanted[0]} to {wanted[1]}; "
+            f"make pairs with --from {wanted[0]} --to {wanted[1]}"
+        )
 
 
 def _report(options: Train, trained: Trained, parts: Parts) -> int:

@@ -68,6 +68,11 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     def report(n_lines: int) -> None:
         print(f"{n_lines} lines", file=sys.stderr)
 
+    if options.form == "contest" and not translator.card.get("contest_rules"):
+        print(
+            f"note: {folder} was not trained with --contest-rules; nothing says that the contest allows its output",
+            file=sys.stderr,
+        )
     _say_if_composed((text for _, text in numbered_lines(path)), f"{path}, line")
     done = translate_file(
         translator,

@@ -52,6 +52,8 @@ class T5Train:
     """Stop training after so many seconds."""
     seed: int = 0
     """Of weights, order and dropout."""
+    contest_rules: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Refuse what the contest forbids: every pretrained model, and data from outside its training file."""
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Go on with the run in FOLDER."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -59,11 +61,15 @@ class T5Train:
 
     def run(self) -> int:
         """Report coverage, train, score, save; return 0."""
+        from coursepkg.projects.translation.contest import check_t5_rules
         from coursepkg.projects.translation.t5.run import run_training
 
+        model = self.model or MODELS[self.preset]
+        if self.contest_rules:
+            check_t5_rules(model, self.source, self.target, self.data)
         result = run_training(
             self._settings(),
-            model=self.model or MODELS[self.preset],
+            model=model,
             source=self.source,
             target=self.target,
             both=self.both_ways,
