@@ -113,14 +113,27 @@ def evaluate(
         known = {sentence_key(p.source, source) for p in seen}
         is_seen = [sentence_key(p.source, source) in known for p in pairs]
         n_seen = sum(is_seen)
-        for name, wanted in (("sources seen in training", True), ("sources not seen in training", False)):
-            chosen = [i for i, found in enumerate(is_seen) if found == wanted]
-            if chosen and len(chosen) < len(pairs):
-                part = [said[i] for i in chosen], [true[i] for i in chosen]
-                scores[f"BLEU, {name}"] = score(bleu, *part, n_in_file=len(pairs), **options)
+        scores |= _scores_apart(bleu, said, true, is_seen, options)
     return Evaluation(
         source, target, scores, n_seen, tuple(told), tuple(said), tuple(true), tuple(p.source for p in pairs)
     )
+
+
+def _scores_apart(
+    bleu: Metric,
+    said: Sequence[str],
+    true: Sequence[str],
+    is_seen: Sequence[bool],
+    options: dict[str, Any],
+) -> dict[str, Score]:
+    """BLEU of sources that training saw, and of those that it did not; nothing where all are of one kind."""
+    found = {}
+    for name, wanted in (("sources seen in training", True), ("sources not seen in training", False)):
+        chosen = [i for i, one in enumerate(is_seen) if one == wanted]
+        if chosen and len(chosen) < len(said):
+            part = [said[i] for i in chosen], [true[i] for i in chosen]
+            found[f"BLEU, {name}"] = score(bleu, *part, n_in_file=len(said), **options)
+    return found
 
 
 def bleu_of(target: str, *, sentence: bool = False) -> Metric:

@@ -92,18 +92,10 @@ def train(
     more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
     open_run(out, card, resume)
-    for note in (note for one in corpora for note in one.notes):
+    for note in _notes(recipe, corpora, held):
         say(f"note: {note}")
-    if held:
-        say(f"note: {held} further pairs left out, whose sentences are in dev or test")
-    if recipe.reverse_fault != "none":
-        say(
-            f"note: --reverse-fault {recipe.reverse_fault} is a negative control, to show what the fault costs"
-        )
-    languages = [(one.source, one.target) for one in corpora]
-    subwords = vocabulary_of(
-        recipe, [(pair, one.train) for pair, one in zip(languages, corpora, strict=True)], out, start
-    )
+    learnt: Corpora = [((one.source, one.target), one.train) for one in corpora]
+    subwords = vocabulary_of(recipe, learnt, out, start)
     kept = _fitting(recipe, corpora, subwords, extra, say)
     set_seed(seed)
     model = _first_model(recipe, subwords, start)
@@ -126,6 +118,17 @@ def train(
     card |= {"vocabulary": subwords.fingerprints, "dev_bleu": bleu, "steps": step}
     _store(out / "model", model, card)
     return Trained(model.eval(), subwords, history, card)
+
+
+def _notes(recipe: Recipe, corpora: Sequence[Parts], held: int) -> list[str]:
+    """What a reader of the run must know before it begins."""
+    notes = [note for one in corpora for note in one.notes]
+    if held:
+        notes.append(f"{held} further pairs left out, whose sentences are in dev or test")
+    if recipe.reverse_fault != "none":
+        fault = f"--reverse-fault {recipe.reverse_fault}"
+        notes.append(f"{fault} is a negative control, to show what the fault costs")
+    return notes
 
 
 def _restore_best(

@@ -199,40 +199,33 @@ def analyse(
     check_choice("target_language", target_language, LANGUAGES)
     given = [None] * len(sources) if alignments is None else alignments
     check_lengths(sources, given, ("sources", "alignments"))
-    cut = "zh" if target_language == "zh" else "13a"
     bleu = sentence_scores(bleu_of(target_language, sentence=True), hypotheses, references).tolist()
     chrf = sentence_scores(CHRF(), hypotheses, references).tolist()
-    names = name_words(references, target_language)
-    sentences = [
-        SentenceErrors(
-            index,
-            source,
-            hypothesis,
-            reference,
-            bleu[index],
-            chrf[index],
-            len(tokenize(hypothesis, cut)),
-            len(tokenize(reference, cut)),
-            label(
-                Case(
-                    source,
-                    hypothesis,
-                    reference,
-                    source_language,
-                    target_language,
-                    Rules() if rules is None else rules,
-                    dictionary,
-                    names,
-                    given[index],
-                )
-            ),
-            given[index],
-        )
-        for index, (source, hypothesis, reference) in enumerate(
-            zip(sources, hypotheses, references, strict=True)
-        )
+    names, limits = name_words(references, target_language), Rules() if rules is None else rules
+    rows = zip(sources, hypotheses, references, given, strict=True)
+    cases = [
+        Case(source, said, true, source_language, target_language, limits, dictionary, names, alignment)
+        for source, said, true, alignment in rows
     ]
+    sentences = [_labelled(i, case, bleu[i], chrf[i]) for i, case in enumerate(cases)]
     return ErrorTable(tuple(sentences), source_language, target_language)
+
+
+def _labelled(index: int, case: Case, bleu: float, chrf: float) -> SentenceErrors:
+    """A sentence with its scores, lengths and groups."""
+    cut = "zh" if case.target_language == "zh" else "13a"
+    return SentenceErrors(
+        index,
+        case.source,
+        case.hypothesis,
+        case.reference,
+        bleu,
+        chrf,
+        len(tokenize(case.hypothesis, cut)),
+        len(tokenize(case.reference, cut)),
+        label(case),
+        case.alignment,
+    )
 
 
 def _as_json(sentence: SentenceErrors, texts: bool) -> dict[str, Any]:
