@@ -20,9 +20,9 @@ CPU = Device("cpu", 1)
 @pytest.fixture
 def small(monkeypatch):
     """The contests as they are, with models that are built in no time."""
-    monkeypatch.setattr(translation, "SIZES", translation.SMALLER)
-    monkeypatch.setattr(translation, "width", lambda kind: 96)
-    for name, size in (("BATCH", 3), ("TARGET", 8), ("VOCABULARY", 600)):
+    fewer = translation.sizes() | translation.SMALLER | {"vocab_size": 600}
+    monkeypatch.setattr(translation, "sizes", lambda: fewer)
+    for name, size in (("BATCH", 3), ("TARGET", 8)):
         monkeypatch.setattr(translation, name, size)
 
 

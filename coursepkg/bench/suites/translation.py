@@ -5,6 +5,7 @@ Random weights translate random sentences, and none of them ends before the limi
 
 import copy
 import tempfile
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,18 +23,10 @@ from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.scoring import token_log_probs
 from coursepkg.decoding.state import RecomputedState
-from coursepkg.projects.translation.models import count_parameters
-from coursepkg.projects.translation.recipe import PRESETS
 from coursepkg.text.vocabulary import EOS
 
-SMALL = PRESETS["small"]
-VOCABULARY = SMALL.vocab_size
-SIZES = {
-    name: getattr(SMALL, name) for name in ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers")
-}
-SHAPE = f"{SMALL.n_encoder_layers}+{SMALL.n_decoder_layers} layers, d {SMALL.d_model}, d_ff {SMALL.d_ff}"
-SMALLER = SIZES | {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 64, "d_ff": 96}
-"""The model of a gate that recomputes everything in float64."""
+SMALLER: dict[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 2, "d_model": 64, "d_ff": 96}
+"""Of the model of a gate that recomputes everything in float64."""
 SOURCE, TARGET = 24, 32
 BEAMS, BATCH = 5, 32
 
@@ -59,7 +52,7 @@ def _against_hugging_face(device: Device) -> Contest:
     src, few = _sources(BATCH).to(device.kind), _sources(16)
     theirs, small_theirs = marian(old), marian(small_old)
     return Contest(
-        name=f"beam {BEAMS}, {SHAPE}, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
+        name=f"beam {BEAMS}, {_shape()}, batch {BATCH}, source {SOURCE}, {TARGET} tokens",
         variants={
             "beam_search, modern": partial(_beam, pack_where_possible(modern), src, TARGET),
             "beam_search, 2017": partial(_beam, pack_where_possible(old), src, TARGET),
@@ -98,7 +91,7 @@ def _export(model: Transformer, exports: dict[str, Any], beams: int, batch: int)
         "PyTorch, not packed": partial(_beam, model, src, TARGET, beams),
     }
     return Contest(
-        name=f"export, {search}, modern, {SHAPE}, batch {batch}, source {SOURCE}, {TARGET} tokens",
+        name=f"export, {search}, modern, {_shape()}, batch {batch}, source {SOURCE}, {TARGET} tokens",
         variants=variants | ours,
         comparisons=[
             *(Comparison(name, "PyTorch", 1.5) for name in variants),
@@ -180,29 +173,37 @@ def _rounded(x: Tensor) -> Tensor:
 
 
 @cache
-def width(kind: str) -> int:
-    """d_ff of the preset, or the one that gives the model of 2017, whose matrices are others, as many parameters."""
+def sizes() -> dict[str, int]:
+    """Those of the preset `small`, its vocabulary and key-value heads among them."""
+    from coursepkg.projects.translation.recipe import PRESETS
+
+    names = ("vocab_size", "d_model", "n_heads", "n_kv_heads", "n_encoder_layers", "n_decoder_layers", "d_ff")
+    return {name: getattr(PRESETS["small"], name) for name in names}
+
+
+def _shape() -> str:
+    return "{n_encoder_layers}+{n_decoder_layers} layers, d {d_model}, d_ff {d_ff}".format_map(sizes())
+
+
+def _config(kind: str, **changes: Any) -> TransformerConfig:
+    """The modern model of these sizes, or the one of 2017 with as many parameters: only its d_ff is another."""
+    fields: dict[str, Any] = {**sizes(), "max_len": 128, **changes}
+    modern = TransformerConfig.modern(**fields)
     if kind == "modern":
-        return SMALL.d_ff
-
-    def n_parameters(name: str, d_ff: int) -> int:
-        with torch.device("meta"):
-            return count_parameters(Transformer(_config(name, {**SIZES, "d_ff": d_ff})))
-
-    least, step = n_parameters(kind, 1), n_parameters(kind, 2) - n_parameters(kind, 1)
-    return 1 + round((n_parameters("modern", SMALL.d_ff) - least) / step)
+        return modern
+    old = TransformerConfig.vaswani2017(**fields | {"n_kv_heads": None})
+    least, more, wanted = map(_n_parameters, (replace(old, d_ff=1), replace(old, d_ff=2), modern))
+    return replace(old, d_ff=1 + round((wanted - least) / (more - least)))
 
 
-def _config(kind: str, fields: dict[str, Any]) -> TransformerConfig:
-    if kind == "modern":
-        return TransformerConfig.modern(VOCABULARY, max_len=128, n_kv_heads=SMALL.n_kv_heads, **fields)
-    return TransformerConfig.vaswani2017(VOCABULARY, max_len=128, **fields)
+def _n_parameters(config: TransformerConfig) -> int:
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in Transformer(config).parameters())
 
 
-def _model(kind: str, device: Device, *, never_ends: bool = False, **sizes: int) -> Transformer:
+def _model(kind: str, device: Device, *, never_ends: bool = False, **changes: int) -> Transformer:
     torch.manual_seed(0)
-    fields = {**SIZES, "d_ff": width(kind), **sizes, "output_bias": never_ends}
-    model = Transformer(_config(kind, fields)).eval()
+    model = Transformer(_config(kind, output_bias=never_ends, **changes)).eval()
     if model.output_bias is not None:
         # CTranslate2 cannot be told to go on behind the end of a sentence; a model that never says it can be raced.
         model.output_bias.data[EOS] = -1e4
@@ -210,7 +211,9 @@ def _model(kind: str, device: Device, *, never_ends: bool = False, **sizes: int)
 
 
 def _sources(batch: int, seed: int = 1) -> Tensor:
-    return torch.randint(4, VOCABULARY, (batch, SOURCE), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(
+        4, sizes()["vocab_size"], (batch, SOURCE), generator=torch.Generator().manual_seed(seed)
+    )
 
 
 def _greedy(model: Transformer, src: Tensor) -> list[Any]:
