@@ -170,7 +170,9 @@ def test_bad_settings_are_named(
         head(parts, **settings)
 
 
-def test_states_and_tokens_that_do_not_belong_together_are_refused(parts: tuple[nn.Linear, Tensor, Tensor]) -> None:
+def test_states_and_tokens_that_do_not_belong_together_are_refused(
+    parts: tuple[nn.Linear, Tensor, Tensor],
+) -> None:
     project, keys, values = parts
     with pytest.raises(ValueError, match="keys must be"):
         head((project, keys, values[1:]))
