@@ -162,6 +162,30 @@ def cosine(lr: int | float, warmup: int, total: int, floor: int | float = 0.0) -
     return Formula("cosine", {"lr": lr, "warmup": warmup, "total": total, "floor": floor}, rate)
 
 
+def by_name(
+    name: str, lr: int | float, *, warmup: int, d_model: int, epoch_steps: int, total: int
+) -> Formula:
+    """The schedule that a recipe names.
+
+    Args:
+        name: constant, inverse-sqrt, noam, staircase, or else cosine.
+        lr: highest learning rate; the factor of noam and staircase.
+        warmup: steps until it is highest; cosine shortens it to leave one step.
+        d_model: width of the model, for noam and staircase.
+        epoch_steps: steps of an epoch; a stair is two epochs long.
+        total: steps of the run, for cosine.
+    """
+    if name == "constant":
+        return constant(lr)
+    if name == "inverse-sqrt":
+        return inverse_sqrt(lr, warmup)
+    if name == "noam":
+        return noam(d_model, warmup, lr)
+    if name == "staircase":
+        return staircase(lr, d_model, warmup, 2 * epoch_steps, 0.8)
+    return cosine(lr, min(warmup, total - 1), total)
+
+
 def check_at_least(name: str, value: int | float, least: int) -> None:
     """Raises a ValueError that names the argument unless the value is finite and at least `least`."""
     if not least <= value < math.inf:

@@ -68,11 +68,11 @@ def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) ->
 
 
 def _schedule(recipe: Recipe, epoch_steps: int) -> Formula:
-    rate, warmup, total = recipe.learning_rate, recipe.warmup, recipe.max_epochs * epoch_steps
-    if recipe.schedule == "constant":
-        return schedules.constant(rate)
-    if recipe.schedule == "inverse-sqrt":
-        return schedules.inverse_sqrt(rate, warmup)
-    if recipe.schedule == "staircase":
-        return schedules.staircase(rate, recipe.d_model, warmup, 2 * epoch_steps, 0.8)
-    return schedules.cosine(rate, min(warmup, max(1, total - 1)), max(2, total))
+    return schedules.by_name(
+        recipe.schedule,
+        recipe.learning_rate,
+        warmup=recipe.warmup,
+        d_model=recipe.d_model,
+        epoch_steps=epoch_steps,
+        total=max(2, recipe.max_epochs * epoch_steps),
+    )

@@ -1,6 +1,11 @@
-"""Train a recogniser by a recipe; one folder holds everything about it, see `run_folder`."""
+"""Train a recogniser by a recipe; one folder holds everything about it.
 
-import shutil
+OUT/recipe.json        recipe, data and seed
+OUT/vocabulary.json    the characters
+OUT/run/               logs and checkpoints, see `coursepkg.training.loop`
+OUT/model/             the finished model: the weights of the best validation
+"""
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +22,17 @@ from coursepkg.projects.ocr.model.build import build_model, parameter_counts, re
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import VOCABULARY
 from coursepkg.projects.ocr.recipe import Recipe
-from coursepkg.projects.ocr.run_folder import open_run
 from coursepkg.projects.ocr.task import LineTask
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.training.files import read_json
+from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
-from coursepkg.training.saved_model import load_model, restore, save_model
+from coursepkg.training.run_card import open_run
+from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
 
+CHANGEABLE = ("max_epochs", "max_seconds", "patience", "reader", "beam_size", "length_penalty", "ctc_share")
+"""Settings of a recipe that may change when a run goes on."""
 N_VALIDATED = 1000
 """Lines of the dev part that each validation reads."""
 
@@ -86,7 +93,7 @@ def train(
     batches = _batches(recipe, lines, vocabulary, augment, seed, say)
     facts = {"data": data or {}, "seed": seed, "start": None if start is None else start.name}
     card: dict[str, Any] = {"recipe": recipe.described(), "vocabulary": vocabulary.fingerprint, **facts}
-    open_run(out, card, resume)
+    open_run(out, card, resume, changeable=CHANGEABLE)
     vocabulary.save(out / VOCABULARY)
     set_seed(seed)
     model = _first_model(recipe, len(vocabulary), start)
@@ -102,9 +109,11 @@ def train(
         validate=validate,
         resume=resume,
     )
-    step, cer = _restore_best(model, out / "run", history, validate)
+    step, cer = restore_best(
+        model, out / "run", history, lambda network: validate(network.eval())["cer"], "min"
+    )
     card |= {"dev_cer": cer, "n_dev": len(kept_dev), "steps": step}
-    _store(out / "model", model, card)
+    store_model(out / "model", model, card)
     return Trained(model.eval(), vocabulary, history, card)
 
 
@@ -162,31 +171,5 @@ def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTra
     if start is None:
         return model
     begun = load_model(start / "model", rebuild)[0]
-    try:
-        model.load_state_dict(begun.state_dict())
-    except RuntimeError as reason:
-        raise ValueError(
-            f"--start {start} holds a model of other sizes than the recipe asks for; give the sizes of that model"
-        ) from reason
+    take_weights(model, begun, start)
     return model
-
-
-def _restore_best(
-    model: LineTransformer, run: Path, history: History, validate: Validation
-) -> tuple[int, float]:
-    """Load the best weights: those of the best validation, or the last ones where time ran out behind it."""
-    step = restore(model, run, "last")
-    if history.best_score is None or (history.stopped == "max_seconds" and step != history.best_step):
-        last = validate(model.eval())["cer"]
-        if history.best_score is None or last < history.best_score:
-            return step, last
-    return restore(model, run, "best"), history.best_score
-
-
-def _store(folder: Path, model: LineTransformer, card: dict[str, Any]) -> None:
-    """Write the model, in the place of the one that a shorter run left; the same one is not written again."""
-    if folder.exists():
-        if read_json(folder / "model.json")["meta"] == card:
-            return
-        shutil.rmtree(folder)
-    save_model(folder, model, **card)

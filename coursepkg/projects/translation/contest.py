@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coursepkg.projects.translation.commands import Train
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.run_folder import CARD, read_card
+from coursepkg.training.run_card import CARD, read_card
 
 CORPUS = "zh-vi"
 """The contest's training file."""

@@ -105,16 +105,14 @@ def _translation_task(recipe: Recipe) -> TranslationTask:
 
 
 def _schedule(recipe: Recipe, epoch_steps: int) -> Formula:
-    rate, warmup, total = recipe.learning_rate, recipe.warmup, recipe.max_epochs * epoch_steps
-    if recipe.schedule == "constant":
-        return schedules.constant(rate)
-    if recipe.schedule == "inverse-sqrt":
-        return schedules.inverse_sqrt(rate, warmup)
-    if recipe.schedule == "noam":
-        return schedules.noam(recipe.d_model, warmup, rate)
-    if recipe.schedule == "staircase":
-        return schedules.staircase(rate, recipe.d_model, warmup, 2 * epoch_steps, 0.8)
-    return schedules.cosine(rate, min(warmup, total - 1), total)
+    return schedules.by_name(
+        recipe.schedule,
+        recipe.learning_rate,
+        warmup=recipe.warmup,
+        d_model=recipe.d_model,
+        epoch_steps=epoch_steps,
+        total=recipe.max_epochs * epoch_steps,
+    )
 
 
 def _both_read(corpus: tuple[tuple[str, str], Sequence[SentencePair]], subwords: Subwords) -> list[Pair]:

@@ -13,8 +13,8 @@ from coursepkg.projects.translation.evaluate import translate_pairs
 from coursepkg.projects.translation.evaluate_command import scored
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.predict_command import load_translator
-from coursepkg.projects.translation.run_folder import read_card
 from coursepkg.projects.translation.train import Trained, train
+from coursepkg.training.run_card import read_card
 
 
 def train_command(options: Train) -> int:

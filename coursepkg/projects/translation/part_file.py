@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.files import whole_file
-from coursepkg.projects.translation.run_folder import read_card
+from coursepkg.training.run_card import read_card
 
 
 class PartFile:

@@ -6,7 +6,6 @@ OUT/run/                  logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/                the finished model: the weights of the best validation
 """
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +24,13 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.learning import learning_of, train_config
 from coursepkg.projects.translation.models import build_model, count_parameters, rebuilder
-from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.run_folder import Corpora, card_of, open_run, vocabulary_of
+from coursepkg.projects.translation.recipe import LATER, Recipe
+from coursepkg.projects.translation.run_folder import CHANGEABLE, Corpora, card_of, vocabulary_of
 from coursepkg.projects.translation.tokenizers import Subwords, cut_sources
-from coursepkg.training.files import read_json
+from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
-from coursepkg.training.saved_model import load_model, restore, save_model
+from coursepkg.training.run_card import open_run
+from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 
 N_VALIDATED = 400
@@ -91,7 +91,7 @@ def train(
     more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
     more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
-    open_run(out, card, resume)
+    open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
     for note in _notes(recipe, corpora, held):
         say(f"note: {note}")
     learnt: Corpora = [((one.source, one.target), one.train) for one in corpora]
@@ -111,12 +111,16 @@ def train(
         validate=lambda network: validate(_translator(network), recipe, subwords, corpora[0]),
         resume=resume,
     )
-    step, bleu = _restore_best(
-        learning.network, out / "run", history, lambda model: validate(model, recipe, subwords, corpora[0])
+    step, bleu = restore_best(
+        learning.network,
+        out / "run",
+        history,
+        lambda network: validate(_translator(network), recipe, subwords, corpora[0])["bleu"],
+        "max",
     )
     model = _translator(learning.network)
     card |= {"vocabulary": subwords.fingerprints, "dev_bleu": bleu, "steps": step}
-    _store(out / "model", model, card)
+    store_model(out / "model", model, card)
     return Trained(model.eval(), subwords, history, card)
 
 
@@ -129,18 +133,6 @@ def _notes(recipe: Recipe, corpora: Sequence[Parts], held: int) -> list[str]:
         fault = f"--reverse-fault {recipe.reverse_fault}"
         notes.append(f"{fault} is a negative control, to show what the fault costs")
     return notes
-
-
-def _restore_best(
-    network: nn.Module, run: Path, history: History, score_of: Callable[[nn.Module], dict[str, float]]
-) -> tuple[int, float]:
-    """Load the best weights: those of the best validation, or the last ones where time ran out behind it."""
-    step = restore(network, run, "last")
-    if history.best_score is None or (history.stopped == "max_seconds" and step != history.best_step):
-        last = score_of(_translator(network))["bleu"]
-        if history.best_score is None or last > history.best_score:
-            return step, last
-    return restore(network, run, "best"), history.best_score
 
 
 def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Parts) -> dict[str, float]:
@@ -156,15 +148,6 @@ def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Part
     references = [to_scorer(p.target, parts.target) for p in chosen]
     bleu = score(bleu_of(parts.target), said, references)
     return {"bleu": float(bleu.value)}
-
-
-def _store(folder: Path, model: nn.Module, card: dict[str, Any]) -> None:
-    """Write the model, in the place of the one that a shorter run left; the same one is not written again."""
-    if folder.exists():
-        if read_json(folder / "model.json")["meta"] == card:
-            return
-        shutil.rmtree(folder)
-    save_model(folder, model, **card)
 
 
 def _fitting(
@@ -207,13 +190,7 @@ def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.M
     if start is None:
         return model
     begun = load_model(start / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)[0]
-    try:
-        model.load_state_dict(begun.state_dict())
-    except RuntimeError as reason:
-        raise ValueError(
-            f"--start {start} holds a model of other sizes than the recipe asks for; give the sizes of that model"
-        ) from reason
-    return model
+    return take_weights(model, begun, start)
 
 
 def _translator(network: nn.Module) -> nn.Module:

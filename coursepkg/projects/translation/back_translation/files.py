@@ -11,7 +11,7 @@ from coursepkg.projects.translation.back_translation.generate import Synthetic
 from coursepkg.projects.translation.back_translation.held_out import languages_in
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines
-from coursepkg.projects.translation.run_folder import read_card
+from coursepkg.training.run_card import read_card
 
 UNKNOWN_ORIGIN = "unknown"
 """Stands among the corpora of a card where something is not known to come from a corpus."""

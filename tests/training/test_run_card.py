@@ -1,0 +1,73 @@
+"""The card of a run: begun once, gone on with by the same settings only; the ends of a run; schedules by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from coursepkg.training import schedules
+from coursepkg.training.finish import take_weights
+from coursepkg.training.run_card import CARD, open_run, read_card
+
+RUN = {"recipe": {"width": 8, "patience": 3, "name": "lớp"}, "seed": 0}
+
+
+def begin(
+    out: Path, *, resume: bool = False, seed: int = 0, later: dict | None = None, **settings: object
+) -> None:
+    card = {"recipe": {**RUN["recipe"], **settings}, "seed": seed}
+    open_run(out, card, resume, changeable=("patience",), later=later)
+
+
+def test_a_run_goes_on_with_the_same_settings_and_those_that_may_change(tmp_path: Path) -> None:
+    begin(tmp_path / "run")
+    assert read_card(tmp_path / "run" / CARD) == RUN
+    begin(tmp_path / "run", resume=True, patience=9)
+    assert read_card(tmp_path / "run" / CARD) == RUN
+
+
+def test_a_setting_that_came_later_had_its_value_then(tmp_path: Path) -> None:
+    begin(tmp_path / "run")
+    begin(tmp_path / "run", resume=True, later={"fault": "none"}, fault="none")
+    with pytest.raises(ValueError, match=r"differs in fault\)"):
+        begin(tmp_path / "run", resume=True, later={"fault": "none"}, fault="unswapped")
+
+
+def test_another_run_and_a_run_that_is_there_are_refused(tmp_path: Path) -> None:
+    begin(tmp_path / "run")
+    with pytest.raises(ValueError, match="add --resume"):
+        begin(tmp_path / "run")
+    with pytest.raises(ValueError, match=r"another run \(it differs in seed, width\)"):
+        begin(tmp_path / "run", resume=True, width=16, seed=1)
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"seed": 0}', json.dumps({"recipe": [1]})])
+def test_a_damaged_card_is_named(tmp_path: Path, content: str) -> None:
+    begin(tmp_path / "run")
+    (tmp_path / "run" / CARD).write_text(content)
+    with pytest.raises(ValueError, match=r"recipe\.json is damaged"):
+        begin(tmp_path / "run", resume=True)
+
+
+def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:
+    model, begun = nn.Linear(2, 3), nn.Linear(2, 3)
+    torch.testing.assert_close(take_weights(model, begun, tmp_path).weight, begun.weight)
+    with pytest.raises(ValueError, match=r"other sizes.*give the sizes of that model"):
+        take_weights(nn.Linear(2, 4), begun, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("constant", schedules.constant(0.1)),
+        ("inverse-sqrt", schedules.inverse_sqrt(0.1, 4)),
+        ("noam", schedules.noam(16, 4, 0.1)),
+        ("staircase", schedules.staircase(0.1, 16, 4, 10, 0.8)),
+        ("cosine", schedules.cosine(0.1, 4, 40)),
+    ],
+)
+def test_a_recipe_names_its_schedule(name: str, same: schedules.Formula) -> None:
+    named = schedules.by_name(name, 0.1, warmup=4, d_model=16, epoch_steps=5, total=40)
+    assert [named(step) for step in range(1, 41)] == [same(step) for step in range(1, 41)]
