@@ -1,5 +1,6 @@
 """Checks of arguments for every part of the package: a mistake becomes a ValueError of one line that names it."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -19,3 +20,24 @@ def check_finite(name: str, value: Any) -> None:
     good = isinstance(value, int | float) and not isinstance(value, bool)
     if not good or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {describe(value)}")
+
+
+def flag_of(name: str) -> str:
+    """The flag of the command line that sets a field."""
+    return f"--{name.replace('_', '-')}"
+
+
+def check_field(config: Any, name: str, holds: bool, what: str) -> None:
+    """Raises a ValueError that names the field's flag, what it must be and what it is, unless `holds`."""
+    if not holds:
+        raise ValueError(f"{flag_of(name)} must be {what}, got {getattr(config, name)}")
+
+
+def check_choices(config: Any) -> None:
+    """Raises a ValueError unless every field of a dataclass whose type lists its values has one of them."""
+    for field in dataclasses.fields(config):
+        choices = getattr(field.type, "__args__", ())
+        if choices and all(isinstance(choice, str) for choice in choices):
+            check_field(
+                config, field.name, getattr(config, field.name) in choices, f"one of {', '.join(choices)}"
+            )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_choices, check_count, check_field, check_finite, flag_of
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
@@ -90,21 +90,18 @@ class Recipe:
         counts = ("height", "max_width", "max_len", "d_model", "n_heads", "n_encoder_layers", "beam_size")
         more = ("n_decoder_layers", "d_ff", "batch_columns", "warmup", "max_epochs", "patience")
         for name in (*counts, *more):
-            check_count(_flag(name), getattr(self, name))
+            check_count(flag_of(name), getattr(self, name))
         check_count("--validate-every", self.validate_every, least=0)
         for name in (f.name for f in dataclasses.fields(self) if f.type is float):
-            check_finite(_flag(name), getattr(self, name))
+            check_finite(flag_of(name), getattr(self, name))
         for name in ("dropout", "attention_dropout", "label_smoothing", "ema", "token_mask"):
-            self._need(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
-        self._need("ctc_share", 0 <= self.ctc_share <= 1, "in [0, 1]")
+            check_field(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        check_field(self, "ctc_share", 0 <= self.ctc_share <= 1, "in [0, 1]")
         for name in ("ctc_weight", "weight_decay", "learning_rate"):
-            self._need(name, getattr(self, name) >= 0, "at least 0")
+            check_field(self, name, getattr(self, name) >= 0, "at least 0")
         for name in ("max_seconds", "clip_norm"):
-            self._need(name, getattr(self, name) > 0, "above 0")
-        for field in dataclasses.fields(self):
-            choices = getattr(field.type, "__args__", ())
-            if choices and all(isinstance(choice, str) for choice in choices):
-                self._need(field.name, getattr(self, field.name) in choices, f"one of {', '.join(choices)}")
+            check_field(self, name, getattr(self, name) > 0, "above 0")
+        check_choices(self)
         self._check_parts()
 
     def _check_parts(self) -> None:
@@ -112,10 +109,6 @@ class Recipe:
             raise ValueError(f"--reader {self.reader} needs --ctc-weight above 0, which trains the CTC head")
         if self.pretrained and self.backbone != "resnet":
             raise ValueError(f"--pretrained {self.pretrained} needs --backbone resnet")
-
-    def _need(self, name: str, holds: bool, what: str) -> None:
-        if not holds:
-            raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "Recipe":
@@ -130,10 +123,6 @@ class Recipe:
 def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with tuples where JSON has lists."""
     return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 TINY = Recipe(

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_choices, check_count, check_field, check_finite, flag_of
 
 ARCHITECTURES = ("gru", "gru-attention", "vaswani2017", "modern", "decoder-only")
 SCHEDULES = ("constant", "inverse-sqrt", "noam", "cosine", "staircase")
@@ -105,38 +105,30 @@ class Recipe:
         counts = ("vocab_size", "max_len", "d_model", "n_heads", "n_kv_heads", "n_encoder_layers")
         more = ("n_decoder_layers", "d_ff", "batch_tokens", "warmup", "max_epochs", "patience", "beam_size")
         for name in (*counts, *more):
-            self._check(check_count, name)
+            check_count(flag_of(name), getattr(self, name))
         numbers = [f.name for f in dataclasses.fields(self) if f.type is float]
         for name in numbers:
-            self._check(check_finite, name)
+            check_finite(flag_of(name), getattr(self, name))
         for name in ("dropout", "attention_dropout", "activation_dropout", "label_smoothing", "ema"):
-            self._need(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+            check_field(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         for name in ("reverse", "span_mask", "subword_noise", "teacher_forcing"):
-            self._need(name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+            check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
         for name in ("r_drop", "sam_rho", "weight_decay", "learning_rate", "contrastive", "self_contrastive"):
-            self._need(name, getattr(self, name) >= 0, "at least 0")
+            check_field(self, name, getattr(self, name) >= 0, "at least 0")
         for name in ("max_seconds", "temperature"):
-            self._need(name, getattr(self, name) > 0, "above 0")
-        for field in dataclasses.fields(self):
-            choices = getattr(field.type, "__args__", None)
-            if choices:
-                self._need(field.name, getattr(self, field.name) in choices, f"one of {', '.join(choices)}")
+            check_field(self, name, getattr(self, name) > 0, "above 0")
+        check_choices(self)
         for name in ("reverse", "contrastive", "self_contrastive"):
             if getattr(self, name) and not self.joint:
-                raise ValueError(f"{_flag(name)} needs --joint: one vocabulary for both languages, with tags")
+                raise ValueError(
+                    f"{flag_of(name)} needs --joint: one vocabulary for both languages, with tags"
+                )
         if self.reverse_fault != "none" and (not self.reverse or self.contrastive or self.self_contrastive):
             raise ValueError(
                 "--reverse-fault needs --reverse above 0, whose examples it spoils, and no contrastive loss"
             )
         if self.architecture == "decoder-only" and not self.joint:
             raise ValueError("--architecture decoder-only needs --joint: source and target are one text")
-
-    def _check(self, check: Any, name: str) -> None:
-        check(_flag(name), getattr(self, name))
-
-    def _need(self, name: str, holds: bool, what: str) -> None:
-        if not holds:
-            raise ValueError(f"{_flag(name)} must be {what}, got {getattr(self, name)}")
 
     @property
     def reads_both(self) -> bool:
@@ -151,10 +143,6 @@ class Recipe:
         """The fields that a fingerprint is made of: without those of `LATER` that have their defaults."""
         usual = LATER.items()
         return {name: value for name, value in self.described().items() if (name, value) not in usual}
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 GRU_BASELINE = Recipe(

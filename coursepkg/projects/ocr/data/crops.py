@@ -13,6 +13,7 @@ from coursepkg.projects.ocr.data.geometry import (
     clip_polygon,
     convex_hull,
     four_corners,
+    homography,
     in_reading_order,
     sides,
 )
@@ -103,23 +104,18 @@ def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
     Raises:
         ValueError: three of the corners lie on a line, or one lies within the others.
     """
-    rows, values = [], []
-    for (u, v), (x, y) in zip(
-        ((0, 0), (width, 0), (width, height), (0, height)), corners.tolist(), strict=True
-    ):
-        rows += [[u, v, 1, 0, 0, 0, -u * x, -v * x], [0, 0, 0, u, v, 1, -u * y, -v * y]]
-        values += [x, y]
     bent = ValueError("the four corners of a crop must form a convex quadrilateral; mend the polygon")
+    crop = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float64)
     try:
-        found = np.linalg.solve(np.array(rows, dtype=np.float64), np.array(values, dtype=np.float64)).tolist()
-    except np.linalg.LinAlgError:
+        matrix = homography(crop, corners)
+    except ValueError:
         raise bent from None
-    *_, g, h = found
+    g, h, _ = matrix[2].tolist()
     # Where the divisor changes its sign, the crop would be folded over.
     divisors = (1.0, g * width + 1, g * width + h * height + 1, h * height + 1)
-    if min(divisors) < 1e-6 or abs(np.linalg.det(np.array([*found, 1.0]).reshape(3, 3))) < 1e-9:
+    if min(divisors) < 1e-6 or abs(np.linalg.det(matrix)) < 1e-9:
         raise bent
-    return [float(value) for value in found]
+    return [float(value) for value in matrix.flat[:8]]
 
 
 def _widened(corners: np.ndarray, margin: float) -> np.ndarray:

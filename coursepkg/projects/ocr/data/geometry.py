@@ -153,3 +153,37 @@ def _clip_side(polygon: Corners, axis: int, limit: float, sign: float) -> Corner
 
 def _cross(o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
     return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
+
+
+def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The perspective map that takes four source points to four target points.
+
+    (x, y, 1) times the map is (u w, v w, w): the eight unknowns solve eight linear equations.
+
+    Args:
+        source: (4, 2).
+        target: (4, 2).
+
+    Returns:
+        (3, 3), its lower right entry 1.
+
+    Raises:
+        ValueError: three of the points lie on one line.
+    """
+    rows, right = [], []
+    for (x, y), (u, v) in zip(source, target, strict=True):
+        rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
+        right += [u, v]
+    try:
+        solved = np.linalg.solve(np.array(rows, np.float64), np.array(right, np.float64))
+    except np.linalg.LinAlgError as reason:
+        raise ValueError(
+            "points: three of the four lie on one line, and no perspective takes them there"
+        ) from reason
+    return np.append(solved, 1).reshape(3, 3)
+
+
+def map_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points (n, 2) under a perspective map."""
+    mapped = np.column_stack([points, np.ones(len(points))]) @ matrix.T
+    return np.asarray(mapped[:, :2] / mapped[:, 2:])

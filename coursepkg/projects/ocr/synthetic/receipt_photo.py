@@ -5,8 +5,8 @@ import math
 import numpy as np
 from PIL import Image
 
+from coursepkg.projects.ocr.data.geometry import homography, map_points
 from coursepkg.projects.ocr.synthetic import optics, paper
-from coursepkg.projects.ocr.synthetic.optics import homography, map_points
 
 SIZES = ((768, 1024), (576, 1024), (960, 1280), (720, 1280), (1024, 768))
 """Width and height of photographs, as telephones and messengers make them."""

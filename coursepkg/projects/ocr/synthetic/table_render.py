@@ -13,13 +13,12 @@ import numpy as np
 from PIL import Image
 
 from coursepkg.projects.ocr.data.crops import perspective
-from coursepkg.projects.ocr.data.geometry import sides
+from coursepkg.projects.ocr.data.geometry import homography, sides
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Instance, Receipt
 from coursepkg.projects.ocr.synthetic import optics, paper
 from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
 from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
-from coursepkg.projects.ocr.synthetic.optics import homography
 from coursepkg.projects.ocr.synthetic.receipts import write_jpeg
 from coursepkg.projects.ocr.synthetic.render import draw_line
 

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_finite, flag_of
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class LanguageRecipe:
             "max_epochs",
             "patience",
         ):
-            check_count(_flag(name), getattr(self, name))
+            check_count(flag_of(name), getattr(self, name))
         for name in ("dropout", "learning_rate", "weight_decay", "max_seconds"):
-            check_finite(_flag(name), getattr(self, name))
+            check_finite(flag_of(name), getattr(self, name))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"--dropout must be in [0, 1), got {self.dropout}")
         for name in ("learning_rate", "max_seconds"):
             if getattr(self, name) <= 0:
-                raise ValueError(f"{_flag(name)} must be above 0, got {getattr(self, name)}")
+                raise ValueError(f"{flag_of(name)} must be above 0, got {getattr(self, name)}")
         if self.weight_decay < 0:
             raise ValueError(f"--weight-decay must be at least 0, got {self.weight_decay}")
         if self.d_model % (2 * self.n_heads):
@@ -65,7 +65,3 @@ class LanguageRecipe:
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
         return dataclasses.asdict(self)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

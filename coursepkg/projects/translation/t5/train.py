@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_finite, flag_of
 from coursepkg.projects.translation.t5.corpora import Direction
 from coursepkg.projects.translation.t5.data import Ids, T5Batches, encode_pairs
 from coursepkg.projects.translation.t5.model import T5
@@ -48,12 +48,12 @@ class FineTuning:
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_tokens"):
-            check_count(f"--{name.replace('_', '-')}", getattr(self, name))
+            check_count(flag_of(name), getattr(self, name))
         for name, least in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
             value = getattr(self, name)
-            check_finite(f"--{name.replace('_', '-')}", value)
+            check_finite(flag_of(name), value)
             if value < 0 or (value == 0 and least == "above 0"):
-                raise ValueError(f"--{name.replace('_', '-')} must be {least}, got {value}")
+                raise ValueError(f"{flag_of(name)} must be {least}, got {value}")
         if self.schedule not in ("linear", "constant"):
             raise ValueError(f"--schedule must be linear or constant, got {self.schedule}")
         if self.precision not in ("32-true", "bf16-mixed"):

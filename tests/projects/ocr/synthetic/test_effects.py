@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coursepkg.projects.ocr.data import geometry
 from coursepkg.projects.ocr.synthetic import optics, paper
 from coursepkg.projects.ocr.synthetic.effects import PRESETS, EffectConfig, apply_effects, preset
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
@@ -82,14 +83,14 @@ def test_motion_along_the_edge_keeps_a_flat_picture_flat() -> None:
 def test_homography_takes_corners_to_corners() -> None:
     source = np.array([[0, 0], [100, 0], [100, 40], [0, 40]], float)
     target = np.array([[3, 5], [90, 12], [97, 60], [-4, 49]], float)
-    matrix = optics.homography(source, target)
-    assert np.allclose(optics.map_points(matrix, source), target)
+    matrix = geometry.homography(source, target)
+    assert np.allclose(geometry.map_points(matrix, source), target)
     # The diagonals cross where they crossed before: what a perspective keeps and a bilinear map does not.
     a, b, c, d = target
     s, _ = np.linalg.solve(np.column_stack([c - a, b - d]), b - a)
-    assert np.allclose(optics.map_points(matrix, np.array([[50.0, 20.0]]))[0], a + s * (c - a))
+    assert np.allclose(geometry.map_points(matrix, np.array([[50.0, 20.0]]))[0], a + s * (c - a))
     with pytest.raises(ValueError, match="lie on one line"):
-        optics.homography(np.array([[0, 0], [1, 1], [2, 2], [0, 4]], float), target)
+        geometry.homography(np.array([[0, 0], [1, 1], [2, 2], [0, 4]], float), target)
 
 
 def test_noise_has_the_deviation_it_says() -> None:
