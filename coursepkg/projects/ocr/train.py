@@ -24,6 +24,7 @@ from coursepkg.projects.ocr.predict import VOCABULARY
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.projects.ocr.task import LineTask
 from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.dropout import draw_bytewise
 from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
 from coursepkg.training.run_card import open_run
@@ -168,6 +169,7 @@ def _fitting(
 
 def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTransformer:
     model = build_model(recipe, vocab_size, pretrained=start is None)
+    draw_bytewise(model)
     if start is None:
         return model
     begun = load_model(start / "model", rebuild)[0]

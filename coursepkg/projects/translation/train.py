@@ -27,6 +27,7 @@ from coursepkg.projects.translation.models import build_model, count_parameters,
 from coursepkg.projects.translation.recipe import LATER, Recipe
 from coursepkg.projects.translation.run_folder import CHANGEABLE, Corpora, card_of, vocabulary_of
 from coursepkg.projects.translation.tokenizers import Subwords, cut_sources
+from coursepkg.training.dropout import draw_bytewise
 from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
 from coursepkg.training.run_card import open_run
@@ -187,6 +188,7 @@ def _not_held_out(extra: Sequence[SentencePair], corpora: Sequence[Parts]) -> tu
 
 def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.Module:
     model = build_model(recipe, len(subwords.source), len(subwords.target))
+    draw_bytewise(model)
     if start is None:
         return model
     begun = load_model(start / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)[0]
