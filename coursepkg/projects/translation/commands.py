@@ -62,6 +62,8 @@ class Search:
     """Sentences at once."""
     neighbours: Flag = False
     """Mix in the neighbours that `neighbours` stored with the model, with the settings that were best on dev."""
+    ensemble: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER...")] = ()
+    """Further models that decode together with the first one; of the same vocabulary, such as other seeds."""
 
     def options(self) -> dict[str, Any]:
         """What `Translator.translate` takes."""

@@ -11,6 +11,7 @@ from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, to_model
+from coursepkg.projects.translation.ensemble import system_note, system_settings
 from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
@@ -23,9 +24,8 @@ from coursepkg.projects.translation.evaluate import (
 )
 from coursepkg.projects.translation.evaluation_folder import write_evaluation, write_hard
 from coursepkg.projects.translation.learnt import seen_by
-from coursepkg.projects.translation.neighbours import neighbours_note, neighbours_settings
 from coursepkg.projects.translation.predict import Translation, Translator
-from coursepkg.projects.translation.predict_command import load_translator
+from coursepkg.projects.translation.predict_command import load_system
 from coursepkg.projects.translation.run_folder import stored_card
 from coursepkg.projects.translation.studies.measured_run import circumstances
 
@@ -68,8 +68,7 @@ def evaluate_command(options: Evaluate) -> int:
     pairs = getattr(parts, options.part)
     dictionary = None if options.dictionary is None else Dictionary.load(options.dictionary)
     test = _Test(options, parts, pairs[: options.limit] if options.limit else pairs, dictionary)
-    wanted = options.search
-    translator, folder = load_translator(common, wanted.model, neighbours=wanted.neighbours)
+    translator, folder = load_system(common, options.search)
     if options.hypotheses is None:
         found, result = _translated(test, translator, parts.notes)
     else:
@@ -145,7 +144,7 @@ def _translated(
         [one.line for one in found],
         parts,
         test.pairs,
-        f"{test.name}, beam {beams}{neighbours_note(translator)}",
+        f"{test.name}, beam {beams}{system_note(translator)}",
         translator=translator,
         notes=[*notes, *more],
         repairs=test.repairs(translator.recipe.underscores == "keep"),
@@ -176,7 +175,7 @@ def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str
         "recipe": translator.recipe.described(),
         "seed": card.get("seed"),
         "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
-        "search": search | {"repair": options.repair, "neighbours": neighbours_settings(translator)},
+        "search": search | {"repair": options.repair} | system_settings(translator),
     }
 
 

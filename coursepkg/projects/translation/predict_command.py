@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from coursepkg.projects.translation.commands import Common, Predict
+from coursepkg.projects.translation.commands import Common, Predict, Search
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
+from coursepkg.projects.translation.ensemble import EnsembleTranslator
 from coursepkg.projects.translation.neighbours import with_stored_neighbours
 from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.predict_file import translate_file
@@ -18,8 +19,19 @@ def load_translator(
 ) -> tuple[Translator, Path]:
     """The model that the options name, with its stored neighbours where they are asked for, and its folder."""
     folder = model or (common.run_folder if common.preset else DEFAULT)
+    return _loaded(folder, neighbours), folder
+
+
+def load_system(common: Common, search: Search) -> tuple[Translator, Path]:
+    """The model, or the ensemble, that the options of a search name, and the folder of the first model."""
+    first, folder = load_translator(common, search.model, neighbours=search.neighbours)
+    others = [_loaded(one, search.neighbours) for one in search.ensemble]
+    return (EnsembleTranslator([first, *others]) if others else first), folder
+
+
+def _loaded(folder: Path, neighbours: bool) -> Translator:
     translator = Translator.load(folder)
-    return (with_stored_neighbours(translator, folder) if neighbours else translator), folder
+    return with_stored_neighbours(translator, folder) if neighbours else translator
 
 
 def predict_command(options: Predict) -> int:
@@ -28,8 +40,7 @@ def predict_command(options: Predict) -> int:
         raise ValueError("give either --text SENTENCE... or --file FILE")
     if options.text and options.common.out is not None:
         raise ValueError("--out goes with --file; translations of --text are printed")
-    chosen = options.search
-    translator, folder = load_translator(options.common, chosen.model, neighbours=chosen.neighbours)
+    translator, folder = load_system(options.common, options.search)
     search = options.search.options()
     if options.file is not None:
         return _file(options, options.file, translator, folder, search)

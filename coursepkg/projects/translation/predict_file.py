@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from coursepkg.files import file_sha256
 from coursepkg.projects.translation.corpus import numbered_lines
-from coursepkg.projects.translation.part_file import PartFile
+from coursepkg.part_file import PartFile
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""

@@ -14,7 +14,7 @@ from functools import partial
 
 from coursepkg.projects.translation.back_translation.filters import Limits, of_unequal_lengths, problem
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
-from coursepkg.projects.translation.part_file import Kept
+from coursepkg.part_file import Kept
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 

@@ -11,6 +11,7 @@ from coursepkg.decoding.rerank import Scorer
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import sentence_key, to_scorer
+from coursepkg.projects.translation.ensemble import EnsembleTranslator
 from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
@@ -25,6 +26,7 @@ from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_o
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 from coursepkg.projects.translation.studies.measured_run import score_dev, score_lines
 from coursepkg.projects.translation.tokenizers import cut_sources
+from coursepkg.projects.translation.train import train
 
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Of the other model's score beside log p(y | x)."""
@@ -34,6 +36,9 @@ NEIGHBOUR_WEIGHTS = (0.0, 0.2, 0.3, 0.4)
 """Of the neighbours; each takes a search of the whole dev part."""
 TEMPERATURE = 10.0
 """Of their squared distances."""
+
+OTHER_SEED = 1000
+"""What the second model of an ensemble adds to the seed of the row."""
 
 Scored = tuple[Evaluation, list[str]]
 
@@ -63,6 +68,8 @@ def decode_row(
         return translated_back(translator, parts, recipe.length_penalty)
     if row.decoding == "neighbours":
         return looked_up(translator, parts)
+    if row.decoding == "ensemble":
+        return voted(translator, parts, recipe, out / "second", seed=seed + OTHER_SEED)
     return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
 
 
@@ -135,6 +142,15 @@ def looked_up(translator: Translator, parts: Parts) -> Scored:
     )
     protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, neighbours"
     return score_lines(lines, parts, protocol), [*notes, note]
+
+
+def voted(translator: Translator, parts: Parts, recipe: Recipe, out: Path, *, seed: int) -> Scored:
+    """Decode together with a second model, which differs in its seed alone."""
+    second = train(recipe, parts, out, seed=seed, say=lambda line: None, progress=False)
+    other = Translator(second.model, second.subwords, recipe, second.card["directions"], second.card)
+    result, notes = score_dev(EnsembleTranslator([translator, other]), parts)
+    note = f"the second model, of seed {seed}, was trained for up to {recipe.max_seconds:g} seconds more"
+    return result, [*notes, note]
 
 
 def chosen_by(

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Preparation = Literal["", "random-split", "back-translation", "round-trips", "hard-examples"]
-Decoding = Literal["", "search", "sample", "repairs", "language-model", "noisy-channel", "neighbours"]
+Decoding = Literal[
+    "", "search", "sample", "repairs", "language-model", "noisy-channel", "neighbours", "ensemble"
+]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@
     both-ways -> continued -> contrastive, back-translation, hard examples      all from the same trained start
 
 Every row that trains has the same budget, and the others none, but for `language-model`, whose language model takes
-half a budget more. `continued` spends a second budget on nothing new: what fine-tuning gave is what it gave
-beyond that.
+half a budget more, and `ensemble`, whose second model takes another whole one. `continued` spends a second budget on
+nothing new: what fine-tuning gave is what it gave beyond that.
 
 Source: Olympiad tutorials, first tutorial, sections III, V and VI.
 """
@@ -135,6 +135,7 @@ ROWS: dict[str, LadderRow] = {
         _row("top-k", "tokens drawn among the 10 likeliest", decoding="sample", draws={"top_k": 10}),
         _row("top-p", "tokens drawn from 0.9 of the probability", decoding="sample", draws={"top_p": 0.9}),
         _row("neighbours", "nearest neighbours in the training part mixed in", decoding="neighbours"),
+        _row("ensemble", "decoded together with a second model of another seed", decoding="ensemble"),
         _row("repairs", "numbers, terms and repetitions repaired with a dictionary", decoding="repairs"),
         _row(
             "language-model",

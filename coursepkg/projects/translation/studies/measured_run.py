@@ -15,9 +15,9 @@ from coursepkg.bench.machine import Device, commit, versions
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.ensemble import system_note
 from coursepkg.projects.translation.evaluate import Evaluation, evaluate, translate_pairs
 from coursepkg.projects.translation.models import count_parameters
-from coursepkg.projects.translation.neighbours import neighbours_note
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
@@ -121,7 +121,7 @@ def score_dev(translator: Translator, parts: Parts, **options: Any) -> tuple[Eva
     beams = options.get("beam_size") or translator.recipe.beam_size
     alpha = options.get("length_penalty")
     protocol = f"{parts.corpus} dev, beam {beams}" + ("" if alpha is None else f", length penalty {alpha:g}")
-    protocol += neighbours_note(translator)
+    protocol += system_note(translator)
     return score_lines([one.n_best[0].line for one in found], parts, protocol), notes
 
 
