@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from coursepkg.files import file_sha256
-from coursepkg.projects.translation.corpus import numbered_lines
 from coursepkg.part_file import PartFile
+from coursepkg.projects.translation.corpus import numbered_lines
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""

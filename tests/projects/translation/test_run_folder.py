@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.part_file import PartFile
 from coursepkg.projects.translation.commands import Train
 from coursepkg.projects.translation.contest import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.part_file import PartFile
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
 from tests.projects.translation.tiny import fast, quietly, toy_parts, translation, write_lines

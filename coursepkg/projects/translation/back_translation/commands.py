@@ -12,8 +12,8 @@ import tyro
 from coursepkg.projects.translation.commands import Common, CommonOptions, Flag, Search, SearchOptions
 
 if TYPE_CHECKING:
-    from coursepkg.projects.translation.back_translation.generate import Synthetic
     from coursepkg.part_file import Kept
+    from coursepkg.projects.translation.back_translation.generate import Synthetic
     from coursepkg.projects.translation.predict import Translator
     from coursepkg.projects.translation.recipe import Recipe
     from coursepkg.projects.translation.studies.decoding_methods import Method
@@ -72,14 +72,14 @@ class BackTranslate:
         from coursepkg.projects.translation.back_translation.files import check_prefix, mono_text
         from coursepkg.projects.translation.back_translation.generate import back_translate
         from coursepkg.projects.translation.back_translation.held_out import held_out_keys
-        from coursepkg.projects.translation.predict_command import load_system
+        from coursepkg.projects.translation.predict_command import load_translator
 
         languages = (self.common.source, self.common.target)
         if self.common.data != "auto":
             raise ValueError("--data names parallel text; say with --mono which sentences to translate")
         check_count("--limit", self.limit, least=0)
         prefix = check_prefix(self.common.out, languages)
-        translator, folder = load_system(self.common, self.search)
+        translator, folder = load_translator(self.common, self.search.model)
         translator.check_direction(*languages[::-1])
         method = self.draws.method(self.search, translator.recipe)
         lines, name, notes = mono_text(self.mono, *languages)
@@ -122,11 +122,11 @@ class RoundTrip:
         from coursepkg.projects.translation.back_translation.generate import round_trip
         from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.examples import fitting
-        from coursepkg.projects.translation.predict_command import load_system
+        from coursepkg.projects.translation.predict_command import load_translator
 
         languages = (self.common.source, self.common.target)
         prefix = check_prefix(self.common.out, languages)
-        translator, folder = load_system(self.common, self.search)
+        translator, folder = load_translator(self.common, self.search.model)
         method = self.draws.method(self.search, translator.recipe)
         parts = load_parts(self.common.corpus(self.search.model), *languages)
         for note in parts.notes:
@@ -153,8 +153,8 @@ def _kept(
     options: BackTranslate | RoundTrip, prefix: Path, translator: "Translator", method: "Method", texts: Any
 ) -> "Kept":
     """What an earlier run of the same command translated until it was stopped, in PREFIX.part."""
-    from coursepkg.projects.translation.back_translation.generate import CHUNK
     from coursepkg.part_file import Kept, PartFile
+    from coursepkg.projects.translation.back_translation.generate import CHUNK
 
     identity = {
         "command": type(options).__name__,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from coursepkg.part_file import Kept
 from coursepkg.projects.translation.back_translation.filters import Limits, of_unequal_lengths, problem
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
-from coursepkg.part_file import Kept
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
 
