@@ -5,7 +5,7 @@ from typing import Any
 
 from coursepkg.projects.ocr.data.alphabet import decode_text
 from coursepkg.projects.ocr.data.batches import LineBatches
-from coursepkg.projects.ocr.data.images import resize_to_height
+from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.evaluate import evaluate
 from coursepkg.projects.ocr.line import TextLine
@@ -30,9 +30,8 @@ class Validation:
 
     def __init__(self, recipe: Recipe, lines: Sequence[TextLine], vocabulary: Vocabulary) -> None:
         self.reader, self.vocabulary, self.lines = Reader.of(recipe), vocabulary, lines
-        options: dict[str, Any] = {"height": recipe.height, "max_columns": recipe.batch_columns}
-        self.batches = LineBatches(lines, vocabulary, shuffle=False, **options)
-        self.images = [resize_to_height(line.image, recipe.height, line.name) for line in lines]
+        self.batches = LineBatches(lines, vocabulary, shuffle=False, **picture_options(recipe))
+        self.images = [fit_image(line.image, recipe.height, recipe.box_width, line.name) for line in lines]
         self.order = sorted(range(len(lines)), key=lambda i: self.images[i].shape[1])
 
     def __call__(self, model: Any) -> dict[str, float]:
@@ -46,6 +45,15 @@ class Validation:
         scores = evaluate(said, [line.text for line in self.lines], n_resamples=0)
         loss = mean_loss(model, self.batches.epoch(0))
         return {"loss": loss, "cer": scores.cer.value, "accuracy": scores.accuracy}
+
+
+def picture_options(recipe: Recipe) -> dict[str, Any]:
+    """What `LineBatches` is to make of the pictures."""
+    return {
+        "height": recipe.height,
+        "box_width": recipe.box_width,
+        "max_columns": recipe.batch_columns,
+    }
 
 
 def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) -> TrainConfig:

@@ -16,7 +16,7 @@ import torch
 
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import decode_text
-from coursepkg.projects.ocr.data.images import read_gray, resize_to_box, resize_to_height
+from coursepkg.projects.ocr.data.images import fit_image, read_gray
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import check_gray
 from coursepkg.projects.ocr.model.build import rebuild
@@ -112,8 +112,9 @@ class Recognizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of weights and vocabulary."""
-        digest = hashlib.sha256(self.vocabulary.fingerprint.encode())
+        """SHA-256 of weights and vocabulary, and of the pictures' fixed width where they have one."""
+        box = f" box {self.recipe.box_width}" if self.recipe.box_width else ""
+        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}".encode())
         for name, weight in self.model.state_dict().items():
             digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -186,6 +187,8 @@ class Recognizer:
     def prepare(self, picture: Picture, name: str = "picture") -> np.ndarray:
         """One picture as the network takes it: grayscale, of the model's height, not wider than it can take.
 
+        A model that was trained on pictures of one fixed width gets such pictures here, too.
+
         Raises:
             ValueError: it cannot be read; it is named by its file or by `name`.
         """
@@ -195,9 +198,10 @@ class Recognizer:
             image = picture
         else:
             image, name = read_gray(picture), str(picture)
-        if image.shape[1] * height > most * image.shape[0]:
-            return resize_to_box(image, height, most, name)
-        return resize_to_height(image, height, name)
+        box_width = self.recipe.box_width
+        if not box_width and image.shape[1] * height > most * image.shape[0]:
+            box_width = most
+        return fit_image(image, height, box_width, name)
 
     def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
         return LineReading(

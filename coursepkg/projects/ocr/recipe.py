@@ -9,6 +9,8 @@ from coursepkg.arguments import check_choices, check_count, check_field, check_f
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
+LATER = {"box_width": 0}
+"""Fields that cards of older runs do not name, with what they were then."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,9 @@ class Recipe:
     """Text, model, training and decoding; the defaults are those of the preset `small`."""
 
     height: int = 40
-    """Height of the pictures in pixels, a multiple of 8; their width keeps the proportions."""
+    """Height of the pictures in pixels, a multiple of 8."""
+    box_width: int = 0
+    """Width in pixels that every picture is squeezed or stretched to, as source 000 does; 0 keeps the proportions."""
     max_width: int = 2048
     """Widest picture in pixels; a wider one is squeezed in reading."""
     max_len: int = 192
@@ -91,7 +95,8 @@ class Recipe:
         more = ("n_decoder_layers", "d_ff", "batch_columns", "warmup", "max_epochs", "patience")
         for name in (*counts, *more):
             check_count(flag_of(name), getattr(self, name))
-        check_count("--validate-every", self.validate_every, least=0)
+        for name in ("validate_every", "box_width"):
+            check_count(flag_of(name), getattr(self, name), least=0)
         for name in (f.name for f in dataclasses.fields(self) if f.type is float):
             check_finite(flag_of(name), getattr(self, name))
         for name in ("dropout", "attention_dropout", "label_smoothing", "ema", "token_mask"):
@@ -105,6 +110,11 @@ class Recipe:
         self._check_parts()
 
     def _check_parts(self) -> None:
+        if self.box_width and self.max_width < self.box_width + 32:
+            wanted = "32 more, for batches are padded"
+            raise ValueError(
+                f"--box-width {self.box_width} needs --max-width of at least {wanted}, got {self.max_width}"
+            )
         if self.reader != "attention" and not self.ctc_weight:
             raise ValueError(f"--reader {self.reader} needs --ctc-weight above 0, which trains the CTC head")
         if self.pretrained and self.backbone != "resnet":
@@ -151,6 +161,7 @@ TINY = Recipe(
 
 REPORT = Recipe(
     height=32,
+    box_width=300,
     max_width=512,
     max_len=64,
     backbone="resnet",
@@ -174,7 +185,10 @@ REPORT = Recipe(
     patience=50,
     reader="attention",
 )
-"""The network of source 001, trained as source 000 says, which gives no sizes of its own: for a GPU."""
+"""The network of source 001, trained as source 000 says: for a GPU.
+
+Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is that of source 001's settings.
+"""
 
 PRESETS = {"tiny": TINY, "small": Recipe(), "report": REPORT}
 """By the name that `--preset` takes."""

@@ -16,12 +16,12 @@ import torch
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.batches import Augment, LineBatches
-from coursepkg.projects.ocr.learning import Validation, train_config
+from coursepkg.projects.ocr.learning import Validation, picture_options, train_config
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import build_model, parameter_counts, rebuild
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import VOCABULARY
-from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.recipe import LATER, Recipe
 from coursepkg.projects.ocr.task import LineTask
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.dropout import draw_bytewise
@@ -94,7 +94,7 @@ def train(
     batches = _batches(recipe, lines, vocabulary, augment, seed, say)
     facts = {"data": data or {}, "seed": seed, "start": None if start is None else start.name}
     card: dict[str, Any] = {"recipe": recipe.described(), "vocabulary": vocabulary.fingerprint, **facts}
-    open_run(out, card, resume, changeable=CHANGEABLE)
+    open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
     vocabulary.save(out / VOCABULARY)
     set_seed(seed)
     model = _first_model(recipe, len(vocabulary), start)
@@ -141,8 +141,7 @@ def _batches(
     if isinstance(lines, Batches):
         return lines
     kept = _fitting(recipe, lines, "train", say)
-    options: dict[str, Any] = {"height": recipe.height, "max_columns": recipe.batch_columns}
-    return LineBatches(kept, vocabulary, seed=seed, augment=augment, **options)
+    return LineBatches(kept, vocabulary, seed=seed, augment=augment, **picture_options(recipe))
 
 
 def _fitting(
@@ -151,7 +150,7 @@ def _fitting(
     """Lines that fit the model; the others are counted and named."""
 
     def fits(line: TextLine) -> bool:
-        width = round(line.width * recipe.height / line.height)
+        width = recipe.box_width or round(line.width * recipe.height / line.height)
         return bool(line.text) and width <= recipe.max_width - 32 and len(line.text) < recipe.max_len
 
     kept = [line for line in lines if fits(line)]
