@@ -72,14 +72,14 @@ class BackTranslate:
         from coursepkg.projects.translation.back_translation.files import check_prefix, mono_text
         from coursepkg.projects.translation.back_translation.generate import back_translate
         from coursepkg.projects.translation.back_translation.held_out import held_out_keys
-        from coursepkg.projects.translation.predict_command import load_translator
+        from coursepkg.projects.translation.predict_command import load_system
 
         languages = (self.common.source, self.common.target)
         if self.common.data != "auto":
             raise ValueError("--data names parallel text; say with --mono which sentences to translate")
         check_count("--limit", self.limit, least=0)
         prefix = check_prefix(self.common.out, languages)
-        translator, folder = load_translator(self.common, self.search.model)
+        translator, folder = load_system(self.common, self.search)
         translator.check_direction(*languages[::-1])
         method = self.draws.method(self.search, translator.recipe)
         lines, name, notes = mono_text(self.mono, *languages)
@@ -122,11 +122,11 @@ class RoundTrip:
         from coursepkg.projects.translation.back_translation.generate import round_trip
         from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.examples import fitting
-        from coursepkg.projects.translation.predict_command import load_translator
+        from coursepkg.projects.translation.predict_command import load_system
 
         languages = (self.common.source, self.common.target)
         prefix = check_prefix(self.common.out, languages)
-        translator, folder = load_translator(self.common, self.search.model)
+        translator, folder = load_system(self.common, self.search)
         method = self.draws.method(self.search, translator.recipe)
         parts = load_parts(self.common.corpus(self.search.model), *languages)
         for note in parts.notes:
