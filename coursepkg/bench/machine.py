@@ -101,6 +101,12 @@ def commit() -> str | None:
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "") if head.returncode == 0 else None
 
 
+def circumstances() -> dict[str, Any]:
+    """Machine, versions and commit, which a stored number must name."""
+    device = Device("cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads())
+    return {"machine": device.describe(), "versions": versions(), "commit": commit()}
+
+
 def _cpu_name() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []

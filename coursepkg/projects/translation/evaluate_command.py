@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -27,7 +28,6 @@ from coursepkg.projects.translation.learnt import seen_by
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_system
 from coursepkg.projects.translation.run_folder import stored_card
-from coursepkg.projects.translation.studies.measured_run import circumstances
 
 
 @dataclass(frozen=True)

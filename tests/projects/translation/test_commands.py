@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.bench.machine import circumstances
 from coursepkg.cli import COMMANDS, Group
-from coursepkg.projects.translation.studies.measured_run import circumstances
 from tests.projects.translation.tiny import environment, sentences, translation, write_lines
 
 GROUP = COMMANDS["translation"]

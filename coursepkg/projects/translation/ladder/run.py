@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coursepkg.bench.machine import circumstances
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import Evaluation
 from coursepkg.projects.translation.ladder.data import prepare
@@ -16,7 +17,7 @@ from coursepkg.projects.translation.ladder.rows import recipe_of, row_named, tra
 from coursepkg.projects.translation.ladder.store import NEEDS, check_same_recipe, keep_sentences
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.studies.measured_run import circumstances, train_and_score
+from coursepkg.projects.translation.studies.measured_run import train_and_score
 from coursepkg.training.files import read_json, write_json
 
 NUMBERS = "numbers.json"

@@ -22,11 +22,11 @@ import torch
 import tyro
 
 from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
 from coursepkg.projects.translation.commands import RUNS, Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.studies.measured_run import (
-    circumstances,
     headline,
     markdown_table,
     train_and_score,

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from coursepkg.bench.machine import Device, commit, versions
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
@@ -128,12 +125,6 @@ def score_dev(translator: Translator, parts: Parts, **options: Any) -> tuple[Eva
 def score_lines(lines: Sequence[str], parts: Parts, protocol: str) -> Evaluation:
     """Score translations of the dev part."""
     return evaluate(lines, parts.dev, parts.source, parts.target, protocol=protocol, seen=parts.train)
-
-
-def circumstances() -> dict[str, Any]:
-    """Machine, versions and commit, which a stored number must name."""
-    device = Device("cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads())
-    return {"machine": device.describe(), "versions": versions(), "commit": commit()}
 
 
 def headline(document: Mapping[str, Any]) -> float:
