@@ -42,7 +42,7 @@ def layer_parameters(student: Callable[[int, int, int, int], int]) -> None:
 
 def widest(student: Callable[[int, int, int], int]) -> None:
     """Budgets that a width fills exactly, that miss it by one, and that are far between two widths."""
-    for vocab_size, n_layers in [(8000, 4), (2000, 2), (100, 1), (32000, 6)]:
+    for vocab_size, n_layers in [(4000, 4), (2000, 2), (100, 1), (32000, 6)]:
         sizes = {width: _family(vocab_size, n_layers, width) for width in range(128, 1281, 128)}
         budgets = [
             (sizes[256], 256),

@@ -11,7 +11,7 @@ import tyro
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Language = Literal["zh", "vi", "en"]
-Preset = Literal["gru-baseline", "tiny", "small", "report"]
+Preset = Literal["gru-baseline", "tiny", "plain", "small", "report"]
 Part = Literal["train", "dev", "test"]
 
 RUNS = Path("runs")

@@ -14,9 +14,9 @@ LATER = {"reverse_fault": "none"}
 
 @dataclass(frozen=True)
 class Recipe:
-    """Text, model, training and decoding; the defaults are those of the preset `small`."""
+    """Text, model, training and decoding; the defaults are those of the preset `plain`."""
 
-    vocab_size: int = 8000
+    vocab_size: int = 4000
     """Subwords, special tokens and tags included; of both languages together, or of each where `joint` is off."""
     joint: bool = True
     """One vocabulary for both languages, with language tags; off: one for each, without tags."""
@@ -44,9 +44,9 @@ class Recipe:
     """Width inside the feed-forward networks; of the state in a GRU."""
     dropout: float = 0.3
     """Probability of dropping a component of an embedding or a sublayer's output, in [0, 1)."""
-    attention_dropout: float = 0.1
+    attention_dropout: float = 0.0
     """Probability of dropping an attention weight, in [0, 1)."""
-    activation_dropout: float = 0.1
+    activation_dropout: float = 0.0
     """Probability of dropping a component inside a feed-forward network, in [0, 1)."""
     rope_cross: bool = False
     """Rotate queries and keys of cross-attention, too, as the report does."""
@@ -58,13 +58,13 @@ class Recipe:
     """A negative control; unswapped gives every second pair the other tag but does not turn it, as the tutorials do."""
     span_mask: float = 0.0
     """Probability of masking one or two tokens of a source, in [0, 1]."""
-    batch_tokens: int = 4096
+    batch_tokens: int = 2048
     """Positions of a batch, padding included."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 1.5e-3
     """The highest learning rate; the factor of `noam`, which is 1 in the paper."""
     schedule: Literal["constant", "inverse-sqrt", "noam", "cosine", "staircase"] = "inverse-sqrt"
     """How it moves from step to step."""
-    warmup: int = 1000
+    warmup: int = 400
     """Steps until the learning rate is highest."""
     weight_decay: float = 1e-4
     """AdamW's decoupled decay, at least 0."""
@@ -189,7 +189,21 @@ TINY = Recipe(
 )
 """For the phrasebook on a CPU, under two minutes."""
 
+SMALL = Recipe(
+    underscores="remove",
+    subword_noise=0.1,
+    schedule="cosine",
+    warmup=600,
+    ema=0.0,
+    max_epochs=36,
+    max_seconds=7200.0,
+    patience=36,
+    length_penalty=2.0,
+)
+"""For some 30,000 real pairs on two processor cores, in under an hour: what helped most among the settings tried."""
+
 REPORT = Recipe(
+    vocab_size=8000,
     d_model=768,
     n_heads=12,
     n_kv_heads=4,
@@ -204,6 +218,7 @@ REPORT = Recipe(
     max_len=32,
     reverse=0.7,
     span_mask=0.01,
+    batch_tokens=4096,
     learning_rate=2e-4,
     warmup=200,
     weight_decay=0.01,
@@ -216,5 +231,5 @@ REPORT = Recipe(
 )
 """The model of the Olympiad tutorials with their settings: 157,179,200 parameters, for a GPU."""
 
-PRESETS = {"gru-baseline": GRU_BASELINE, "tiny": TINY, "small": Recipe(), "report": REPORT}
-"""By the name that `--preset` takes."""
+PRESETS = {"gru-baseline": GRU_BASELINE, "tiny": TINY, "plain": Recipe(), "small": SMALL, "report": REPORT}
+"""By the name that `--preset` takes; `plain` is `small` with the usual settings, where the ladder begins."""

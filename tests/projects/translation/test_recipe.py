@@ -10,8 +10,8 @@ from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 
 def test_presets_are_those_of_the_command_line() -> None:
-    assert list(PRESETS) == ["gru-baseline", "tiny", "small", "report"]
-    assert PRESETS["small"] == Recipe()
+    assert list(PRESETS) == ["gru-baseline", "tiny", "plain", "small", "report"]
+    assert PRESETS["plain"] == Recipe()
 
 
 def test_a_preset_survives_json() -> None:

@@ -1,6 +1,6 @@
 """The ablation ladder as a command: named rows, each one change, all with the same budget.
 
-    coursepkg translation ladder --preset small --rows modern bpe-dropout --seeds 0 1 2
+    coursepkg translation ladder --preset plain --rows modern bpe-dropout --seeds 0 1 2
 
 Runs go into --out, numbers into --results. What is stored there already is not run again, so that a later call adds
 rows, seeds and budgets to what is there.

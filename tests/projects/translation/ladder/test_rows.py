@@ -18,11 +18,11 @@ from coursepkg.projects.translation.ladder.run import changes_of, is_new
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS
 
-BASE = PRESETS["small"]
+BASE = PRESETS["plain"]
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
-@pytest.mark.parametrize("preset", ["tiny", "small"])
+@pytest.mark.parametrize("preset", ["tiny", "plain"])
 def test_every_row_is_a_valid_recipe_and_follows_what_it_needs(row: LadderRow, preset: str) -> None:
     order = list(ROWS)
     recipe = recipe_of(row, PRESETS[preset])
@@ -67,8 +67,8 @@ def test_the_base_reaches_rows_that_begin_with_it_and_its_budget_all_rows() -> N
 
 
 def test_rows_that_change_nothing_are_known() -> None:
-    assert not is_new(row_named("vocab-8000"), BASE)
-    assert is_new(row_named("vocab-8000"), PRESETS["tiny"])
+    assert not is_new(row_named("vocab-4000"), BASE)
+    assert is_new(row_named("vocab-4000"), PRESETS["tiny"])
     assert {is_new(row_named(f"underscores-{what}"), BASE) for what in ("kept", "removed")} == {True, False}
     assert all(
         is_new(row_named(name), BASE) for name in ("gru-baseline", "continued", "top-k", "hard-examples")
@@ -79,9 +79,10 @@ def test_rows_that_change_nothing_are_known() -> None:
 
 def test_the_preset_is_a_row_where_the_ladder_begins_with_another_one() -> None:
     row = row_named("small")
-    assert not is_new(row, BASE)
-    assert is_new(row, dataclasses.replace(BASE, dropout=0.1))
-    assert recipe_of(row, PRESETS["tiny"]) == dataclasses.replace(BASE, max_seconds=75.0, max_epochs=20)
+    assert is_new(row, BASE)
+    assert not is_new(row, PRESETS["small"])
+    limits = {"max_seconds": 75.0, "max_epochs": 4, "patience": PRESETS["tiny"].patience}
+    assert recipe_of(row, PRESETS["tiny"]) == dataclasses.replace(PRESETS["small"], **limits)
 
 
 def test_the_negative_control_is_the_row_below_with_the_fault_alone() -> None:
