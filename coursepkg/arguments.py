@@ -4,7 +4,11 @@ import dataclasses
 import math
 from typing import Any
 
-from coursepkg.attention.input_checks import describe
+
+def describe(value: Any) -> str:
+    """What came, on one line: a plain value as it is written, of anything else only the type."""
+    plain = value is None or isinstance(value, str | int | float)
+    return repr(value) if plain else type(value).__name__
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:

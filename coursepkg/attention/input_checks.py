@@ -6,13 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from coursepkg.arguments import describe
 from coursepkg.attention.features import FeatureMap
-
-
-def describe(value: Any) -> str:
-    """What came, on one line: a plain value as it is written, of anything else only the type."""
-    plain = value is None or isinstance(value, str | int | float)
-    return repr(value) if plain else type(value).__name__
 
 
 def check_tensor(name: str, x: Any) -> None:

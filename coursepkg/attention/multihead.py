@@ -18,9 +18,10 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
+from coursepkg.arguments import describe
 from coursepkg.attention.api import attention
 from coursepkg.attention.capabilities import CAPABILITIES
-from coursepkg.attention.input_checks import check_rows, describe
+from coursepkg.attention.input_checks import check_rows
 from coursepkg.attention.pattern import Pattern
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
+from coursepkg.arguments import describe
 from coursepkg.attention.bands import causal, check_positive, full, sliding_window
 from coursepkg.attention.hashing import uniform_hash
-from coursepkg.attention.input_checks import describe
 from coursepkg.attention.pattern import Pattern, Span
 
 __all__ = [

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from coursepkg.attention.input_checks import check_integer, check_number, check_tensor, describe
+from coursepkg.arguments import describe
+from coursepkg.attention.input_checks import check_integer, check_number, check_tensor
 
 # Which two components form a pair: (2i, 2i + 1) or (i, i + D / 2). `unflatten` splits D into these two axes,
 # and `pair_axis` is the one of the two that has length 2.

@@ -13,6 +13,11 @@ def data_folder() -> Path:
     chosen = os.environ.get("COURSEPKG_DATA")
     if chosen:
         return Path(chosen).expanduser()
+    return cache_folder()
+
+
+def cache_folder() -> Path:
+    """Return the folder of this user for what can be made again; it may not exist yet."""
     return _user_cache() / "coursepkg"
 
 

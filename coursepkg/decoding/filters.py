@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count, check_finite
-from coursepkg.attention.input_checks import describe
+from coursepkg.arguments import check_count, check_finite, describe
 
 Filter = Callable[[Tensor, Tensor], Tensor]
 """(logits (N, V), history (N, t)) -> logits (N, V)."""

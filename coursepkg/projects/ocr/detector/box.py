@@ -54,6 +54,10 @@ class TextBox:
         x, y = (top_right - top_left) + (bottom_right - bottom_left)
         return math.atan2(float(y), float(x))
 
+    def turned(self, quarters: int) -> "TextBox":
+        """The same place, read in another direction: by so many quarters further clockwise."""
+        return TextBox(np.roll(self.corners, -quarters, axis=0), self.score)
+
 
 class Detector(Protocol):
     """What finds the text of a picture. It holds memory or a process until it is closed."""
@@ -63,11 +67,16 @@ class Detector(Protocol):
         """SHA-256 of weights and settings: another fingerprint may find other boxes."""
         ...
 
-    def detect(self, image: np.ndarray) -> list[TextBox]:
+    def detect(self, image: np.ndarray, name: str = "picture") -> list[TextBox]:
         """The boxes of a picture in no set order.
 
         Args:
             image: uint8 (height, width, 3), red, green, blue.
+            name: what messages call it.
+
+        Raises:
+            ValueError: it is no such picture, or too large; the message is one line.
+            OSError: the detector cannot run, or fails at this picture.
         """
         ...
 
