@@ -28,6 +28,7 @@ from coursepkg.projects.translation.learnt import seen_by
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_system
 from coursepkg.projects.translation.run_folder import stored_card
+from coursepkg.training.call_log import read_calls
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,8 @@ def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str
         "model": folder.name,
         "recipe": translator.recipe.described(),
         "seed": card.get("seed"),
-        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
+        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")}
+        | {"calls": read_calls(folder)},
         "search": search | {"repair": options.repair} | system_settings(translator),
     }
 

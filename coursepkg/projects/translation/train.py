@@ -2,6 +2,7 @@
 
 OUT/recipe.json           recipe, directions, corpora, seed
 OUT/*.model               the vocabulary
+OUT/calls.json            how long each call trained, and on what machine
 OUT/run/                  logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/                the finished model: the weights of the best validation
 """
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive.task import WithProjection
 from coursepkg.projects.translation.corpora import Parts
@@ -27,6 +29,7 @@ from coursepkg.projects.translation.models import build_model, count_parameters,
 from coursepkg.projects.translation.recipe import LATER, Recipe
 from coursepkg.projects.translation.run_folder import CHANGEABLE, Corpora, card_of, vocabulary_of
 from coursepkg.projects.translation.tokenizers import Subwords, cut_sources
+from coursepkg.training.call_log import add_call
 from coursepkg.training.dropout import draw_bytewise
 from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
@@ -112,6 +115,7 @@ def train(
         validate=lambda network: validate(_translator(network), recipe, subwords, corpora[0]),
         resume=resume,
     )
+    add_call(out, history, **circumstances())
     step, bleu = restore_best(
         learning.network,
         out / "run",
