@@ -1,7 +1,7 @@
 """The `coursepkg` command: one table of subcommands, one way of saying what went wrong.
 
-`coursepkg --help` reads only the table below. The module of a subcommand is imported when that subcommand is
-called, so asking for help never waits for torch.
+`coursepkg --help` reads only the table of `command_table`. The module of a subcommand is imported when that subcommand
+is called, so asking for help never waits for torch.
 """
 
 import contextlib
@@ -10,111 +10,12 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from coursepkg import __version__
+from coursepkg.command_table import COMMANDS, Group
 
 T = TypeVar("T")
-
-
-class Command(NamedTuple):
-    """Where the options of a subcommand live (`module:name`, anything tyro can parse) and what it does."""
-
-    options: str
-    summary: str
-
-
-class Group(NamedTuple):
-    """A subcommand with verbs of its own, by name."""
-
-    summary: str
-    verbs: dict[str, Command]
-
-
-COMMANDS: dict[str, Command | Group] = {
-    "bench": Command("coursepkg.commands:Bench", "time a suite of attention variants against each other"),
-    "doctor": Command(
-        "coursepkg.commands:Doctor", "check this machine: Python, torch, memory, fonts, packages"
-    ),
-    "data": Group(
-        "the real data sets: what is here, how to get the rest",
-        {
-            "list": Command(
-                "coursepkg.data.commands:List", "say of each set whether it is here, and its licence"
-            ),
-            "fetch": Command("coursepkg.data.commands:Fetch", "download sets, check and unpack them"),
-        },
-    ),
-    "translation": Group(
-        "Chinese-Vietnamese and English-Vietnamese translation",
-        {
-            verb: Command(f"coursepkg.projects.translation.{options}", summary)
-            for verb, options, summary in (
-                (
-                    "audit",
-                    "commands:Audit",
-                    "look for duplicates, leakage between train and test, and bad lines",
-                ),
-                (
-                    "describe",
-                    "commands:Describe",
-                    "print the statistics of the data and the size of the model",
-                ),
-                ("train", "commands:Train", "train a model by a preset, with every option a flag"),
-                (
-                    "evaluate",
-                    "commands:Evaluate",
-                    "score a model with signatures, intervals and an error report",
-                ),
-                ("predict", "commands:Predict", "translate text or a file"),
-                ("export", "commands:Export", "write a model for the CTranslate2 runtime"),
-                (
-                    "dictionary",
-                    "errors.dictionary_command:LearnDictionary",
-                    "learn a bilingual dictionary from a corpus",
-                ),
-                (
-                    "back-translate",
-                    "back_translation.commands:BackTranslate",
-                    "make training pairs from target-side text",
-                ),
-                (
-                    "round-trip",
-                    "back_translation.commands:RoundTrip",
-                    "translate training pairs there and back",
-                ),
-                (
-                    "lm-train",
-                    "studies.decoding_commands:LanguageModelTrain",
-                    "train a language model of the target language",
-                ),
-                (
-                    "rerank",
-                    "studies.decoding_commands:Rerank",
-                    "rerank n-best lists with a language model or a model that translates back",
-                ),
-                (
-                    "neighbours",
-                    "neighbours_command:Neighbours",
-                    "give a model its training part to look things up in, tuned on dev",
-                ),
-                (
-                    "decode-study",
-                    "studies.decoding_commands:DecodeStudy",
-                    "compare searches and samplers on the dev part",
-                ),
-                ("search", "studies.config_search:ConfigSearch", "try many settings, by grid or at random"),
-                (
-                    "ladder",
-                    "ladder.commands:Ladder",
-                    "train and score the rows of the ablation ladder, and store their results",
-                ),
-                ("t5-train", "t5.commands:T5Train", "fine-tune a T5 to translate, or to read Nom"),
-                ("t5-predict", "t5.commands:T5Predict", "translate with a fine-tuned T5"),
-            )
-        },
-    ),
-}
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from coursepkg import cli
+from coursepkg import cli, command_table
 from coursepkg.data import registry
 from coursepkg.data.download import download
 from coursepkg.data.fetch import LOCK, fetch
@@ -23,7 +23,9 @@ quick = partial(download, pause=0, timeout=5, retries=0, show_progress=False)
 def at_home(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path / "data"))
-    monkeypatch.setitem(cli.COMMANDS, "data", cli.Command("coursepkg.data.commands:Data", "data sets"))
+    monkeypatch.setitem(
+        cli.COMMANDS, "data", command_table.Command("coursepkg.data.commands:Data", "data sets")
+    )
 
 
 def some_set(*files: DataFile) -> DataSet:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.edit import CER
+from coursepkg.metrics.edit import CER, WER
+from coursepkg.metrics.exact import ExactMatch
 from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.metrics.signature import Score
 from coursepkg.projects.ocr.errors import error_kinds, line_edits
@@ -26,8 +27,10 @@ class Evaluation:
 
     cer: Score
     """Corpus CER with interval: edits of all lines over characters of all references."""
-    accuracy: float
-    """Share of lines that are right in every character."""
+    wer: Score
+    """Corpus WER with interval; words are what stands between spaces."""
+    right: Score
+    """Share of lines that are right in every character, with interval."""
     mean_cer: float
     """Mean of the lines' own CERs. It weighs a line of two characters like one of eighty: to compare with others."""
     macro_cer: float
@@ -43,13 +46,19 @@ class Evaluation:
     references: tuple[str, ...] = field(repr=False)
     """As they were scored against."""
 
+    @property
+    def accuracy(self) -> float:
+        """Share of lines that are right in every character."""
+        return self.right.value
+
     def __str__(self) -> str:
         n_edits = max(1, sum(self.kinds.values()))
         kinds = ", ".join(f"{name} {n} ({n / n_edits:.0%})" for name, n in self.kinds.items())
         rows = [
             str(self.cer),
+            str(self.wer),
+            str(self.right),
             *(f"{name}: {one}" for name, one in self.parts.items()),
-            f"lines right: {self.accuracy:.4f} of {len(self.references)}",
             f"mean of the lines' CERs: {self.mean_cer:.4f} (corpus CER {self.cer.value:.4f})",
             f"macro CER over {len(set(self.references))} distinct texts: {self.macro_cer:.4f}",
             f"errors: {kinds}",
@@ -64,7 +73,8 @@ class Evaluation:
             "n": len(self.references),
             "n_unreadable": self.n_unreadable,
             "cer": _as_json(self.cer),
-            "accuracy": self.accuracy,
+            "wer": _as_json(self.wer),
+            "accuracy": _as_json(self.right),
             "mean_cer": self.mean_cer,
             "macro_cer": self.macro_cer,
             "n_distinct_texts": len(set(self.references)),
@@ -88,7 +98,7 @@ def evaluate(
         references: what the lines say.
         protocol: data, split and reader in a few words, for the signature.
         seen: for each line whether training saw its text (`data.alphabet.seen_texts`); None: not known.
-        n_resamples: bootstrap resamples behind the interval of the CER; 0 leaves it out.
+        n_resamples: bootstrap resamples behind the intervals; 0 leaves them out.
 
     Raises:
         ValueError: the numbers differ, or there is no line.
@@ -97,24 +107,32 @@ def evaluate(
     said = tuple(unicodedata.normalize("NFC", text or "") for text in hypotheses)
     true = tuple(unicodedata.normalize("NFC", text) for text in references)
     rates = sentence_scores(CER(), said, true)
-    parts = {}
-    if seen is not None:
-        for name, wanted in (("texts seen in training", True), ("texts not seen in training", False)):
-            chosen = [i for i, known in enumerate(seen) if known == wanted]
-            if chosen:
-                own = [said[i] for i in chosen], [true[i] for i in chosen]
-                parts[name] = score(CER(), *own, n_in_file=len(true), protocol=protocol)
+    whole: dict[str, Any] = {"protocol": protocol, "n_resamples": n_resamples}
     return Evaluation(
-        cer=score(CER(), said, true, protocol=protocol, n_resamples=n_resamples),
-        accuracy=float(np.mean([a.strip() == b.strip() for a, b in zip(said, true, strict=True)])),
+        cer=score(CER(), said, true, **whole),
+        wer=score(WER(), said, true, **whole),
+        right=score(ExactMatch(), said, true, **whole),
         mean_cer=float(rates.mean()),
         macro_cer=macro_cer(said, true),
-        parts=parts,
+        parts={} if seen is None else _scores_apart(said, true, seen, protocol, n_resamples),
         kinds=dict(error_kinds(said, true)),
         n_unreadable=sum(text is None for text in hypotheses),
         hypotheses=said,
         references=true,
     )
+
+
+def _scores_apart(
+    said: Sequence[str], true: Sequence[str], seen: Sequence[bool], protocol: str, n_resamples: int
+) -> dict[str, Score]:
+    """CER of the lines whose text training saw, and of those it did not."""
+    parts = {}
+    for name, wanted in (("texts seen in training", True), ("texts not seen in training", False)):
+        chosen = [i for i, known in enumerate(seen) if known == wanted]
+        if chosen:
+            own = [said[i] for i in chosen], [true[i] for i in chosen]
+            parts[name] = score(CER(), *own, n_in_file=len(true), protocol=protocol, n_resamples=n_resamples)
+    return parts
 
 
 def macro_cer(hypotheses: Sequence[str], references: Sequence[str]) -> float:

@@ -1,12 +1,15 @@
 """Pictures of one fixed size, as source 000 wants them: the same pixels in training, validation and reading."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from coursepkg.projects.ocr.data.alphabet import character_vocabulary, decode_text
+from coursepkg.projects.ocr.data.batches import LineBatches
 from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
 from coursepkg.projects.ocr.learning import Validation, picture_options
 from coursepkg.projects.ocr.model.build import build_model
@@ -30,9 +33,6 @@ def trained(recipe: Recipe, out: Path, **options: object) -> Trained:
 
 def in_training(recipe: Recipe) -> dict[str, np.ndarray]:
     """The pixels of each line as training batches hold them, by its text."""
-    from coursepkg.projects.ocr.data.alphabet import character_vocabulary, decode_text
-    from coursepkg.projects.ocr.data.batches import LineBatches
-
     vocabulary = character_vocabulary(line.text for line in LINES)
     found = {}
     for batch in LineBatches(LINES, vocabulary, **picture_options(recipe)).epoch(0):
@@ -45,8 +45,6 @@ def in_training(recipe: Recipe) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("width", [0, 100])
 def test_training_validation_and_reading_see_the_same_pixels(width: int) -> None:
     recipe = fixed(width)
-    from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-
     vocabulary = character_vocabulary(line.text for line in LINES)
     recognizer = Recognizer(build_model(recipe, len(vocabulary)), vocabulary, recipe)
     batches, validation = in_training(recipe), Validation(recipe, LINES, vocabulary)
@@ -73,8 +71,6 @@ def test_a_model_of_a_fixed_width_reads_at_that_width(tmp_path: Path) -> None:
 
 
 def test_the_width_belongs_to_what_tells_models_apart() -> None:
-    from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-
     vocabulary = character_vocabulary([])
     model = build_model(FAST, len(vocabulary))
     prints = {Recognizer(model, vocabulary, fixed(width)).fingerprint for width in (0, 96, 100)}
@@ -92,8 +88,6 @@ def test_a_long_line_fits_where_it_is_squeezed(tmp_path: Path) -> None:
 
 
 def test_a_run_of_before_the_setting_goes_on(tmp_path: Path) -> None:
-    import json
-
     trained(FAST, tmp_path / "run")
     path = tmp_path / "run" / "recipe.json"
     card = json.loads(path.read_text("utf-8"))

@@ -1,7 +1,7 @@
 """Lines cut out of the photographs that the MC-OCR table names."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Receipt
 from coursepkg.projects.ocr.line import TextLine
+
+Photograph = Callable[[Receipt], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Unreadable:
 
 
 def receipt_lines(
-    receipts: Sequence[Receipt], images: str | Path, *, margin: float = 0.0
+    receipts: Sequence[Receipt], images: str | Path | Photograph, *, margin: float = 0.0
 ) -> Iterator[TextLine | Unreadable]:
     """Every instance of some receipts, in their order, one photograph in memory at a time.
 
@@ -36,12 +38,17 @@ def receipt_lines(
 
     Args:
         receipts: of a table.
-        images: folder of the photographs.
+        images: folder of the photographs, or what gives the photograph of a receipt, uint8 (height, width).
         margin: how much is added around each line, in its heights.
     """
+
+    def from_folder(receipt: Receipt) -> np.ndarray:
+        return read_gray(Path(str(images)) / receipt.image, receipt.image)
+
+    photograph = images if callable(images) else from_folder
     for receipt in receipts:
         try:
-            page = read_gray(Path(images) / receipt.image, receipt.image)
+            page = photograph(receipt)
         except (ValueError, OSError) as reason:
             for one in receipt.instances:
                 yield Unreadable(

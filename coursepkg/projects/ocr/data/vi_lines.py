@@ -1,8 +1,8 @@
 """A folder of line pictures with a `labels.tsv`: path, tab, text."""
 
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from coursepkg.files import file_sha256
@@ -46,6 +46,10 @@ class LabelledFolder:
 
     def __len__(self) -> int:
         return len(self.pictures)
+
+    def chosen(self, numbers: Sequence[int]) -> "LabelledFolder":
+        """Some of its pictures, by their numbers from 0."""
+        return replace(self, pictures=tuple(self.pictures[i] for i in numbers))
 
     def lines(self) -> Iterator[TextLine | Unreadable]:
         """Every picture in the order of the label file; one that cannot be read says why."""

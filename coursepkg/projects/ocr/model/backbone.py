@@ -65,7 +65,7 @@ class Stage(nn.Module):
         self.down = ConvNorm(n_in, n_out, stride)
         self.blocks = nn.ModuleList(ResidualBlock(n_out) for _ in range(n_blocks))
 
-    def forward(self, x: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """x (B, C, H, W) and its true columns (B,) -> the same of the next stage."""
         x, widths = self.down(x), strided(widths, self.stride[1])
         is_real = real_columns(widths, x.shape[3])
@@ -93,12 +93,12 @@ class SmallCNN(nn.Module):
             self.out_height = (self.out_height - 1) // stride[0] + 1
         self.width_stride = 4
 
-    def forward(self, images: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, images: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Read pictures.
 
         Args:
             images: (B, 1, H, W) in [-1, 1], paper is 1.
-            widths: true columns (B,); what stands behind them changes nothing.
+            widths: true columns (B,); what stands behind them changes nothing. None: no picture has padding.
 
         Returns:
             features (B, C, H / 16, W / 4) and their true columns (B,).

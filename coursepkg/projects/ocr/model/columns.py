@@ -10,17 +10,19 @@ import torch
 from torch import Tensor
 
 
-def strided(widths: Tensor, stride: int) -> Tensor:
+def strided(widths: Tensor | None, stride: int) -> Tensor | None:
     """Columns (B,) that a convolution of this stride leaves of `widths` (B,): the padded half of the kernel rounds up.
 
-    A kernel of odd size k with padding (k - 1) / 2 gives floor((w - 1) / stride) + 1 columns.
+    A kernel of odd size k with padding (k - 1) / 2 gives floor((w - 1) / stride) + 1 columns. None stays None.
     """
+    if widths is None:
+        return None
     return torch.div(widths - 1, stride, rounding_mode="floor") + 1
 
 
-def real_columns(widths: Tensor, n_columns: int) -> Tensor | None:
-    """bool (B, n_columns), False at padding; None where no line has any."""
-    if bool((widths >= n_columns).all()):
+def real_columns(widths: Tensor | None, n_columns: int) -> Tensor | None:
+    """bool (B, n_columns), False at padding; None where no line has any, as `widths` of None says beforehand."""
+    if widths is None or bool((widths >= n_columns).all()):
         return None
     return torch.arange(n_columns, device=widths.device) < widths[:, None]
 

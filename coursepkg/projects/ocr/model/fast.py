@@ -18,6 +18,11 @@ from coursepkg.projects.ocr.model.recognizer import LineTransformer
 
 def fast_copy(model: LineTransformer) -> LineTransformer:
     """A copy in evaluation mode for reading. Changes of the model's weights after this do not reach it."""
+    return pack_where_possible(folded_copy(model))
+
+
+def folded_copy(model: LineTransformer) -> LineTransformer:
+    """A copy in evaluation mode whose batch normalisation is folded into the convolutions; nothing is packed."""
     folded = copy.deepcopy(model).eval()
     for module in folded.modules():
         if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
@@ -26,4 +31,4 @@ def fast_copy(model: LineTransformer) -> LineTransformer:
     for parameter in folded.backbone.parameters():
         if parameter.dim() == 4:
             parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
-    return pack_where_possible(folded)
+    return folded

@@ -18,12 +18,19 @@ from coursepkg.projects.ocr.model.config import ModelConfig
 from coursepkg.projects.ocr.model.resnet import ResNetBackbone
 from coursepkg.projects.ocr.model.sequence import make_sequence
 
+READING = ("backbone", "sequence", "encoder", "ctc_head")
+"""Parts between the picture and the CTC head."""
+WRITING = ("embedding", "decoder", "output")
+"""Parts of the decoder."""
+LEARNS = {"all": (*READING, *WRITING), "ctc": READING, "decoder": WRITING}
+"""What may be trained, and the parts that move then."""
+
 
 class LineLogits(NamedTuple):
     """What training compares with a batch of texts."""
 
     attention: Tensor
-    """(B, T, V); position t predicts what follows the decoder's input t."""
+    """(B, T, V); position t predicts what follows the decoder's input t. Without inputs (B, 0, V)."""
     ctc: Tensor
     """(B, columns, V); class 0 is the blank."""
     n_columns: Tensor
@@ -62,30 +69,66 @@ class LineTransformer(nn.Module):
         self.ctc_head = nn.Linear(config.d_model, config.vocab_size)
         for part in (self.sequence, self.encoder, self.embedding, self.decoder, self.output, self.ctc_head):
             initialise(part)
+        self.learns = "all"
 
-    def forward(self, images: Tensor, widths: Tensor, tgt_in: Tensor) -> LineLogits:
+    def train(self, mode: bool = True) -> "LineTransformer":
+        """Training or evaluation mode; parts that do not learn stay in evaluation mode."""
+        super().train(mode)
+        for name, part in self.named_children():
+            if name not in LEARNS[self.learns]:
+                part.eval()
+        return self
+
+    def let_learn(self, learns: str) -> None:
+        """Choose what is trained from now on: one of `LEARNS`. The other parts keep weights and statistics.
+
+        Raises:
+            ValueError: it is none of them.
+        """
+        if learns not in LEARNS:
+            raise ValueError(f"learns must be one of {', '.join(LEARNS)}, got {learns!r}")
+        self.learns = learns
+        for name, part in self.named_children():
+            part.requires_grad_(name in LEARNS[learns])
+        self.train(self.training)
+
+    def forward(self, images: Tensor, widths: Tensor, tgt_in: Tensor | None) -> LineLogits:
         """Teacher forcing.
 
         Args:
             images: (B, 1, H, W) in [-1, 1], paper is 1.
             widths: true columns (B,).
-            tgt_in: ids (B, T) that begin with BOS, PAD behind their ends.
+            tgt_in: ids (B, T) that begin with BOS, PAD behind their ends; None leaves the decoder out.
 
         Raises:
             ValueError: shapes, widths or ids do not fit.
         """
         memory = self.encode(images, widths)
-        return LineLogits(self.decode(tgt_in, memory), self.ctc_logits(memory), self.n_columns(memory))
+        if tgt_in is None:
+            attention = memory.outputs.new_zeros(len(images), 0, self.config.vocab_size)
+        else:
+            attention = self.decode(tgt_in, memory)
+        return LineLogits(attention, self.ctc_logits(memory), self.n_columns(memory))
 
     def encode(self, images: Tensor, widths: Tensor) -> Memory:
         """Pictures (B, 1, H, W) and their true columns (B,) -> what the decoder may look at."""
         check_images(images, widths, self.config.height, self.config.max_width)
         features, n_columns = self.backbone(images, widths)
+        assert n_columns is not None
         steps = self.sequence(features)
         n_steps = n_columns * self.sequence.rows
         is_real = torch.arange(steps.shape[1], device=steps.device) < n_steps[:, None]
         pattern = None if bool(is_real.all()) else padding(n_steps)
         return Memory(self.encoder(steps, pattern), is_real)
+
+    def encode_whole(self, images: Tensor) -> Tensor:
+        """Pictures (B, 1, H, W) without padding -> what the decoder may look at (B, steps, E).
+
+        The same numbers as those of `encode`, without looking at widths: what an export can follow.
+        """
+        features, _ = self.backbone(images, None)
+        steps: Tensor = self.encoder(self.sequence(features), None)
+        return steps
 
     def n_columns(self, memory: Memory) -> Tensor:
         """Columns (B,) of each encoded line that are no padding."""

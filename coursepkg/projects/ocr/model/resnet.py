@@ -47,12 +47,12 @@ class ResNetBackbone(nn.Module):
             self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
         self.out_channels, self.out_height, self.width_stride = config.d_model, config.height // 8, 8
 
-    def forward(self, images: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, images: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Read pictures.
 
         Args:
             images: (B, 1, H, W) in [-1, 1], paper is 1.
-            widths: true columns (B,); what stands behind them changes nothing.
+            widths: true columns (B,); what stands behind them changes nothing. None: no picture has padding.
 
         Returns:
             features (B, E, H / 8, W / 8) and their true columns (B,).
@@ -64,7 +64,7 @@ class ResNetBackbone(nn.Module):
                 x, widths = _bottleneck(layer, x, widths)
         return F.relu(self.reduce(x)), widths
 
-    def _stem(self, x: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+    def _stem(self, x: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         embedder, widths = self.network.embedder, strided(widths, 2)
         x = embedder.embedder(x)
         # Behind a ReLU nothing is below the zeros of padding, so that they win no maximum that matters.
@@ -91,7 +91,7 @@ def load_pretrained(backbone: ResNetBackbone, name: str) -> None:
     backbone.network.load_state_dict(found.state_dict())
 
 
-def _bottleneck(layer: Any, x: Tensor, widths: Tensor) -> tuple[Tensor, Tensor]:
+def _bottleneck(layer: Any, x: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """One layer of the library's, with padding cleared where its 3 x 3 convolution would look at it."""
     narrow, middle, wide = layer.layer
     inner = middle(clear_padding(narrow(x), real_columns(widths, x.shape[3])))

@@ -31,6 +31,8 @@ class LineConfig:
     """Smallest size of the letters, in pixels, at least 8."""
     most_size: int = 44
     """Largest size of the letters, in pixels, at most 200."""
+    varied: bool = True
+    """Whether width, spacing, weight and surroundings of the letters differ from line to line."""
 
     def __post_init__(self) -> None:
         check_count("least_size", self.least_size, 8, 200)
@@ -89,19 +91,30 @@ class SyntheticLines:
 
     def __getitem__(self, number: int) -> TextLine:
         """Line number 0, 1, 2, ... without end."""
-        check_count("number", number, 0)
-        dice = random.Random(f"{self.seed}:{number}")
-        text = self._texts.draw(dice)
-        face = self._face(text, dice)
-        text = text if face else self._reduced(text)
+        dice, text, face = self._begun(number)
         style = self.style(face or self._any_complete(dice), text, dice)
         around = ("", "") if not style.neighbours else (self._texts.draw(dice), self._texts.draw(dice))
         ink = draw_line(text, style, dice.getrandbits(64), around)
         rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
         effects: EffectConfig = dice.choices(self._effects, self._weights)[0]
         image = apply_effects(ink, effects, rng)
-        name = f"synthetic seed {self.seed} line {number}"
-        return TextLine(image, text, f"synthetic:{self.seed}:{number}", name)
+        return TextLine(image, text, *self.place(number))
+
+    def text(self, number: int) -> str:
+        """What a line says, without drawing it."""
+        return self._begun(number)[1]
+
+    def place(self, number: int) -> tuple[str, str]:
+        """Group and name of a line."""
+        return f"synthetic:{self.seed}:{number}", f"synthetic seed {self.seed} line {number}"
+
+    def _begun(self, number: int) -> tuple[random.Random, str, Face | None]:
+        """The dice of a line after its text and its face were drawn; no face where none has every sign."""
+        check_count("number", number, 0)
+        dice = random.Random(f"{self.seed}:{number}")
+        text = self._texts.draw(dice)
+        face = self._face(text, dice)
+        return dice, text if face else self._reduced(text), face
 
     def _any_complete(self, dice: random.Random) -> Face:
         return dice.choice(self._complete[dice.choice(tuple(self._complete))])
@@ -125,6 +138,8 @@ class SyntheticLines:
     def style(self, face: Face, text: str, dice: random.Random) -> LineStyle:
         """A way of writing a text in a face."""
         size = round(np.exp(dice.uniform(np.log(self.config.least_size), np.log(self.config.most_size))))
+        if not self.config.varied:
+            return LineStyle(face=face, size=size)
         family = [
             f for f in self._families[face.family] if f is not face and not f.missing(text) and f.is_complete
         ]

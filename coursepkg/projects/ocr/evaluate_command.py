@@ -1,0 +1,178 @@
+"""What `coursepkg ocr evaluate` does: read a part of a corpus, score it, and write it all down."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
+from coursepkg.files import whole_file
+from coursepkg.projects.ocr.commands import Common, Evaluate
+from coursepkg.projects.ocr.corpora import CORPORA
+from coursepkg.projects.ocr.corpus import Corpus
+from coursepkg.projects.ocr.data.alphabet import seen_texts
+from coursepkg.projects.ocr.evaluate import Evaluation, commonest_confusions, evaluate
+from coursepkg.projects.ocr.learnt import learnt_texts
+from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+from coursepkg.projects.ocr.worst import Reading, write_worst_page
+from coursepkg.training.run_card import CARD, read_card
+
+
+@dataclass(frozen=True)
+class ReadPart:
+    """A part as it was read, and its scores."""
+
+    readings: tuple[Reading, ...]
+    result: Evaluation
+    notes: tuple[str, ...]
+    """What a reader of the scores must know."""
+
+
+def evaluate_command(options: Evaluate) -> int:
+    """Score, report and return the exit code."""
+    check_count("--limit", options.limit, least=0)
+    check_count("--worst", options.worst, least=0)
+    folder = options.model or (options.common.run_folder if options.common.preset else DEFAULT)
+    recognizer = Recognizer.load(folder)
+    card = stored_card(folder)
+    corpus = _corpus(options.common, card)
+    found = read_part(
+        recognizer,
+        card,
+        corpus,
+        options.part,
+        limit=options.limit,
+        reader=options.reader,
+        beam_size=options.beam_size,
+        batch_size=options.batch_size,
+    )
+    print(found.result)
+    for note in found.notes:
+        print(f"note: {note}")
+    document = found.result.as_json() | {"notes": list(found.notes), "part": options.part}
+    document |= {"corpus": corpus.described(), "model": folder.name, "fingerprint": recognizer.fingerprint}
+    document |= _origin(options, recognizer, card) | circumstances()
+    if options.common.out is not None:
+        _write(options.common.out, found, document, options.worst)
+    if options.common.json:
+        print(json.dumps(document, ensure_ascii=False))
+    return 0
+
+
+def read_part(
+    recognizer: Recognizer,
+    card: Mapping[str, Any],
+    corpus: Corpus,
+    part: str,
+    *,
+    limit: int = 0,
+    reader: str | None = None,
+    beam_size: int | None = None,
+    batch_size: int = 64,
+) -> ReadPart:
+    """Read a part of a corpus and score it; a line whose picture cannot be read counts as read wrong.
+
+    Args:
+        recognizer: what reads.
+        card: of its model, which says what it learnt from.
+        corpus: to read.
+        part: train, dev or test.
+        limit: so many of its lines, the first ones; 0 takes all.
+        reader: see `Recognizer.read_lines`.
+        beam_size: see there.
+        batch_size: see there.
+    """
+    lines = corpus.part(part)
+    n_there = len(lines.lines) + len(lines.unreadable)
+    pictures = lines.lines[: limit or None]
+    missing = lines.unreadable[: max(0, limit - len(pictures)) if limit else None]
+    found = recognizer.read_lines(
+        [line.image for line in pictures],
+        reader=reader,
+        beam_size=beam_size,
+        batch_size=batch_size,
+        keep_going=True,
+    )
+    readings = [
+        Reading(line.image, line.text, one.text, one.confidence, line.name)
+        for line, one in zip(pictures, found, strict=True)
+    ]
+    readings += [Reading(None, one.text, "", 0.0, one.name) for one in missing]
+    hypotheses = [None if one.error else one.text for one in found] + [None] * len(missing)
+    references = [one.reference for one in readings]
+    learnt, unclear = learnt_texts(card, corpus)
+    limited = f", first {limit}" if limit and limit < n_there else ""
+    used = f"{reader or recognizer.recipe.reader} beam {beam_size or recognizer.recipe.beam_size}"
+    result = evaluate(
+        hypotheses,
+        references,
+        protocol=f"{corpus.name} {part}{limited}, split {corpus.protocol}, {used}",
+        seen=None if learnt is None else seen_texts(learnt, references),
+    )
+    reasons = [f"{lines.summary()}"] if missing else []
+    return ReadPart(tuple(readings), result, (*corpus.notes, *reasons, *unclear))
+
+
+def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
+    """The lines that the options name; without a name those of the set that the model learnt from."""
+    learnt = card.get("data")
+    if common.data == "auto" and isinstance(learnt, dict) and learnt.get("name") in CORPORA:
+        protocol = learnt.get("protocol")
+        split = (
+            protocol if protocol in ("line", "receipt", "seller") and common.split == "auto" else common.split
+        )
+        generate = common.generate or int(learnt.get("generate", 0))
+        common = dataclasses.replace(common, data=learnt["name"], split=split, generate=generate)
+    return common.corpus(is_tiny=common.preset == "tiny")
+
+
+def stored_card(folder: Path) -> dict[str, Any]:
+    """What a model was trained with, as its folder tells; empty where it does not.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    for path in (folder / CARD, folder / "model" / "model.json"):
+        if path.is_file():
+            card = read_card(path)
+            return dict(card.get("meta", card))
+    return {}
+
+
+def _origin(options: Evaluate, recognizer: Recognizer, card: Mapping[str, Any]) -> dict[str, Any]:
+    """The model with its recipe, seed and data, and how it read."""
+    recipe = recognizer.recipe
+    return {
+        "recipe": recipe.described(),
+        "seed": card.get("seed"),
+        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
+        "reading": {
+            "reader": options.reader or recipe.reader,
+            "beam_size": options.beam_size or recipe.beam_size,
+        },
+    }
+
+
+def _write(out: Path, found: ReadPart, document: dict[str, Any], worst: int) -> None:
+    """Readings, references, scores and the page of the worst crops, each file whole or not at all."""
+    out.mkdir(parents=True, exist_ok=True)
+    result = found.result
+    document["confusions"] = commonest_confusions(result.hypotheses, result.references)
+    rows = [
+        f"{one.name}\t{one.confidence:.4f}\t{one.reference}\t{one.hypothesis}\n" for one in found.readings
+    ]
+    files = {
+        "hypotheses.txt": "\n".join(result.hypotheses) + "\n",
+        "references.txt": "\n".join(result.references) + "\n",
+        "readings.tsv": "".join(["name\tconfidence\treference\thypothesis\n", *rows]),
+        "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
+    }
+    for name, content in files.items():
+        with whole_file(out / name) as file:
+            file.write(content.encode())
+    title = f"Worst readings of {document['model']}: {document['corpus']['name']}, {document['part']}"
+    shown = write_worst_page(out / "worst.html", found.readings, title=title, most=worst)
+    print(f"{shown} worst readings in {out / 'worst.html'}")

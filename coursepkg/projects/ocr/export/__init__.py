@@ -1,0 +1,1 @@
+"""A trained recogniser as a program for other runtimes."""

@@ -1,0 +1,154 @@
+"""Encoder and CTC head as one program of PyTorch's own: `torch.export`, which needs no class of this package to run.
+
+    OUT/program.pt2      pictures (B, 1, H, W), float32 in [-1, 1], paper is 1  ->  log-probabilities (B, columns, V)
+    OUT/export.json      height, widths, characters, and where the model is from
+
+The pictures of one call have one width and no padding, so that a single line goes in as it is. The CTC head reads
+alone: the decoder writes letter by letter, which is a loop and no program. The format is PyTorch's and not ONNX,
+because writing ONNX asks for packages that this one does without, and what cannot be tried here is not promised.
+
+>>> program = torch.export.load("OUT/program.pt2").module()
+>>> program(picture).argmax(dim=-1)
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from coursepkg.files import file_sha256, whole_file
+from coursepkg.projects.ocr.data.alphabet import decode_text
+from coursepkg.projects.ocr.data.batches import pad_images
+from coursepkg.projects.ocr.data.images import fit_image
+from coursepkg.projects.ocr.model.ctc import greedy_ctc
+from coursepkg.projects.ocr.model.fast import folded_copy
+from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+from coursepkg.training.files import read_json
+
+PROGRAM, CARD = "program.pt2", "export.json"
+LEAST_WIDTH = 16
+"""Narrowest picture that the program takes, in pixels."""
+
+
+class LineProgram(nn.Module):
+    """What is exported: CNN, encoder and CTC head of a recogniser.
+
+    Args:
+        model: as it was trained; batch normalisation is folded into a copy.
+    """
+
+    def __init__(self, model: LineTransformer) -> None:
+        super().__init__()
+        self.model = folded_copy(model).cpu().float()
+
+    def forward(self, images: Tensor) -> Tensor:
+        """images (B, 1, H, W), all of them full of the line -> log-probabilities (B, columns, V); class 0 is the blank.
+
+        The special tokens that no text holds get -1e30, which is as good as never.
+        """
+        steps = self.model.encode_whole(images)
+        logits = self.model.ctc_head(self.model.sequence.by_column(steps))
+        never = torch.zeros(logits.shape[-1]).index_fill(0, torch.tensor([BOS, EOS, UNK]), -1e30)
+        log_probs: Tensor = (logits + never).log_softmax(dim=-1)
+        return log_probs
+
+
+def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
+    """Write program and card; the folder appears whole or not at all.
+
+    Args:
+        recognizer: its CTC head must have been trained.
+        out: folder, which must not exist.
+
+    Returns:
+        the card.
+
+    Raises:
+        ValueError: the CTC head is untrained, or the folder exists.
+        OSError: it cannot be written.
+    """
+    recipe, config = recognizer.recipe, recognizer.model.config
+    if not recipe.ctc_weight:
+        raise ValueError("the model has no trained CTC head to export; train with --ctc-weight above 0")
+    if out.exists():
+        raise ValueError(f"{out} already exists; remove it or choose another --out")
+    part = out.with_name(out.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        torch.export.save(traced(recognizer.model), part / PROGRAM)
+        card = {
+            "height": config.height,
+            "box_width": recipe.box_width,
+            "widths": [LEAST_WIDTH, config.max_width],
+            "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
+            "fingerprint": recognizer.fingerprint,
+            "sha256": file_sha256(part / PROGRAM),
+            "torch": torch.__version__,
+        }
+        with whole_file(part / CARD) as file:
+            file.write((json.dumps(card, ensure_ascii=False, indent=2) + "\n").encode())
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return card
+
+
+def traced(model: LineTransformer) -> torch.export.ExportedProgram:
+    """The program for any number of lines of any width that the model takes."""
+    program = LineProgram(model).eval()
+    example = torch.zeros(2, 1, model.config.height, 8 * LEAST_WIDTH)
+    sizes = {
+        0: torch.export.Dim("lines", min=1, max=4096),
+        3: torch.export.Dim("width", min=LEAST_WIDTH, max=model.config.max_width),
+    }
+    with torch.no_grad():
+        return torch.export.export(
+            program,
+            (example,),
+            dynamic_shapes=(sizes,),
+            strict=False,
+            prefer_deferred_runtime_asserts_over_guards=True,
+        )
+
+
+class ExportedReader:
+    """Reads lines by an exported program: what to copy into a service of one's own.
+
+    Args:
+        folder: that `export_program` wrote.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: the program is not the one that the card names.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        needs = {"height": int, "box_width": int, "widths": list, "characters": list, "sha256": str}
+        self.card = read_json(folder / CARD, needs=needs)
+        if file_sha256(folder / PROGRAM) != self.card["sha256"]:
+            raise ValueError(f"{folder / PROGRAM} was changed or cut short; export the model again")
+        self.program = torch.export.load(folder / PROGRAM).module()
+        self.vocabulary = Vocabulary((*SPECIALS, *self.card["characters"]))
+
+    def read(self, images: list[np.ndarray]) -> list[str]:
+        """What some lines say, uint8 (height, width) each, one after another."""
+        return [self._read(image) for image in images]
+
+    @torch.inference_mode()
+    def _read(self, image: np.ndarray) -> str:
+        height, (least, most) = self.card["height"], self.card["widths"]
+        box_width = self.card["box_width"]
+        if not box_width and image.shape[1] * height > most * image.shape[0]:
+            box_width = most
+        fitted = fit_image(image, height, box_width)
+        pixels, _ = pad_images([fitted], max(least, fitted.shape[1]))
+        log_probs = self.program(pixels)
+        draft = greedy_ctc(log_probs, torch.tensor([log_probs.shape[1]]))[0]
+        return decode_text(draft.ids, self.vocabulary)
