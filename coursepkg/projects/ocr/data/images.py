@@ -44,9 +44,28 @@ def read_gray(source: Source, name: str = "", *, most_pixels: int = MOST_PIXELS)
     return np.array(_read(source, name, most_pixels, "L"))
 
 
-def read_rgb(source: Source, name: str = "", *, most_pixels: int = MOST_PIXELS) -> np.ndarray:
-    """Read a picture as uint8 (height, width, 3), otherwise as `read_gray`."""
-    return np.array(_read(source, name, most_pixels, "RGB"))
+def read_rgb(source: Source, name: str = "", *, most_pixels: int = MOST_PIXELS, frame: int = 0) -> np.ndarray:
+    """Read a picture as uint8 (height, width, 3), otherwise as `read_gray`.
+
+    Args:
+        source: see `read_gray`.
+        name: see `read_gray`.
+        most_pixels: see `read_gray`.
+        frame: which of a file's pictures, from 0, as the pages of a TIFF; see `count_pages`.
+    """
+    return np.array(_read(source, name, most_pixels, "RGB", frame))
+
+
+def count_pages(source: Source) -> int:
+    """How many pages a picture file has: those of a TIFF, and one of anything else.
+
+    Moving pictures have one page, their first. So has a file that cannot be read: reading it says why.
+    """
+    try:
+        with _open(source, str(source)[:80], MOST_PIXELS) as opened:
+            return getattr(opened, "n_frames", 1) if opened.format == "TIFF" else 1
+    except _BROKEN:
+        return 1
 
 
 def check_size(image: np.ndarray, name: str) -> None:
@@ -97,7 +116,7 @@ def _resize(image: np.ndarray, width: int, height: int) -> np.ndarray:
     return np.array(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
 
 
-def _read(source: Source, name: str, most_pixels: int, mode: str) -> Image.Image:
+def _read(source: Source, name: str, most_pixels: int, mode: str, frame: int = 0) -> Image.Image:
     name = name or ("picture" if isinstance(source, bytes) else str(source))
     if not isinstance(source, bytes):
         if Path(source).is_dir():
@@ -105,6 +124,8 @@ def _read(source: Source, name: str, most_pixels: int, mode: str) -> Image.Image
         if not Path(source).exists():
             raise FileNotFoundError(f"{name}: there is no such picture")
     with _open(source, name, most_pixels) as opened:
+        if frame:
+            _turn_to(opened, frame, name)
         width, height = opened.size
         if width * height > most_pixels:
             raise ValueError(
@@ -134,6 +155,13 @@ def _open(source: Source, name: str, most_pixels: int) -> Image.Image:
         raise ValueError(f"{name} may not be read; check its permissions") from None
     except _BROKEN as reason:
         raise ValueError(f"{name}: not a picture that can be read ({_said(reason)})") from None
+
+
+def _turn_to(image: Image.Image, frame: int, name: str) -> None:
+    try:
+        image.seek(frame)
+    except _BROKEN as reason:
+        raise ValueError(f"{name}: page {frame + 1} is damaged or not there ({_said(reason)})") from None
 
 
 def _not_a_picture(source: Source) -> str:

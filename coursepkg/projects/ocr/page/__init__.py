@@ -1,0 +1,22 @@
+"""Pages: from a photograph, a scan or a PDF to its text, with boxes and confidences."""
+
+from coursepkg.lazy import lazy_names
+
+_HOME = {
+    "Page": "page",
+    "PageLine": "page",
+    "ReadOptions": "options",
+    "read_page": "read",
+    "read_single_lines": "read",
+    "page_record": "record",
+    "record_page": "record",
+    "draw_overlay": "overlay",
+    "find_sources": "sources",
+    "open_pages": "sources",
+    "BagOfWords": "score",
+    "compare_pages": "compare",
+}
+
+__all__ = list(_HOME)
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,0 +1,175 @@
+"""The options of `coursepkg ocr predict`, and what it does."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
+from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
+from coursepkg.projects.ocr.page.options import ReadOptions
+from coursepkg.projects.options import Flag
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.page.output import Output, Places
+    from coursepkg.projects.ocr.page.sources import Sources
+
+File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Read photographs, scans and PDFs, or folders of them, and print or write what they say."""
+
+    inputs: tyro.conf.Positional[Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE|FOLDER...")]] = ()
+    """Pictures, PDFs, TIFFs of several pages, and folders."""
+    common: CommonOptions = field(default_factory=Common)
+    read: tyro.conf.OmitArgPrefixes[ReadOptions] = field(default_factory=ReadOptions)
+    """How a page is read."""
+    model: ModelFolder = None
+    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
+    text: File = None
+    """Write plain text here."""
+    overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Draw boxes and texts here: a .png of one picture, a folder for several."""
+    reference: File = None
+    """What the input says, as a UTF-8 text file: also print the bag-of-words F1."""
+    lines: Flag = False
+    """The pictures show one line of text each; no detector is needed."""
+    recursive: Flag = False
+    """Open folders in folders."""
+    dpi: int = 200
+    """Pixels to the inch at which the pages of PDFs are drawn, from 36 to 1200."""
+    engine: EngineName = "onnxruntime"
+    """What finds the text."""
+    side: int = DetectorSettings.side
+    """Longer side of the picture as the detector sees it, in pixels."""
+    threads: int = 0
+    """CPU threads; 0 is torch's own choice."""
+
+    def run(self) -> int:
+        """Read; the exit code is 1 where some pages could not be read, and 2 where none could."""
+        return predict_command(self)
+
+
+def predict_command(options: Predict) -> int:
+    """Read and return the exit code."""
+    from coursepkg.projects.ocr.page.output import Output
+    from coursepkg.projects.ocr.page.run import read_sources
+
+    sources, places = _prepared(options)
+    reference = _reference(options, sources)
+    for note in sources.notes:
+        _say(f"note: {note}")
+    with _threads(options.threads), _reader(options) as (read, identity):
+        identity |= {"inputs": sources.fingerprint, "dpi": options.dpi, "overlay": options.overlay}
+        output = Output(places, identity, keep_texts=reference is not None)
+        resumed = output.tally.pages
+        together = options.read.batch_size if options.lines else 1
+        read_sources(sources, read, output, dpi=options.dpi, together=together, say=_say)
+    _say(str(output.tally) + (f"; {resumed} of these pages in an earlier run" if resumed else ""))
+    scored = None if reference is None else _score(output.tally.texts or [], reference)
+    if options.common.json:
+        print(json.dumps(_document(output, resumed, scored), ensure_ascii=False))
+    return 1 if output.tally.failed else 0
+
+
+def _prepared(options: Predict) -> tuple["Sources", "Places"]:
+    """What to read and where results go, checked before anything is loaded."""
+    from coursepkg.projects.ocr.data.images import count_pages
+    from coursepkg.projects.ocr.page.output import Places
+    from coursepkg.projects.ocr.page.pdf import is_pdf
+    from coursepkg.projects.ocr.page.sources import find_sources
+
+    common = options.common
+    if common.data != "auto":
+        raise ValueError("--data names lines to learn from or to score; name what to read behind predict")
+    check_count("--dpi", options.dpi, least=36, most=1200)
+    check_count("--threads", options.threads, least=0)
+    own = Places(common.out, options.text, options.overlay).written()
+    sources = find_sources(options.inputs, recursive=options.recursive, leave=own)
+    first = options.inputs[0]
+    one_file = len(options.inputs) == 1 and first.is_file()
+    one_page = one_file and not is_pdf(first) and count_pages(first) == 1
+    places = Places(common.out, options.text, options.overlay, one_page, options.lines)
+    places.check()
+    if options.overlay is not None and options.overlay.resolve() in {one.resolve() for one in options.inputs}:
+        raise ValueError(f"--overlay {options.overlay} is what is read; name another folder")
+    return sources, places
+
+
+@contextmanager
+def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """What reads, and all that decides how; the detector is closed at the end."""
+    from coursepkg.projects.ocr.detector.bounded import open_detector
+    from coursepkg.projects.ocr.page.run import line_reader, page_reader
+    from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+
+    common, read = options.common, options.read
+    recognizer = Recognizer.load(options.model or (common.run_folder if common.preset else DEFAULT))
+    # A reader that the model lacks is an error of the command, not of every page.
+    recognizer.read_lines([], reader=read.reader, beam_size=read.beam_size)
+    decides = {name: value for name, value in asdict(read).items() if name != "batch_size"}
+    identity = decides | {"lines": options.lines, "model": recognizer.fingerprint}
+    if options.lines:
+        yield line_reader(recognizer, read), identity
+        return
+    settings = DetectorSettings(engine=options.engine, side=options.side)
+    detector = open_detector(settings)
+    try:
+        yield page_reader(detector, recognizer, read), identity | {"detector": detector.fingerprint}
+    finally:
+        detector.close()
+
+
+@contextmanager
+def _threads(threads: int) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _reference(options: Predict, sources: "Sources") -> str | None:
+    if options.reference is None:
+        return None
+    if len(sources.files) != 1:
+        raise ValueError(f"--reference is the text of one file, and {len(sources.files)} are read")
+    try:
+        return options.reference.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{options.reference}: not UTF-8; save the file as UTF-8") from None
+
+
+def _score(texts: list[str], reference: str) -> dict[str, Any]:
+    """Print the score of all pages together against a transcription."""
+    from coursepkg.metrics.scoring import score
+    from coursepkg.projects.ocr.page.score import BagOfWords, describe_score
+
+    found = score(BagOfWords(), ["\n".join(texts)], [reference], protocol="page")
+    print(describe_score(found))
+    return {"f1": found.value, "signature": found.signature, **found.details}
+
+
+def _document(output: "Output", resumed: int, scored: dict[str, Any] | None) -> dict[str, Any]:
+    """The JSON of a run; where one picture was read and its page is written nowhere, that page is in it."""
+    places, tally = output.places, output.tally
+    document = {name: str(path) for name in ("out", "text", "overlay") if (path := getattr(places, name))}
+    counts = {"pages": tally.pages, "lines": tally.lines, "empty": tally.empty, "failed": tally.failed}
+    document_of_page = {"page": output.last} if places.one_page and output.part is None else {}
+    scores = {} if scored is None else {"score": scored}
+    return {**document, **counts, "resumed_after": resumed, **document_of_page, **scores}
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

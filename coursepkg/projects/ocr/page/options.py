@@ -1,0 +1,41 @@
+"""How a page is read: what counts as text, who reads it, and how lines are made of boxes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import tyro
+
+from coursepkg.arguments import check_count, check_field, check_finite, flag_of
+from coursepkg.projects.ocr.detector.lines import WORD_GAP
+from coursepkg.projects.ocr.recipe import READERS
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a page is read."""
+
+    min_score: float = 0.0
+    """Boxes that the detector is less sure of are left out, in [0, 1]."""
+    min_confidence: float = 0.0
+    """Lines that the recogniser is less sure of are left out, in [0, 1]."""
+    reader: Literal["ctc", "attention", "joint"] | None = None
+    """Who reads: the CTC head (fastest), the decoder, or both. The model's recipe decides if it is not given."""
+    beam_size: int | None = None
+    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    batch_size: int = 64
+    """Lines at once; it changes the time and never the result."""
+    word_gap: float = WORD_GAP
+    """Boxes of one row are one line up to this gap, in heights of the lower one."""
+    both_ways: tyro.conf.FlagCreatePairsOff[bool] = True
+    """Do not look whether what reads badly stands upside down."""
+
+    def __post_init__(self) -> None:
+        for name in ("min_score", "min_confidence"):
+            check_finite(flag_of(name), getattr(self, name))
+            check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+        check_finite("--word-gap", self.word_gap)
+        check_field(self, "word_gap", self.word_gap >= 0, "at least 0")
+        check_count("--batch-size", self.batch_size)
+        check_field(self, "reader", self.reader in (None, *READERS), f"one of {', '.join(READERS)}")
+        if self.beam_size is not None:
+            check_count("--beam-size", self.beam_size)
