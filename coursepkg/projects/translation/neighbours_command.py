@@ -34,27 +34,14 @@ class Neighbours:
 
     def run(self) -> int:
         """Build, tune and store; print the table."""
-        from coursepkg.arguments import check_count
-        from coursepkg.decoding.neighbours import check_neighbours
         from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.neighbours import FOLDER, build_datastore
         from coursepkg.projects.translation.neighbours_study import TEMPERATURES, WEIGHTS, neighbour_study
         from coursepkg.projects.translation.predict_command import load_translator
         from coursepkg.projects.translation.reranking.language_model import dev_halves
 
+        self._check()
         common = self.common
-        if self.model is None and common.preset is None:
-            raise ValueError("--model FOLDER must be given: the datastore goes into that folder")
-        if common.out is not None:
-            raise ValueError(f"--out does not go with neighbours: the datastore goes into MODEL/{FOLDER}")
-        weights, temperatures = self.weights or WEIGHTS, self.temperatures or TEMPERATURES
-        for weight in weights:
-            check_neighbours(weight, 1.0, 1, 1)
-        for temperature in temperatures:
-            check_neighbours(1.0, temperature, 1, 1)
-        for name in ("k", "batch_size"):
-            check_count(name, getattr(self, name))
-        check_count("--limit", self.limit, least=0)
         translator, folder = load_translator(common, self.model)
         parts = load_parts(common.corpus(self.model), common.source, common.target)
         for note in parts.notes:
@@ -66,8 +53,8 @@ class Neighbours:
             translator,
             store,
             parts,
-            weights=weights,
-            temperatures=temperatures,
+            weights=self.weights or WEIGHTS,
+            temperatures=self.temperatures or TEMPERATURES,
             k=self.k,
             limit=self.limit,
             batch_size=self.batch_size,
@@ -85,3 +72,21 @@ class Neighbours:
             told = {"model": folder.name, "corpus": parts.corpus, "from": parts.source, "to": parts.target}
             print(json.dumps(told | document, ensure_ascii=False))
         return 0
+
+    def _check(self) -> None:
+        """Raises a ValueError that names the option which cannot be, before any long work."""
+        from coursepkg.arguments import check_count
+        from coursepkg.decoding.neighbours import check_neighbours
+        from coursepkg.projects.translation.neighbours import FOLDER
+
+        if self.model is None and self.common.preset is None:
+            raise ValueError("--model FOLDER must be given: the datastore goes into that folder")
+        if self.common.out is not None:
+            raise ValueError(f"--out does not go with neighbours: the datastore goes into MODEL/{FOLDER}")
+        for weight in self.weights:
+            check_neighbours(weight, 1.0, 1, 1)
+        for temperature in self.temperatures:
+            check_neighbours(1.0, temperature, 1, 1)
+        for name in ("k", "batch_size"):
+            check_count(name, getattr(self, name))
+        check_count("--limit", self.limit, least=0)
