@@ -67,6 +67,7 @@ def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) ->
         precision=native_precision() if recipe.precision == "auto" else recipe.precision,
         ema_decay=recipe.ema or None,
         validate_every=recipe.validate_every or None,
+        checkpoint_every=recipe.validate_every or None,
         select_by="cer",
         mode="min",
         patience=recipe.patience,

@@ -9,7 +9,7 @@ from coursepkg.arguments import check_choices, check_count, check_field, check_f
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
-LATER = {"box_width": 0}
+LATER = {"box_width": 0, "learns": "all"}
 """Fields that cards of older runs do not name, with what they were then."""
 
 
@@ -29,21 +29,21 @@ class Recipe:
     """The CNN of this package, or a ResNet of the transformers library."""
     pretrained: str = ""
     """Name or folder of the ResNet whose weights to begin with, as microsoft/resnet-50; empty begins at random."""
-    channels: tuple[int, ...] = (32, 64, 128, 256)
+    channels: tuple[int, ...] = (32, 64, 128, 192)
     """Channels of the four stages of the CNN."""
-    n_blocks: tuple[int, ...] = (0, 1, 1, 1)
+    n_blocks: tuple[int, ...] = (0, 1, 1, 0)
     """Residual blocks of each stage."""
     sequence: Literal["fold", "grid"] = "fold"
     """How a feature map becomes a sequence: its height folded into the channels, or every place a step."""
     d_model: int = 256
     """Width of the residual stream."""
-    n_heads: int = 8
+    n_heads: int = 4
     """Heads of attention."""
     n_encoder_layers: int = 3
     """Transformer layers behind the CNN."""
     n_decoder_layers: int = 2
     """Transformer layers of the decoder."""
-    d_ff: int = 1024
+    d_ff: int = 768
     """Width inside the feed-forward networks."""
     norm_first: bool = True
     """Pre-norm instead of post-norm."""
@@ -51,6 +51,8 @@ class Recipe:
     """Probability of dropping a component of an embedding or a sublayer's output, in [0, 1)."""
     attention_dropout: float = 0.0
     """Probability of dropping an attention weight, in [0, 1)."""
+    learns: Literal["all", "ctc", "decoder"] = "all"
+    """What is trained: everything; CNN, encoder and CTC head without the decoder; or the decoder behind them alone."""
     ctc_weight: float = 0.5
     """Weight of the CTC loss beside that of the decoder, at least 0; 0 leaves the CTC head untrained."""
     token_mask: float = 0.05
@@ -114,6 +116,10 @@ class Recipe:
             wanted = "32 more, for batches are padded"
             raise ValueError(
                 f"--box-width {self.box_width} needs --max-width of at least {wanted}, got {self.max_width}"
+            )
+        if self.learns == "ctc" and self.reader != "ctc":
+            raise ValueError(
+                f"--learns ctc needs --reader ctc, got {self.reader}: the decoder learns nothing"
             )
         if self.reader != "attention" and not self.ctc_weight:
             raise ValueError(f"--reader {self.reader} needs --ctc-weight above 0, which trains the CTC head")

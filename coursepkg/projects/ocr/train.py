@@ -2,6 +2,7 @@
 
 OUT/recipe.json        recipe, data and seed
 OUT/vocabulary.json    the characters
+OUT/calls.json         how long each call trained, and on what machine
 OUT/run/               logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/             the finished model: the weights of the best validation
 """
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.batches import Augment, LineBatches
 from coursepkg.projects.ocr.learning import Validation, picture_options, train_config
@@ -24,6 +26,7 @@ from coursepkg.projects.ocr.predict import VOCABULARY
 from coursepkg.projects.ocr.recipe import LATER, Recipe
 from coursepkg.projects.ocr.task import LineTask
 from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.call_log import add_call
 from coursepkg.training.dropout import draw_bytewise
 from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
@@ -98,6 +101,7 @@ def train(
     vocabulary.save(out / VOCABULARY)
     set_seed(seed)
     model = _first_model(recipe, len(vocabulary), start)
+    model.let_learn(recipe.learns)
     say(f"{parameter_counts(model)['total']:,} parameters, {len(vocabulary)} characters")
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     validate = Validation(recipe, kept_dev, vocabulary)
@@ -110,6 +114,7 @@ def train(
         validate=validate,
         resume=resume,
     )
+    add_call(out, history, **circumstances())
     step, cer = restore_best(
         model, out / "run", history, lambda network: validate(network.eval())["cer"], "min"
     )
@@ -169,6 +174,8 @@ def _fitting(
 def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTransformer:
     model = build_model(recipe, vocab_size, pretrained=start is None)
     draw_bytewise(model)
+    # Channels side by side in memory are what the CPU's convolutions want.
+    model.backbone.to(memory_format=torch.channels_last)
     if start is None:
         return model
     begun = load_model(start / "model", rebuild)[0]

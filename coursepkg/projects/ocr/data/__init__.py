@@ -30,6 +30,7 @@ _HOME = {
     "seen_texts": "alphabet",
     "pack_lines": "packing",
     "PackedLines": "packed",
+    "Shards": "shards",
     "LineBatch": "batches",
     "LineBatches": "batches",
     "bucket_width": "batches",

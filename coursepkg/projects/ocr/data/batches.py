@@ -20,6 +20,7 @@ from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import encode_text
 from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.data.packed import PackedLines
+from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
 
@@ -162,7 +163,7 @@ class LineBatches:
     def fingerprint(self) -> str:
         """SHA-256 of texts, pictures and options."""
         digest = hashlib.sha256(json.dumps(self._ids).encode())
-        if isinstance(self.lines, PackedLines):
+        if isinstance(self.lines, PackedLines | Shards):
             digest.update(self.lines.fingerprint.encode())  # which knows all pixels already
         else:
             for line in self.lines:

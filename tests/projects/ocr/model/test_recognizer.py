@@ -131,7 +131,7 @@ def test_parameters_by_preset() -> None:
         for name in ("tiny", "small")
     }
     assert counts["tiny"]["total"] == 518_658
-    assert counts["small"]["total"] == 6_791_858
+    assert counts["small"]["total"] == 4_831_538
     assert 2 * counts["small"]["total"] < 14_000_000  # bytes in half precision
     for found in counts.values():
         assert found["total"] == sum(n for name, n in found.items() if name != "total")

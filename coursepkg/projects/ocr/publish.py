@@ -1,0 +1,70 @@
+"""From a finished run to the folder that ships: matrices in float16, and a card that says where they are from."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from coursepkg.bench.machine import circumstances
+from coursepkg.projects.ocr.evaluate import Evaluation, evaluate
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.model.build import in_half, rebuild
+from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
+from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.saved_model import load_model, save_model
+
+MOST_BYTES = 15_000_000
+"""What a shipped folder may weigh."""
+
+
+def publish(
+    run: Path, folder: Path, *, parts: dict[str, Sequence[TextLine]], facts: dict[str, Any] | None = None
+) -> dict[str, Evaluation]:
+    """Store the finished model of a run in the form that `Recognizer.load` reads, measured as it is stored.
+
+    Args:
+        run: folder that `train` wrote.
+        folder: where to; what it holds is replaced when everything else is done.
+        parts: lines to measure on, by name.
+        facts: what else the card is to say, as JSON can hold it.
+
+    Returns:
+        scores by part, which the card has, too.
+
+    Raises:
+        FileNotFoundError: the run is not finished.
+        ValueError: the folder would weigh more than `MOST_BYTES`.
+    """
+    if not (run / "model").is_dir():
+        raise FileNotFoundError(f"{run}: no finished model in it; go on training first")
+    vocabulary = Vocabulary.load(run / VOCABULARY)
+    model, meta = load_model(run / "model", rebuild, vocabulary=vocabulary.fingerprint)
+    halved = in_half(model)  # type: ignore[arg-type]
+    work = folder.with_name(folder.name + ".part")
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        work.mkdir(parents=True)
+        vocabulary.save(work / VOCABULARY)
+        save_model(work / "model", halved, **meta)
+        reader = Recognizer.load(work)
+        scores = {name: measure(reader, lines) for name, lines in parts.items()}
+        shutil.rmtree(work / "model")
+        found = {name: score.as_json() for name, score in scores.items()}
+        card = meta | {"scores": found, "made": circumstances()} | (facts or {})
+        save_model(work / "model", halved, **card)
+        weight = sum(path.stat().st_size for path in work.rglob("*") if path.is_file())
+        if weight > MOST_BYTES:
+            raise ValueError(
+                f"{folder} would weigh {weight:,} bytes, more than {MOST_BYTES:,}; train a smaller network"
+            )
+        shutil.rmtree(folder, ignore_errors=True)
+        work.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return scores
+
+
+def measure(reader: Recognizer, lines: Sequence[TextLine], protocol: str = "") -> Evaluation:
+    """What a recogniser scores on some lines."""
+    said = [one.text for one in reader.read_lines([line.image for line in lines])]
+    return evaluate(said, [line.text for line in lines], protocol=protocol)

@@ -1,0 +1,152 @@
+"""Training in stages, each a run of its own that may be stopped at any time and continued in another session.
+
+    short       CNN, encoder and CTC head on narrow lines: letters are learnt where a step is cheap
+    all         the same on every line
+    decoder     the decoder behind the finished encoder
+
+CTC comes first because the decoder learns nothing while the encoder sees nothing, and a step without the decoder takes
+three quarters of the time. Behind a finished encoder the decoder's own step takes a third.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coursepkg.projects.ocr.data.batches import LineBatches
+from coursepkg.projects.ocr.data.shards import Shards
+from coursepkg.projects.ocr.learning import picture_options
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.train import Trained, train
+from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.call_log import CALLS, read_calls
+
+PAD_STEP = 32
+"""A batch may be so many pixels wider than its widest line."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One part of a training."""
+
+    name: str
+    """Of its folder."""
+    recipe: Recipe
+    """What is trained and how; its `max_width` bounds the network, not the lines."""
+    most_width: int
+    """Widest line that it trains on, in pixels at the recipe's height."""
+
+
+def usual_stages(recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epochs: int) -> tuple[Stage, ...]:
+    """The three stages for a recipe; one without epochs is left out.
+
+    Args:
+        recipe: sizes, and the highest learning rate.
+        short_epochs: passes over the lines that are at most eight times as wide as high.
+        epochs: passes over all lines.
+        decoder_epochs: passes of the decoder behind the encoder.
+    """
+    wide = recipe.max_width - PAD_STEP
+    ctc = dataclasses.replace(recipe, learns="ctc", reader="ctc")
+    begin = dataclasses.replace(ctc, max_epochs=max(1, short_epochs), schedule="inverse-sqrt", warmup=500)
+    every = dataclasses.replace(ctc, max_epochs=max(1, epochs), schedule="cosine", warmup=500)
+    behind = dataclasses.replace(
+        recipe,
+        learns="decoder",
+        reader="joint",
+        max_epochs=max(1, decoder_epochs),
+        schedule="cosine",
+        warmup=500,
+    )
+    stages = (
+        (short_epochs, Stage("1-short", begin, 8 * recipe.height)),
+        (epochs, Stage("2-all", every, wide)),
+        (decoder_epochs, Stage("3-decoder", behind, wide)),
+    )
+    return tuple(stage for count, stage in stages if count)
+
+
+def run_stages(
+    stages: Sequence[Stage],
+    lines: Shards,
+    dev: Sequence[TextLine],
+    out: Path,
+    *,
+    vocabulary: Vocabulary,
+    data: dict[str, Any] | None = None,
+    seed: int = 0,
+    max_seconds: float = float("inf"),
+    say: Callable[[str], None] = print,
+    progress: bool = True,
+) -> Trained | None:
+    """Train stage after stage, from where an earlier call stopped.
+
+    Args:
+        stages: at least one; each begins with the weights of the one before.
+        lines: training lines at the recipes' height.
+        dev: lines that choose the best weights of each stage.
+        out: a folder for each stage goes into it.
+        vocabulary: characters of all stages.
+        data: what the lines are, as JSON can hold it.
+        seed: of weights, order and dropout.
+        max_seconds: wall-clock seconds of this call.
+        say: receives one line at a time.
+        progress: show a progress bar.
+
+    Returns:
+        what the last stage left behind, or None where time ran out before it was done.
+
+    Raises:
+        ValueError: there is no stage, or a folder holds a run of another plan.
+    """
+    if not stages:
+        raise ValueError("stages must hold at least one stage, got none; give it at least one epoch")
+    deadline = time.monotonic() + max_seconds
+    before: Path | None = None
+    trained = None
+    for stage in stages:
+        folder, is_last = out / stage.name, stage is stages[-1]
+        if is_done(folder) and not is_last:
+            say(f"{stage.name}: done before")
+            before = folder
+            continue
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        say(f"{stage.name}: {stage.recipe.max_epochs} epochs of lines up to {stage.most_width} pixels")
+        fitting = lines.fitting(most_width=stage.most_width, most_characters=stage.recipe.max_len - 1)
+        say(
+            f"  {len(fitting):,} lines; {len(lines) - len(fitting):,} of {len(lines):,} are too wide or too long"
+        )
+        trained = train(
+            dataclasses.replace(stage.recipe, max_seconds=min(left, stage.recipe.max_seconds)),
+            LineBatches(fitting, vocabulary, seed=seed, **picture_options(stage.recipe)),
+            dev,
+            folder,
+            vocabulary=vocabulary,
+            data=data,
+            start=before,
+            seed=seed,
+            resume=True,
+            say=say,
+            progress=progress,
+        )
+        if trained.history.stopped == "max_seconds":
+            say(f"{stage.name}: stopped after {trained.history.step} steps; the same command goes on")
+            return None
+        before = folder
+    return trained
+
+
+def is_done(folder: Path) -> bool:
+    """Whether a stage in this folder came to its end."""
+    calls = read_calls(folder)
+    return bool(calls) and calls[-1]["stopped"] != "max_seconds" and (folder / "model").is_dir()
+
+
+def calls_of(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """How long each stage trained, and on what machine."""
+    return {path.parent.name: read_calls(path.parent) for path in sorted(out.glob(f"*/{CALLS}"))}

@@ -1,0 +1,235 @@
+"""Generated lines written ahead of training: shards of packed lines, each a function of the plan and its number.
+
+    FOLDER/shard-00000/     see `data.packed`
+    FOLDER/shards.json      plan, SHA-256 of every shard, counts; written last
+
+A shard is there whole or not at all, so a run that was killed goes on with the shards that are missing.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from coursepkg.arguments import check_count, check_finite
+from coursepkg.projects.ocr.data.crops import crop_corners
+from coursepkg.projects.ocr.data.packed import PackedLines
+from coursepkg.projects.ocr.data.packing import pack_lines
+from coursepkg.projects.ocr.data.shards import Shards
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.synthetic.fonts import Face
+from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
+from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
+from coursepkg.training.files import write_json
+
+CARD = "shards.json"
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """What is generated."""
+
+    seed: int = 1000
+    """Shard n draws with seed + n. Seeds 0 to 2 are those of the generated corpora that models are measured on."""
+    n_lines: int = 240_000
+    """Lines of all shards together, at least 1."""
+    a_shard: int = 4000
+    """Lines of a shard, at least 1; the last one may have fewer."""
+    receipts: float = 0.1
+    """Share of lines that are cut out of generated photographs of whole receipts, in [0, 1]."""
+    height: int = 40
+    """Of the stored pictures, in pixels: that of the model."""
+    config: LineConfig = field(default_factory=LineConfig)
+    """What the other lines say and how they look."""
+
+    def __post_init__(self) -> None:
+        check_count("seed", self.seed, least=3)
+        for name in ("n_lines", "a_shard"):
+            check_count(name, getattr(self, name))
+        check_count("height", self.height, least=8)
+        check_finite("receipts", self.receipts)
+        if not 0 <= self.receipts <= 1:
+            raise ValueError(f"receipts must be in [0, 1], got {self.receipts}")
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return -(-self.n_lines // self.a_shard)
+
+    def lines_of(self, shard: int) -> int:
+        """Lines of one shard."""
+        return min(self.a_shard, self.n_lines - shard * self.a_shard)
+
+
+def draw_shard(
+    plan: ShardPlan, shard: int, faces: Sequence[Face], avoid: Collection[str] = frozenset()
+) -> Iterator[TextLine]:
+    """The lines of a shard; a text that is to be avoided is passed over, and another line comes instead."""
+    n_lines = plan.lines_of(shard)
+    n_cut = round(n_lines * plan.receipts)
+    drawn = SyntheticLines(plan.seed + shard, faces=faces, config=plan.config)
+    number, found = 0, 0
+    while found < n_lines - n_cut:
+        if drawn.text(number) not in avoid:
+            yield drawn[number]
+            found += 1
+        number += 1
+    for line in _cut_lines(plan.seed + shard, faces, avoid):
+        if found == n_lines:
+            return
+        yield line
+        found += 1
+
+
+def _cut_lines(seed: int, faces: Sequence[Face], avoid: Collection[str]) -> Iterator[TextLine]:
+    """Lines cut out of photographs of receipts, without end, as loosely or tightly as annotators and detectors do."""
+    whole = [face for face in faces if face.is_complete]
+    number = 0
+    while True:
+        photo = make_receipt(seed, number, faces=whole, config=ReceiptConfig(empty=0.0))
+        page = np.asarray(Image.fromarray(photo.image).convert("L"))
+        rng = np.random.Generator(np.random.PCG64([seed, number]))
+        for i, (line, corners) in enumerate(zip(photo.lines, photo.outlines, strict=True)):
+            name = f"synthetic receipt {seed}-{number} line {i}"
+            text = " ".join(line.text.split())
+            if not text or text in avoid:
+                continue
+            try:
+                crop = crop_corners(page, loosened(corners, rng), name=name)
+            except ValueError:
+                continue  # too small to hold text
+            yield TextLine(crop, text, f"synthetic-receipt:{seed}:{number}", name)
+        number += 1
+
+
+def loosened(corners: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Corners (4, 2) moved along the sides of their box: up to a quarter of its height outwards, a little inwards."""
+    right, down = corners[1] - corners[0], corners[3] - corners[0]
+    high = float(np.linalg.norm(down)) or 1.0
+    along, across = right / (float(np.linalg.norm(right)) or 1.0) * high, down
+    left, top, end, bottom = rng.uniform((-0.05, -0.04, -0.05, -0.04), (0.25, 0.2, 0.25, 0.2))
+    moves = np.stack(
+        [
+            -left * along - top * across,
+            end * along - top * across,
+            end * along + bottom * across,
+            -left * along + bottom * across,
+        ]
+    )
+    return np.asarray(corners + moves)
+
+
+def write_shards(
+    plan: ShardPlan,
+    folder: str | Path,
+    faces: Sequence[Face],
+    *,
+    avoid: Collection[str] = frozenset(),
+    workers: int = 1,
+    max_seconds: float = float("inf"),
+    say: Callable[[str], None] = print,
+) -> Shards | None:
+    """Write the shards that are not there yet, in worker processes.
+
+    Args:
+        plan: what to generate.
+        folder: where to.
+        faces: fonts for training.
+        avoid: texts that no line may have, those of test sets.
+        workers: processes; 1 works in this one.
+        max_seconds: no further shard is begun after so long.
+        say: receives a line now and then.
+
+    Returns:
+        all lines, or None where time ran out before.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    check_count("workers", workers)
+    folder = Path(folder)
+    source = {"generator": plan_sha256(plan, faces, avoid)}
+    names = [folder / f"shard-{n:05}" for n in range(plan.n_shards)]
+    missing = [n for n, name in enumerate(names) if not _is_there(name, source | {"shard": str(n)})]
+    say(f"{plan.n_shards - len(missing)} of {plan.n_shards} shards are there")
+    deadline = time.monotonic() + max_seconds
+    jobs = (
+        (n, (plan, n, names[n], tuple(faces), frozenset(avoid), source | {"shard": str(n)})) for n in missing
+    )
+    if workers == 1:
+        for _, job in jobs:
+            if time.monotonic() >= deadline:
+                return None
+            _write_shard(*job)
+    elif not _in_processes(jobs, workers, deadline, say):
+        return None
+    parts = [
+        PackedLines(name, source=source | {"shard": str(n)}, verify=False) for n, name in enumerate(names)
+    ]
+    lines = Shards(parts)
+    write_json(folder / CARD, described(plan, lines))
+    return lines
+
+
+def described(plan: ShardPlan, lines: Shards) -> dict[str, object]:
+    """What the lines are, as JSON can hold it."""
+    return {
+        "plan": asdict(plan),
+        "n_lines": len(lines),
+        "n_left_out": sum(len(part.left_out) for part in lines.parts),
+        "sha256": lines.fingerprint,
+        "shards": [part.fingerprint for part in lines.parts],
+    }
+
+
+def plan_sha256(plan: ShardPlan, faces: Sequence[Face], avoid: Collection[str]) -> str:
+    """SHA-256 of what decides the lines: plan, faces and avoided texts."""
+    drawn_with = [[face.family, face.style, sorted(face.characters)] for face in faces]
+    content = json.dumps([asdict(plan), drawn_with, sorted(avoid)], ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _is_there(folder: Path, source: dict[str, str]) -> bool:
+    try:
+        PackedLines(folder, source=source, verify=False)
+    except (ValueError, FileNotFoundError):
+        return False  # not written, not whole, or of another plan: it is written anew
+    return True
+
+
+def _write_shard(
+    plan: ShardPlan,
+    shard: int,
+    folder: Path,
+    faces: Sequence[Face],
+    avoid: Collection[str],
+    source: dict[str, str],
+) -> int:
+    return len(
+        pack_lines(draw_shard(plan, shard, faces, avoid), folder, heights=(plan.height,), source=source)
+    )
+
+
+def _in_processes(
+    jobs: Iterator[tuple[int, tuple]], workers: int, deadline: float, say: Callable[[str], None]
+) -> bool:
+    """Whether all were done before time ran out. A process begun by forking would share this one's threads."""
+    running: dict[Future[int], int] = {}
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for number, job in jobs:
+            if len(running) == workers:
+                for one in wait(running, return_when=FIRST_COMPLETED).done:
+                    say(f"shard {running.pop(one)}: {one.result()} lines")
+            if time.monotonic() >= deadline:
+                return False
+            running[pool.submit(_write_shard, *job)] = number
+        for one, number in running.items():
+            say(f"shard {number}: {one.result()} lines")
+    return True

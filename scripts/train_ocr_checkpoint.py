@@ -1,0 +1,109 @@
+"""Makes the recogniser that ships with the package: the preset small, learnt from generated lines and open fonts alone.
+
+    scripts/install_fonts.sh fonts
+    COURSEPKG_FONTS=fonts .venv/bin/python scripts/train_ocr_checkpoint.py --max-seconds 3000
+
+Stopped at any time, and called again with the same options, it goes on: with the shards of lines that are missing, then
+with the training. At the end the model is in coursepkg/projects/ocr/checkpoint/. The last line says what is left to do.
+"""
+
+import argparse
+import dataclasses
+import os
+import time
+from pathlib import Path
+
+import torch
+
+from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
+from coursepkg.projects.ocr.data.alphabet import character_vocabulary
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.predict import DEFAULT
+from coursepkg.projects.ocr.publish import publish
+from coursepkg.projects.ocr.recipe import PRESETS
+from coursepkg.projects.ocr.staged import calls_of, run_stages, usual_stages
+from coursepkg.projects.ocr.synthetic.font_facts import font_facts
+from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.projects.ocr.synthetic.shards import ShardPlan, described, plan_sha256, write_shards
+
+FAMILIES = 40
+"""Font families that a recogniser for all prints has to have seen."""
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/ocr-checkpoint"), help="lines, logs and checkpoints"
+    )
+    parser.add_argument("--checkpoint", type=Path, default=DEFAULT, help="where the finished model goes")
+    parser.add_argument("--lines", type=int, default=240_000, help="lines to generate, 20 kB each")
+    parser.add_argument(
+        "--short-epochs", type=int, default=1, help="passes over narrow lines first, without decoder"
+    )
+    parser.add_argument("--epochs", type=int, default=3, help="passes over all lines, without decoder")
+    parser.add_argument(
+        "--decoder-epochs", type=int, default=1, help="passes of the decoder; 0 ships CTC alone"
+    )
+    parser.add_argument("--learning-rate", type=float, default=PRESETS["small"].learning_rate)
+    parser.add_argument("--seed", type=int, default=1000, help="of the lines; shard n has seed + n")
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count() or 1, help="cores for lines and for training"
+    )
+    parser.add_argument("--max-seconds", type=float, default=float("inf"), help="of this call")
+    parser.add_argument(
+        "--few-fonts", action="store_true", help="train with the fonts there are, for a trial"
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    begun = time.monotonic()
+    torch.set_num_threads(chosen.threads)
+    faces = split_faces(line_faces(FULL))[0]
+    families = {face.family for face in faces}
+    if len(families) < FAMILIES and not chosen.few_fonts:
+        raise SystemExit(
+            f"error: {len(families)} font families; run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    recipe = dataclasses.replace(
+        PRESETS["small"], learning_rate=chosen.learning_rate, validate_every=1000, patience=1000
+    )
+    plan = ShardPlan(seed=chosen.seed, n_lines=chosen.lines, height=recipe.height)
+    measured = synthetic_lines(FULL)
+    avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
+    lines = write_shards(
+        plan, chosen.out / "lines", faces, avoid=avoid, workers=chosen.threads, max_seconds=chosen.max_seconds
+    )
+    if lines is None:
+        print("not all lines are written: call again")
+        return
+    dev, test = (
+        [line for line in measured.read(part) if isinstance(line, TextLine)] for part in ("dev", "test")
+    )
+    stages = usual_stages(
+        recipe, short_epochs=chosen.short_epochs, epochs=chosen.epochs, decoder_epochs=chosen.decoder_epochs
+    )
+    data = {"sha256": lines.fingerprint, "generator": plan_sha256(plan, faces, avoid), "n_lines": len(lines)}
+    left = chosen.max_seconds - (time.monotonic() - begun)
+    done = run_stages(
+        stages,
+        lines,
+        dev,
+        chosen.out,
+        vocabulary=character_vocabulary(lines.texts),
+        data=data,
+        max_seconds=left,
+    )
+    if done is None:
+        print("not trained to the end: call again")
+        return
+    facts = {"lines": described(plan, lines), "fonts": font_facts(faces), "calls": calls_of(chosen.out)}
+    scores = publish(chosen.out / stages[-1].name, chosen.checkpoint, parts={"test": test}, facts=facts)
+    print(f"{chosen.checkpoint}: unseen texts in unseen fonts, {scores['test'].cer}")
+
+
+if __name__ == "__main__":
+    main()
