@@ -1,6 +1,7 @@
 """Detectors as the rest of the project opens them: bounded in memory and time, and remembering what they found."""
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -31,7 +32,11 @@ def open_detector(
     Raises:
         ImportError: a package is missing; the line says how to install it.
     """
-    detector = BoundedDetector(settings or DetectorSettings())
+    settings = settings or DetectorSettings()
+    missing = what_is_missing(settings.engine)
+    if missing:
+        raise ImportError(missing)
+    detector = BoundedDetector(settings)
     if cache is False:
         return detector
     if not isinstance(cache, BoxCache):
@@ -47,16 +52,13 @@ class BoundedDetector:
 
     Args:
         settings: engine, size, thresholds and bounds.
-
-    Raises:
-        ImportError: a package is missing; the line says how to install it.
+        start: starts a process.
     """
 
-    def __init__(self, settings: DetectorSettings) -> None:
-        missing = what_is_missing(settings.engine)
-        if missing:
-            raise ImportError(missing)
-        self.settings = settings
+    def __init__(
+        self, settings: DetectorSettings, start: Callable[[DetectorSettings], Worker] = Worker
+    ) -> None:
+        self.settings, self._start = settings, start
         self.n_starts = 0
         """Processes started so far."""
         self.peak_memory = 0
@@ -80,6 +82,7 @@ class BoundedDetector:
         Raises:
             ValueError: it is no such picture, or too large, or the detector is closed; the message is one line.
             OSError: the process crashed twice at this picture, or needs too much memory or time.
+            ImportError: a package is missing; the line says how to install it.
         """
         check_rgb(image, name)
         height, width = image.shape[:2]
@@ -130,7 +133,7 @@ class BoundedDetector:
             raise ValueError("the detector is closed; open another")
         if self._worker is None:
             self.n_starts += 1
-            self._worker = Worker(self.settings)
+            self._worker = self._start(self.settings)
         return self._worker
 
     def _watch_growth(self) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class TextBox:
         return TextBox(np.roll(self.corners, -quarters, axis=0), self.score)
 
 
+@runtime_checkable
 class Detector(Protocol):
     """What finds the text of a picture. It holds memory or a process until it is closed."""
 

@@ -8,11 +8,12 @@ import json
 import os
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from coursepkg.projects.ocr.detector.engines import open_engine
+from coursepkg.projects.ocr.detector.engines import Engine, open_engine
 from coursepkg.projects.ocr.detector.settings import DetectorSettings
 
 _LENGTH = struct.Struct("<Q")
@@ -49,13 +50,21 @@ def memory_of(process: int) -> int | None:
         return None
 
 
-def serve(inbox: BinaryIO, outbox: BinaryIO) -> None:
-    """Answer pictures with boxes until the input ends; the first message holds the settings."""
+def serve(
+    inbox: BinaryIO, outbox: BinaryIO, opened: Callable[[DetectorSettings], Engine] = open_engine
+) -> None:
+    """Answer pictures with boxes until the input ends; the first message holds the settings.
+
+    Args:
+        inbox: where messages come from.
+        outbox: where answers go.
+        opened: loads the network.
+    """
     first = receive(inbox)
     if first is None:
         return
     try:
-        engine = open_engine(DetectorSettings(**first["settings"]))
+        engine = opened(DetectorSettings(**first["settings"]))
     except (ImportError, OSError, ValueError) as reason:
         send(outbox, {"refused": _one_line(reason), "kind": type(reason).__name__})
         return
@@ -91,11 +100,11 @@ def _one_line(reason: BaseException) -> str:
     return f"{type(reason).__name__}: {lines[-1]}" if lines else type(reason).__name__
 
 
-def main() -> None:
+def main(opened: Callable[[DetectorSettings], Engine] = open_engine) -> None:
     """Keep the output for messages alone, and serve."""
     outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, outbox)
+    serve(sys.stdin.buffer, outbox, opened)
 
 
 if __name__ == "__main__":
