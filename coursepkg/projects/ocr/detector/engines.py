@@ -40,7 +40,7 @@ def what_is_missing(engine: EngineName = "onnxruntime") -> str | None:
     """Why an engine cannot run here, in one line with what to do about it; None where it can."""
     missing = [name for name in _NEEDS[engine] if find_spec(name) is None]
     if missing:
-        packages = " and ".join(missing).replace("paddle ", "paddlepaddle ")
+        packages = " and ".join("paddlepaddle" if name == "paddle" else name for name in missing)
         return f"finding text with {engine} needs {packages}: {_INSTALL[engine]}"
     if engine != "paddle-vi":
         try:
