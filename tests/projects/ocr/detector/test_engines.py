@@ -127,7 +127,7 @@ def test_a_rapidocr_without_these_weights_is_named(tmp_path, monkeypatch) -> Non
     (package / "models").mkdir(parents=True)
     (package / "__init__.py").touch()
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    with pytest.raises(FileNotFoundError, match="rapidocr 3.10 carries one: pip install"):
+    with pytest.raises(FileNotFoundError, match=r"rapidocr 3\.10 carries one: pip install"):
         weights.rapidocr_weights()
     (package / "models" / "PP-OCRv6_det_small.onnx").touch()
     assert weights.rapidocr_weights() == package / "models" / "PP-OCRv6_det_small.onnx"
@@ -135,7 +135,8 @@ def test_a_rapidocr_without_these_weights_is_named(tmp_path, monkeypatch) -> Non
 
 
 def test_the_worker_loads_neither_torch_nor_a_network_before_it_is_asked() -> None:
-    code = "import sys, coursepkg.projects.ocr.detector.worker; print({'torch', 'onnxruntime', 'cv2'} & set(sys.modules))"
+    heavy = "{'torch', 'onnxruntime', 'cv2', 'PIL'}"
+    code = f"import sys, coursepkg.projects.ocr.detector.worker; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
