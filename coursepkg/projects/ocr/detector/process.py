@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -76,8 +76,7 @@ class Worker:
             WorkerEnded: it took too much memory or time, or crashed; it is gone then.
             RuntimeError: the network failed; the worker goes on.
         """
-        pixels = memoryview(np.ascontiguousarray(image)).cast("B")
-        answer = self._ask({"size": image.shape[:2]}, pixels)
+        answer = self._ask({"size": image.shape[:2]}, image.tobytes())
         self.memory = int(answer["memory"])
         self.peak = max(self.peak, self.memory)
         if "error" in answer:
@@ -98,7 +97,7 @@ class Worker:
         """End the process."""
         self._finalizer()
 
-    def _ask(self, message: dict[str, Any], payload: memoryview | None) -> dict[str, Any]:
+    def _ask(self, message: dict[str, Any], payload: bytes | None) -> dict[str, Any]:
         inbox, outbox = self._process.stdin, self._process.stdout
         assert inbox is not None
         assert outbox is not None
@@ -168,7 +167,7 @@ def _environment(settings: DetectorSettings) -> dict[str, str]:
     return environment
 
 
-def _end(process: subprocess.Popen[bytes], said: BinaryIO) -> None:
+def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout, said):

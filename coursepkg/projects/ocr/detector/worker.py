@@ -9,7 +9,7 @@ import os
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from coursepkg.projects.ocr.detector.settings import DetectorSettings
 _LENGTH = struct.Struct("<Q")
 
 
-def send(stream: BinaryIO, message: dict[str, Any], payload: memoryview | None = None) -> None:
+def send(stream: IO[bytes], message: dict[str, Any], payload: bytes | None = None) -> None:
     """Write a message and what follows it."""
     text = json.dumps(message).encode()
     stream.write(_LENGTH.pack(len(text)) + text)
@@ -28,7 +28,7 @@ def send(stream: BinaryIO, message: dict[str, Any], payload: memoryview | None =
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> dict[str, Any] | None:
+def receive(stream: IO[bytes]) -> dict[str, Any] | None:
     """Read a message; None where the stream has ended."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -51,7 +51,7 @@ def memory_of(process: int) -> int | None:
 
 
 def serve(
-    inbox: BinaryIO, outbox: BinaryIO, opened: Callable[[DetectorSettings], Engine] = open_engine
+    inbox: IO[bytes], outbox: IO[bytes], opened: Callable[[DetectorSettings], Engine] = open_engine
 ) -> None:
     """Answer pictures with boxes until the input ends; the first message holds the settings.
 
