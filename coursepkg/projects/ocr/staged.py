@@ -78,7 +78,7 @@ def run_stages(
     vocabulary: Vocabulary,
     data: dict[str, Any] | None = None,
     seed: int = 0,
-    max_seconds: float = float("inf"),
+    max_seconds: int | float = float("inf"),
     say: Callable[[str], None] = print,
     progress: bool = True,
 ) -> Trained | None:

@@ -116,8 +116,20 @@ def code(dice: random.Random) -> str:
 DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (clause, clause, clause, heading)
 
 
+def column(dice: random.Random) -> str:
+    """A whole line of running text, out of the middle of a paragraph: 55 to 100 characters of several clauses."""
+    wanted = dice.randint(55, 100)
+    text = ""
+    while len(text) < wanted + 40:
+        text = f"{text} {clause(dice)}".strip()
+    first = text.find(" ", dice.randint(0, 20)) + 1
+    return text[first : first + wanted].rpartition(" ")[0]
+
+
 def document_line(dice: random.Random) -> str:
-    """A line of a document: a clause cut where the line ended, or a heading."""
+    """A line of a document: a line of running text, a clause cut where the line ended, or a heading."""
+    if dice.random() < 0.25:
+        return column(dice)
     text = dice.choice(DOCUMENT_KINDS)(dice)
     parts = text.split(" ")
     if len(parts) > 4 and dice.random() < 0.6:

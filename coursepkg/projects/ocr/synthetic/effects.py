@@ -24,6 +24,10 @@ class EffectConfig:
     """Least difference between ink and paper is 1 - contrast of black to white, in [0, 0.85]."""
     texture: float = 0.0
     """How often the paper has a grain."""
+    fade: float = 0.0
+    """How often the print fades along the line, as on old thermal paper."""
+    specks: float = 0.0
+    """How often specks of dirt lie on it, as on a scan."""
     bleed: float = 0.0
     """How often the other side of the paper shows through."""
     fold: float = 0.0
@@ -70,13 +74,13 @@ class EffectConfig:
 PRESETS = {
     "clean": EffectConfig(),
     "screen": EffectConfig(
-        contrast=0.3, low_resolution=0.3, least_height=16, blur=0.15, blur_strength=0.03, jpeg=0.3, jpeg_quality=50,
-        noise=0.05, noise_strength=6.0, binarise=0.1, invert=0.08, warp=0.1, angle=0.5,
+        contrast=0.3, fade=0.02, specks=0.06, low_resolution=0.3, least_height=16, blur=0.15, blur_strength=0.03,
+        jpeg=0.3, jpeg_quality=50, noise=0.05, noise_strength=6.0, binarise=0.1, invert=0.08, warp=0.1, angle=0.5,
     ),
     "photo": EffectConfig(
-        contrast=0.7, texture=0.5, bleed=0.1, fold=0.2, warp=0.7, angle=3.0, shadow=0.6, blur=0.6, blur_strength=0.06,
-        low_resolution=0.4, least_height=13, noise=0.6, noise_strength=18.0, binarise=0.08, jpeg=0.6, jpeg_quality=30,
-        invert=0.04,
+        contrast=0.7, texture=0.5, fade=0.12, specks=0.03, bleed=0.1, fold=0.2, warp=0.7, angle=3.0, shadow=0.6,
+        blur=0.6, blur_strength=0.06, low_resolution=0.4, least_height=13, noise=0.6, noise_strength=18.0,
+        binarise=0.08, jpeg=0.6, jpeg_quality=30, invert=0.04,
     ),
 }  # fmt: skip
 """`clean`: ink on white. `screen`: a page rendered or scanned. `photo`: a receipt held before a telephone."""
@@ -91,6 +95,8 @@ def preset(name: str) -> EffectConfig:
 
 def _chain(config: EffectConfig) -> tuple[tuple[float, Effect], ...]:
     return (
+        (config.fade, paper.fade),
+        (config.specks, paper.specks),
         (float(config.contrast > 0), partial(paper.ink_and_paper, most=config.contrast)),
         (config.texture, paper.texture),
         (config.bleed, paper.bleed_through),
@@ -117,7 +123,7 @@ def apply_effects(image: np.ndarray, config: EffectConfig, rng: np.random.Genera
     Returns:
         uint8; of the same size, or a little larger where the line is turned.
     """
-    chances = rng.random(12)
+    chances = rng.random(14)
     picture = image.astype(np.float32)
     for chance, (share, effect) in zip(chances, _chain(config), strict=True):
         if chance < share:

@@ -11,7 +11,7 @@ import string
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from coursepkg.projects.ocr.synthetic.families import is_drawable, is_held_out
@@ -42,7 +42,7 @@ class Face:
     characters: frozenset[str]
     """Every character that it has a glyph for."""
 
-    @property
+    @cached_property
     def is_complete(self) -> bool:
         """Whether it writes all of `REQUIRED`."""
         return self.characters >= REQUIRED

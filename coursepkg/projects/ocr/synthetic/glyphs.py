@@ -30,8 +30,10 @@ class LineStyle:
     """A face for the words from `second_from` on, as where italics begin in a line."""
     second_from: int = 0
     """Number of the first word in the second face."""
-    tracking: int = 0
-    """Added between letters; negative brings them closer."""
+    second_until: int = 0
+    """Number of the first word that is in the first face again, as behind a bracket in italics; 0: there is none."""
+    tracking: int | float = 0
+    """Added between letters; negative brings them closer. Letters stand on whole pixels, so a fraction moves some."""
     word_space: float = 1.0
     """Width of a space, in widths of the face's own: 2 as in justified text."""
     jitter: float = 0.0
@@ -49,12 +51,16 @@ class LineStyle:
     """How much of the lines above and below reaches into the margins, from 0 to 1."""
     dots: float = 0.0
     """Share of the ink that a worn thermal head leaves out, from 0 to 1, in rows and points."""
+    pitch: int = 0
+    """Distance of the pins of a dot-matrix printer, in 2..8; 0 prints whole strokes."""
 
     def __post_init__(self) -> None:
         if not 8 <= self.size <= 200:
             raise ValueError(f"size must be in 8..200 pixels, got {self.size}")
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(RULES)}, got {self.rule!r}")
+        if self.pitch and not 2 <= self.pitch <= 8:
+            raise ValueError(f"pitch must be 0 or in 2..8 pixels, got {self.pitch}")
         if not 0.3 <= self.stretch <= 3:
             raise ValueError(f"stretch must be in [0.3, 3], got {self.stretch}")
 
@@ -72,13 +78,9 @@ def _glyph(path: str, size: int, character: str) -> tuple[Ink, int, int, float]:
     font = load_font(path, size)
     mask, (left, top) = font.getmask2(character, mode="L", anchor="ls")
     ink = np.frombuffer(bytes(mask), np.uint8).reshape(mask.size[1], mask.size[0])
-    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
-    if len(rows):
-        # The engine leaves an empty edge beside some letters, and a crop is to begin at the ink.
-        ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        left, top = left + int(columns[0]), top + int(rows[0])
-    else:
-        ink = ink[:0, :0]
+    # The engine leaves an empty edge beside some letters, and a crop is to begin at the ink.
+    x0, y0, x1, y1 = mask.getbbox() or (0, 0, 0, 0)
+    ink, left, top = ink[y0:y1, x0:x1], left + x0, top + y0
     return ink, left, top, font.getlength(character)
 
 
@@ -92,7 +94,8 @@ def place(
         if character == " ":
             words.append((round(begin), round(pen)))
             number += 1
-        face = style.second_face if style.second_face and number >= style.second_from else style.face
+        is_second = number >= style.second_from and not 0 < style.second_until <= number
+        face = style.second_face if style.second_face and is_second else style.face
         ink, left, top, advance = _glyph(face.path, style.size, character)
         if character == " ":
             pen += max(1.0, advance * style.word_space + style.tracking)

@@ -145,6 +145,7 @@ class SyntheticLines:
         ]
         words = text.count(" ") + 1
         is_mixed = bool(family) and words > 2 and dice.random() < 0.1
+        begin = dice.randrange(1, words) if is_mixed else 0
         slack = size // 4 + 1
         # Below the baseline little stands, so a cut there costs no letter; above, it could cost a mark.
         margins = (
@@ -157,10 +158,11 @@ class SyntheticLines:
             face=face,
             size=size,
             second_face=dice.choice(family) if is_mixed else None,
-            second_from=dice.randrange(1, words) if is_mixed else 0,
-            tracking=dice.choice((-1, 1, 1, 2, size // 8, size // 5))
-            if size > 16 and dice.random() < 0.15
+            second_from=begin,
+            second_until=dice.randrange(begin + 1, words)
+            if begin and words > begin + 1 and dice.random() < 0.5
             else 0,
+            tracking=_tracking(size, dice),
             word_space=dice.uniform(0.7, 3.0) if dice.random() < 0.2 else 1.0,
             jitter=dice.uniform(0.2, 0.8) if dice.random() < 0.05 else 0.0,
             stretch=dice.uniform(0.62, 1.3) if dice.random() < 0.4 else 1.0,
@@ -169,4 +171,14 @@ class SyntheticLines:
             rule=dice.choices(("none", "underline", "dotted", "table", "boxes"), (86, 4, 3, 4, 3))[0],
             neighbours=dice.random() if dice.random() < 0.2 else 0.0,
             dots=dice.uniform(0.02, 0.25) if dice.random() < 0.1 else 0.0,
+            # Sixteen pins to the height of a line keep marks apart; fewer would not.
+            pitch=max(2, size // 14) if size >= 26 and dice.random() < 0.05 else 0,
         )
+
+
+def _tracking(size: int, dice: random.Random) -> float:
+    """Mostly none; else a part of the size, as where a line is set to fill its column, or wide as in titles."""
+    chance = dice.random()
+    if chance < 0.75:
+        return 0.0
+    return size * (dice.uniform(-0.05, 0.08) if chance < 0.95 else dice.uniform(0.08, 0.22))

@@ -38,6 +38,26 @@ def ink_and_paper(picture: np.ndarray, rng: np.random.Generator, *, most: float)
     return picture * np.float32(span) + np.float32(255 * low)
 
 
+def fade(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Print that loses its ink along the line, down to a quarter of it, and is whole again a little later."""
+    width = picture.shape[1]
+    n_knots = max(2, 2 + width // (6 * picture.shape[0]))
+    kept = 1 - rng.uniform(0.1, 0.75) * rng.random(n_knots)
+    along = np.interp(np.linspace(0, n_knots - 1, width), np.arange(n_knots), kept)
+    return 255 - (255 - picture) * along.astype(np.float32)
+
+
+def specks(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Dirt and holes of a scan: a few dots of a pixel or two, smaller than the dot of a letter."""
+    height, width = picture.shape
+    dirty = picture.copy()
+    size = 1 + (height >= 40)
+    for _ in range(int(rng.integers(1, 4 + width // 40))):
+        y, x = int(rng.integers(0, height)), int(rng.integers(0, width))
+        dirty[y : y + size, x : x + size] = rng.choice((0.0, 60.0, 255.0))
+    return dirty
+
+
 def texture(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A grain of the paper and, more weakly, of the ink."""
     grain = smooth_noise((picture.shape[0], picture.shape[1]), rng.uniform(1.5, 6), rng)

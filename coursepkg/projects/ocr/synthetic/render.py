@@ -110,6 +110,8 @@ def _draw_rule(
 def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
     if style.weight:
         ink = _heavier(ink) if style.weight > 0 else 255 - _heavier(255 - ink)
+    if style.pitch:
+        ink = _pins(ink, style.pitch)
     if style.dots:
         noise = np.random.default_rng(dice.getrandbits(32))
         gone = noise.random(ink.shape, np.float32) < style.dots
@@ -121,6 +123,17 @@ def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
         size = max(4, round(ink.shape[1] * style.stretch)), ink.shape[0]
         ink = np.asarray(Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR))
     return np.ascontiguousarray(ink)
+
+
+def _pins(ink: Ink, pitch: int) -> Ink:
+    """The ink as pins strike it: a round dot wherever at least a third of a pin's square is ink."""
+    height, width = (-(-side // pitch) for side in ink.shape)
+    squares = np.zeros((height * pitch, width * pitch), np.float32)
+    squares[: ink.shape[0], : ink.shape[1]] = ink
+    struck = squares.reshape(height, pitch, width, pitch).mean(axis=(1, 3)) >= 255 / 3
+    across = np.arange(pitch, dtype=np.float32) - (pitch - 1) / 2
+    dot = np.clip(0.5 * pitch + 0.3 - np.hypot(across[:, None], across[None]), 0, 1) * 255
+    return np.kron(struck, dot).astype(np.uint8)[: ink.shape[0], : ink.shape[1]]
 
 
 def _heavier(ink: Ink) -> Ink:

@@ -133,7 +133,7 @@ def write_shards(
     *,
     avoid: Collection[str] = frozenset(),
     workers: int = 1,
-    max_seconds: float = float("inf"),
+    max_seconds: int | float = float("inf"),
     say: Callable[[str], None] = print,
 ) -> Shards | None:
     """Write the shards that are not there yet, in worker processes.

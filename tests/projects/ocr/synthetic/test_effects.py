@@ -30,7 +30,8 @@ def test_clean_changes_nothing() -> None:
 def test_each_effect_alone_changes_the_picture(name: str) -> None:
     config = EffectConfig(**{name: 1.0})
     results = [apply_effects(LINE, config, rng(seed)) for seed in range(6)]
-    assert any(r.shape != LINE.shape or (r != LINE).mean() > 0.01 for r in results)
+    least = 1e-4 if name == "specks" else 0.01
+    assert any(r.shape != LINE.shape or (r != LINE).mean() > least for r in results)
     for result in results:
         assert result.dtype == np.uint8
         assert name == "warp" or result.shape == LINE.shape
@@ -118,3 +119,19 @@ def test_faulty_settings(wrong: dict[str, Any], message: str) -> None:
 def test_an_unknown_preset() -> None:
     with pytest.raises(ValueError, match="unknown preset 'scan'; choose from clean, screen, photo"):
         preset("scan")
+
+
+def test_faded_print_keeps_paper_and_a_quarter_of_its_ink() -> None:
+    for seed in range(20):
+        faded = paper.fade(LINE.astype(np.float32), rng(seed))
+        assert (faded[LINE == 255] == 255).all()
+        assert ((255 - faded) >= (255.0 - LINE) * 0.249).all()
+        assert (faded >= LINE - 1e-3).all()
+
+
+def test_specks_are_few_and_small() -> None:
+    changed = [(paper.specks(LINE.astype(np.float32), rng(seed)) != LINE).sum() for seed in range(20)]
+    assert sum(changed) > 0
+    for seed in range(20):
+        dirty = paper.specks(LINE.astype(np.float32), rng(seed))
+        assert (dirty != LINE).sum() <= 4 * (4 + LINE.shape[1] // 40)

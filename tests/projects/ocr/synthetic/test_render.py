@@ -1,5 +1,6 @@
 """Drawing: every letter leaves its ink, and settings change what they name."""
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.glyphs import RULES, LineStyle, width_of, write
-from coursepkg.projects.ocr.synthetic.render import draw_line
+from coursepkg.projects.ocr.synthetic.glyphs import RULES, LineStyle, place, width_of, write
+from coursepkg.projects.ocr.synthetic.render import _pins, draw_line
 
 FACES = {f"{face.family} {face.style}": face for face in matplotlib_faces()}
 SANS, MONO = FACES["DejaVu Sans Book"], FACES["DejaVu Sans Mono Book"]
@@ -75,6 +76,39 @@ def test_a_second_face() -> None:
     bold = FACES["DejaVu Sans Bold"]
     both = draw_line("mm mm", replace(STYLE, second_face=bold, second_from=1))
     assert ink(draw_line("mm mm", STYLE)) < ink(both) < ink(draw_line("mm mm", replace(STYLE, face=bold)))
+
+
+def test_a_second_face_ends_where_it_is_told() -> None:
+    text, bold = "một hai ba bốn", FACES["DejaVu Sans Bold"]
+    middle = replace(STYLE, second_face=bold, second_from=1, second_until=3)
+    _, words = place(text, middle, random.Random(0))
+    widths = [end - begin for begin, end in words]
+    plain, heavy = (
+        [end - begin for begin, end in place(text, replace(STYLE, face=face), random.Random(0))[1]]
+        for face in (SANS, bold)
+    )
+    assert widths == pytest.approx([plain[0], heavy[1], heavy[2], plain[3]], abs=1)
+    assert heavy[1] > plain[1] + 2
+
+
+def test_fractions_of_a_pixel_between_letters_add_up() -> None:
+    width = draw_line("nhà nước", STYLE).shape[1]
+    assert draw_line("nhà nước", replace(STYLE, tracking=0.5)).shape[1] == pytest.approx(width + 3.5, abs=1)
+    assert draw_line("nhà nước", replace(STYLE, tracking=-0.5)).shape[1] == pytest.approx(width - 3.5, abs=1)
+
+
+def test_pins_strike_dots_and_keep_the_marks() -> None:
+    style = replace(STYLE, size=44, pitch=3)
+    whole, struck = draw_line("ẩn", replace(style, pitch=0)), draw_line("ẩn", style)
+    assert struck.shape == whole.shape
+    assert ink(struck) == pytest.approx(ink(whole), rel=0.35)
+    assert (struck[5::3, 5::3] != whole[5::3, 5::3]).any()
+    assert not np.array_equal(struck, draw_line("ẫn", style))
+    dots = _pins(np.full((6, 7), 255, np.uint8), 3)
+    assert dots.shape == (6, 7)
+    assert (dots[1::3, 1::3] == 255).all()
+    assert dots[::3, ::3].max() < 128
+    assert not _pins(np.zeros((6, 7), np.uint8), 3).any()
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "none"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.ocr.synthetic.document_text import code, document_line
+from coursepkg.projects.ocr.synthetic.document_text import code, column, document_line
 from coursepkg.projects.ocr.synthetic.receipt_text import KINDS as RECEIPT_KINDS
 from coursepkg.projects.ocr.synthetic.receipt_text import money, phone, receipt_line
 from coursepkg.projects.ocr.synthetic.texts import KINDS, LETTER_RATE, LineTexts, TextConfig, read_own_texts
@@ -142,3 +142,11 @@ def test_words() -> None:
     assert without_marks("Đường số 5, Ỷ Lan") == "Duong so 5, Y Lan"
     with pytest.raises(ValueError, match="kind of words 'animal': unknown; choose from act"):
         words("animal")
+
+
+def test_lines_of_running_text_are_as_long_as_a_column() -> None:
+    texts = [column(random.Random(seed)) for seed in range(200)]
+    assert all(30 <= len(text) <= 100 and text == " ".join(text.split()) for text in texts)
+    assert len(set(texts)) == 200
+    lengths = [len(document_line(random.Random(seed))) for seed in range(400)]
+    assert 0.15 < sum(length > 55 for length in lengths) / 400 < 0.6
