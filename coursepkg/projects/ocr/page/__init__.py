@@ -15,6 +15,7 @@ _HOME = {
     "open_pages": "sources",
     "BagOfWords": "score",
     "compare_pages": "compare",
+    "PageScore": "compare",
 }
 
 __all__ = list(_HOME)

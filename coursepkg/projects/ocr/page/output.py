@@ -38,39 +38,36 @@ class Places:
 
     def check(self) -> None:
         """Raises a ValueError unless all of it can be written."""
-        for flag, path in (("--out", self.out), ("--text", self.text), ("--overlay", self.overlay)):
+        named = {"--out": self.out, "--text": self.text, "--overlay": self.overlay}
+        seen: dict[Path, str] = {}
+        for flag, path in named.items():
             if path is None:
                 continue
             if not path.absolute().parent.is_dir():
                 raise ValueError(f"{flag} {path}: the folder does not exist; make it first")
-            if path.exists() and not (flag == "--overlay" and path.is_dir() and not self.one_page):
-                raise ValueError(f"{path} already exists; remove it or choose another {flag}")
-        if self.out is not None and self.out.absolute() in (
-            self._absolute(self.text),
-            self._absolute(self.overlay),
-        ):
-            raise ValueError(f"--out {self.out} is named twice; give each output a file of its own")
+            if path.absolute() in seen:
+                raise ValueError(
+                    f"{seen[path.absolute()]} and {flag} are both {path}; give each a file of its own"
+                )
+            seen[path.absolute()] = flag
         if self.overlay is not None:
             self._check_overlay(self.overlay)
+        for flag, path in named.items():
+            if path is not None and path.exists() and (flag != "--overlay" or self.one_page):
+                raise ValueError(f"{path} already exists; remove it or choose another {flag}")
 
     def _check_overlay(self, path: Path) -> None:
-        if path.absolute() == self._absolute(self.text):
-            raise ValueError(f"--text {path} is named twice; give each output a file of its own")
         ending = path.suffix.lower()
         if self.one_page and ending not in DRAWN:
             raise ValueError(f"--overlay {path} must end in {', '.join(DRAWN)}, since one picture is read")
-        if not self.one_page and ending in DRAWN and not path.is_dir():
+        if not self.one_page and not path.is_dir() and (ending in DRAWN or path.exists()):
             raise ValueError(
-                f"--overlay {path} names one picture, and there may be several pages; name a folder"
+                f"--overlay {path} is one picture, and there may be several pages; name a folder"
             )
-
-    @staticmethod
-    def _absolute(path: Path | None) -> Path | None:
-        return None if path is None else path.absolute()
 
     def written(self) -> list[Path]:
         """Files and folders that hold a run's own results, which no run reads."""
-        named = [path for path in (self.out, self.text, self.overlay) if path is not None]
+        named = [path.absolute() for path in (self.out, self.text, self.overlay) if path is not None]
         return [*named, *(path.with_name(path.name + ".part") for path in named)]
 
 

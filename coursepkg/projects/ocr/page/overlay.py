@@ -27,8 +27,9 @@ LONGEST_SIDE = 2800
 """Of the photograph in the overlay, in pixels."""
 GAP = 8
 """Between photograph and texts, in pixels."""
-_LETTER_ROOM = 1.25
-"""Height of a line over the size of its letters: DejaVu's own, with room for a hook on a circumflex."""
+_LETTER_ROOM, _BASELINE = 1.32, 1.075
+"""Height of a line and of its part above the baseline, over the size of its letters: room for a hook on a circumflex
+on a capital, which reaches beyond what the font itself calls a line."""
 
 
 def font_file() -> Path:
@@ -122,10 +123,11 @@ def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
 def _strip(line: PageLine, width: float, height: float) -> Image.Image:
     """The letters of a line, white on black, as high as its box and at least as wide."""
     high = max(8, min(240, round(height)))
-    font = _font(max(6, round(high / _LETTER_ROOM)))
+    font = _font(max(6, int(high / _LETTER_ROOM)))
     wide = max(math.ceil(font.getlength(line.text)), round(width * high / max(height, 1e-9)), 1)
     strip = Image.new("L", (min(wide, 16_000), high), 0)
-    ImageDraw.Draw(strip).text((0, high / 2), line.text, fill=255, font=font, anchor="lm")
+    baseline = round(high * _BASELINE / _LETTER_ROOM)
+    ImageDraw.Draw(strip).text((0, baseline), line.text, fill=255, font=font, anchor="ls")
     return strip
 
 
