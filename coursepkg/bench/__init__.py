@@ -16,6 +16,8 @@ SUITES = {
     "decoding": "greedy and beam search with a cache against recomputation, expanded keys and Hugging Face",
     "training": "a training step against torch.nn.Transformer, batches by length against random ones",
     "translation": "beam search of the size of `small` against Hugging Face; the CTranslate2 export against PyTorch",
+    "ocr": "reading lines against a VietOCR-sized network, lines a second, packed lines against picture files",
+    "ocr-rivals": "error rate of the shipped recogniser against rapidocr's, seconds and memory of a page",
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 

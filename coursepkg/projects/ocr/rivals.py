@@ -1,0 +1,120 @@
+"""Other readers of lines, on the same pictures as ours: what a comparison of error rates needs.
+
+rapidocr brings the recogniser of PP-OCRv6 small, its characters and its weights inside the package, and runs it on ONNX
+Runtime without a network. Its dictionary lacks most Vietnamese letters with two marks, so it drops them.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from coursepkg.arguments import check_count
+from coursepkg.files import file_sha256
+from coursepkg.projects.ocr.data.images import check_size, read_gray
+from coursepkg.projects.ocr.evaluate import Evaluation, evaluate
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.predict import Alternative, LineReading, Picture
+
+NEEDS = ("rapidocr", "onnxruntime")
+INSTALL = "pip install 'coursepkg[ocr]'"
+WEIGHTS = "PP-OCRv6_rec_small.onnx"
+
+
+@runtime_checkable
+class LineReader(Protocol):
+    """What reads lines: a `Recognizer`, or a rival."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides its readings."""
+
+    def read_lines(self, pictures: Sequence[Picture], *, batch_size: int = 64) -> list[LineReading]:
+        """One reading a picture, in order."""
+
+
+def what_is_missing() -> str | None:
+    """Why rapidocr cannot run here, in one line with what to do about it; None where it can."""
+    missing = [name for name in NEEDS if find_spec(name) is None]
+    return f"reading with rapidocr needs {' and '.join(missing)}: {INSTALL}" if missing else None
+
+
+class RapidReader:
+    """The recogniser of rapidocr, PP-OCRv6 small, as rapidocr itself runs it.
+
+    Its own scaling, batches by width, decoding and defaults are kept; only detection and turning are left out, since
+    a line is handed over.
+
+    Args:
+        threads: of ONNX Runtime.
+
+    Raises:
+        ImportError: rapidocr or onnxruntime is not installed.
+    """
+
+    def __init__(self, *, threads: int = 1) -> None:
+        check_count("threads", threads)
+        if missing := what_is_missing():
+            raise ImportError(missing)
+        rapidocr = import_module("rapidocr")
+        runtime = "EngineConfig.onnxruntime"
+        settings = {
+            "Global.log_level": "error",
+            f"{runtime}.intra_op_num_threads": threads,
+            f"{runtime}.inter_op_num_threads": 1,
+        }
+        self._engine: Any = rapidocr.RapidOCR(params=settings)
+        self._weights = Path(str(rapidocr.__file__)).parent / "models" / WEIGHTS
+        self.version = str(getattr(rapidocr, "__version__", "unknown"))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights."""
+        return file_sha256(self._weights)
+
+    def read_lines(self, pictures: Sequence[Picture], *, batch_size: int = 64) -> list[LineReading]:
+        """Read pictures that show one line each, in order; rapidocr parts them into its own batches.
+
+        Args:
+            pictures: files, or grayscale pixels uint8 (height, width).
+            batch_size: pictures in memory at once.
+
+        Raises:
+            ValueError: a picture cannot be read.
+        """
+        check_count("batch_size", batch_size)
+        found: list[LineReading] = []
+        for first in range(0, len(pictures), batch_size):
+            colours = [_in_colours(one) for one in pictures[first : first + batch_size]]
+            result = self._engine.recognize_txt(colours)
+            found += [
+                _reading(text, float(sure)) for text, sure in zip(result.txts, result.scores, strict=True)
+            ]
+        return found
+
+
+def compare(readers: Mapping[str, LineReader], lines: Sequence[TextLine]) -> dict[str, Evaluation]:
+    """Scores of several readers on the same lines in the same order, by name; texts are compared in NFC.
+
+    Raises:
+        ValueError: there is no line.
+    """
+    texts, pictures = [line.text for line in lines], [line.image for line in lines]
+    return {
+        name: evaluate([one.text for one in reader.read_lines(pictures)], texts, protocol=name)
+        for name, reader in readers.items()
+    }
+
+
+def _in_colours(picture: Picture) -> np.ndarray:
+    """Gray pixels as rapidocr takes them: uint8 (height, width, 3)."""
+    image = picture if isinstance(picture, np.ndarray) else read_gray(picture)
+    check_size(image, "picture" if isinstance(picture, np.ndarray) else str(picture))
+    return np.ascontiguousarray(np.repeat(image[..., None], 3, axis=-1))
+
+
+def _reading(text: str, confidence: float) -> LineReading:
+    return LineReading((Alternative(text, confidence, confidence),) if text else ())
