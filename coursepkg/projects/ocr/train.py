@@ -21,6 +21,7 @@ from coursepkg.projects.ocr.data.batches import Augment, LineBatches
 from coursepkg.projects.ocr.learning import Validation, picture_options, train_config
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import build_model, parameter_counts, rebuild
+from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import VOCABULARY
 from coursepkg.projects.ocr.recipe import LATER, Recipe
@@ -174,8 +175,7 @@ def _fitting(
 def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTransformer:
     model = build_model(recipe, vocab_size, pretrained=start is None)
     draw_bytewise(model)
-    # Channels side by side in memory are what the CPU's convolutions want.
-    model.backbone.to(memory_format=torch.channels_last)
+    put_channels_last(model.backbone)
     if start is None:
         return model
     begun = load_model(start / "model", rebuild)[0]

@@ -7,7 +7,7 @@ one.
 """
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def strided(widths: Tensor | None, stride: int) -> Tensor | None:
@@ -20,7 +20,7 @@ def strided(widths: Tensor | None, stride: int) -> Tensor | None:
     return torch.div(widths - 1, stride, rounding_mode="floor") + 1
 
 
-def real_columns(widths: Tensor | None, n_columns: int) -> Tensor | None:
+def real_columns(widths: Tensor | None, n_columns: int | torch.SymInt) -> Tensor | None:
     """bool (B, n_columns), False at padding; None where no line has any, as `widths` of None says beforehand."""
     if widths is None or bool((widths >= n_columns).all()):
         return None
@@ -30,6 +30,13 @@ def real_columns(widths: Tensor | None, n_columns: int) -> Tensor | None:
 def clear_padding(x: Tensor, is_real: Tensor | None) -> Tensor:
     """x (B, C, H, W) with zeros in the columns that are padding."""
     return x if is_real is None else x * is_real[:, None, None].to(x.dtype)
+
+
+def put_channels_last(part: nn.Module) -> None:
+    """Lay the channels of its kernels side by side in memory, which is what a CPU's convolutions want."""
+    for parameter in part.parameters():
+        if parameter.dim() == 4:
+            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
 
 
 def check_images(images: Tensor, widths: Tensor, height: int, max_width: int) -> None:

@@ -7,12 +7,12 @@ The numbers are the same up to rounding; see `coursepkg.blocks.packed` for the m
 
 import copy
 
-import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.projects.ocr.model.backbone import ConvNorm
+from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 
 
@@ -27,8 +27,5 @@ def folded_copy(model: LineTransformer) -> LineTransformer:
     for module in folded.modules():
         if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
             module.conv, module.norm = fuse_conv_bn_eval(module.conv, module.norm), nn.Identity()
-    # Channels side by side in memory are what the CPU's convolutions want.
-    for parameter in folded.backbone.parameters():
-        if parameter.dim() == 4:
-            parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+    put_channels_last(folded.backbone)
     return folded
