@@ -13,7 +13,7 @@ from coursepkg.files import file_sha256, whole_file
 from coursepkg.projects.ocr.detector.settings import DetectorSettings
 
 _PATTERN = "*v6_det_small.onnx"
-_FORMAT = 1
+_FORMAT = 2
 """Version of what is done around the network: scaling, normalising, order of corners."""
 _PACKAGES = ("onnxruntime", "rapidocr", "paddleocr", "paddlex", "paddlepaddle")
 
