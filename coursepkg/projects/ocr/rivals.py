@@ -6,6 +6,7 @@ Runtime without a network. Its dictionary lacks most Vietnamese letters with two
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -68,7 +69,7 @@ class RapidReader:
         }
         self._engine: Any = rapidocr.RapidOCR(params=settings)
         self._weights = Path(str(rapidocr.__file__)).parent / "models" / WEIGHTS
-        self.version = str(getattr(rapidocr, "__version__", "unknown"))
+        self.version = _version()
 
     @property
     def fingerprint(self) -> str:
@@ -94,6 +95,13 @@ class RapidReader:
                 _reading(text, float(sure)) for text, sure in zip(result.txts, result.scores, strict=True)
             ]
         return found
+
+
+def _version() -> str:
+    try:
+        return version("rapidocr")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def compare(readers: Mapping[str, LineReader], lines: Sequence[TextLine]) -> dict[str, Evaluation]:

@@ -1,0 +1,38 @@
+"""The script that makes the shipped model: it refuses to train with too few fonts, and its options are a plan."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "train_ocr_checkpoint.py"
+
+
+@pytest.fixture
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train_ocr_checkpoint", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_too_few_fonts_stop_it_before_anything_is_written(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COURSEPKG_FONTS", raising=False)
+    monkeypatch.setattr(sys, "argv", ["train", "--out", str(tmp_path / "run"), "--threads", "1"])
+    with pytest.raises(SystemExit, match=r"font families; run scripts/install_fonts\.sh"):
+        script.main()
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_defaults_are_those_of_the_package(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train"])
+    chosen = script.options()
+    assert chosen.checkpoint == script.DEFAULT
+    assert chosen.learning_rate == script.PRESETS["small"].learning_rate
+    assert chosen.seed > 2 * script.ShardPlan().n_shards  # far from the seeds of the sets that are measured
