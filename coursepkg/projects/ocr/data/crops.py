@@ -66,13 +66,21 @@ def crop_polygons(
     return Crop(_warp(image, corners, name), corners, notes)
 
 
-def crop_corners(image: np.ndarray, corners: np.ndarray, *, name: str = "crop") -> np.ndarray:
+def crop_corners(
+    image: np.ndarray, corners: np.ndarray, *, margin: float = 0.0, name: str = "crop"
+) -> np.ndarray:
     """Straighten what four corners in reading order enclose; what lies outside the picture is white.
+
+    Args:
+        image: uint8 (height, width).
+        corners: (4, 2), in pixels.
+        margin: how much is added on each side, in heights of the line.
+        name: what messages call it.
 
     Raises:
         ValueError: the crop would be a pixel wide or high.
     """
-    return _warp(image, corners, name)
+    return _warp(image, _widened(corners, margin) if margin else corners, name)
 
 
 def _warp(image: np.ndarray, corners: np.ndarray, name: str) -> np.ndarray:

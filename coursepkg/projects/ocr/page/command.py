@@ -51,7 +51,7 @@ class Predict:
     side: int = DetectorSettings.side
     """Longer side of the picture as the detector sees it, in pixels."""
     threads: int = 0
-    """CPU threads; 0 is torch's own choice."""
+    """CPU threads; 0 is torch's own choice, and two for the detector."""
 
     def run(self) -> int:
         """Read; the exit code is 1 where some pages could not be read, and 2 where none could."""
@@ -120,7 +120,8 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     if options.lines:
         yield line_reader(recognizer, read), identity
         return
-    settings = DetectorSettings(engine=options.engine, side=options.side)
+    threads = options.threads or DetectorSettings.threads
+    settings = DetectorSettings(engine=options.engine, side=options.side, threads=threads)
     detector = open_detector(settings)
     try:
         yield page_reader(detector, recognizer, read), identity | {"detector": detector.fingerprint}

@@ -26,6 +26,8 @@ class ReadOptions:
     """Lines at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP
     """Boxes of one row are one line up to this gap, in heights of the lower one."""
+    margin: float = 0.0
+    """Added to each box on every side before it is cut out, in heights of the line, from 0 to 1."""
     both_ways: tyro.conf.FlagCreatePairsOff[bool] = True
     """Do not look whether what reads badly stands upside down."""
 
@@ -35,6 +37,8 @@ class ReadOptions:
             check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
         check_finite("--word-gap", self.word_gap)
         check_field(self, "word_gap", self.word_gap >= 0, "at least 0")
+        check_finite("--margin", self.margin)
+        check_field(self, "margin", 0 <= self.margin <= 1, "in [0, 1]")
         check_count("--batch-size", self.batch_size)
         check_field(self, "reader", self.reader in (None, *READERS), f"one of {', '.join(READERS)}")
         if self.beam_size is not None:

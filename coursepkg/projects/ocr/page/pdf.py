@@ -16,6 +16,8 @@ POINTS = 72
 """Units of a PDF page to the inch."""
 MOST_DRAWN = 24_000_000
 """Largest picture of a page, in pixels; a larger page is drawn at a lower resolution. A4 at 500 dpi fits."""
+TOGETHER = 16
+"""Pages that are drawn before the file is opened anew: PDFium keeps what it has read of an open file."""
 _WRONG_PASSWORD = 4
 """PDFium's code of a document that asks for a password."""
 
@@ -43,12 +45,14 @@ def pdf_pages(
     pdfium = _pdfium()
     with _opened(pdfium, path) as document:
         n_pages = len(document)
-        for number in range(skip + 1, n_pages + 1):
-            try:
-                drawn: np.ndarray | str = _draw(pdfium, document, number - 1, dpi, most_pixels)
-            except (pdfium.PdfiumError, ValueError, MemoryError) as reason:
-                drawn = f"{path}, page {number}: {_said(reason)}"
-            yield number, n_pages, drawn
+    for first in range(skip, n_pages, TOGETHER):
+        with _opened(pdfium, path) as document:
+            for index in range(first, min(first + TOGETHER, n_pages)):
+                try:
+                    drawn: np.ndarray | str = _draw(pdfium, document, index, dpi, most_pixels)
+                except (pdfium.PdfiumError, ValueError, MemoryError) as reason:
+                    drawn = f"{path}, page {index + 1}: {_said(reason)}"
+                yield index + 1, n_pages, drawn
 
 
 def is_pdf(path: Path) -> bool:

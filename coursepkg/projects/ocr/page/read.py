@@ -138,18 +138,18 @@ def _read_places(
     gray: np.ndarray, places: Sequence[PlacedLine], recognizer: Recognizer, options: ReadOptions
 ) -> list[_Line]:
     """The lines that can be cut out, read."""
-    cut = [(place, _cut(gray, place.box)) for place in places]
+    cut = [(place, _cut(gray, place.box, options.margin)) for place in places]
     crops = [(place, crop) for place, crop in cut if crop is not None]
     readings = _read(recognizer, [crop for _, crop in crops], options)
     return [_Line(place, crop, reading) for (place, crop), reading in zip(crops, readings, strict=True)]
 
 
-def _cut(gray: np.ndarray, box: TextBox) -> np.ndarray | None:
+def _cut(gray: np.ndarray, box: TextBox, margin: float) -> np.ndarray | None:
     """A line as the recogniser takes it; None where the box is a line without area or far larger than the picture."""
     if box.width * box.height > LARGEST * gray.size:
         return None
     try:
-        return crop_corners(gray, box.corners)
+        return crop_corners(gray, box.corners, margin=margin)
     except ValueError:
         return None
 

@@ -21,6 +21,7 @@ from tests.said import Said
 VERB = Command("coursepkg.projects.ocr.page.command:Predict", "read photographs")
 GROUP = COMMANDS["ocr"]
 assert isinstance(GROUP, Group)
+OPEN_DETECTOR = bounded.open_detector
 
 
 class World(NamedTuple):
@@ -208,6 +209,21 @@ def test_a_mistake_gets_one_line_and_leaves_nothing(world: World, arguments: lis
     # Only where several files failed, each has its own line first.
     assert ran.err.count("\n") == (3 if "other.png" in arguments else 1)
     assert {path.name: path.stat().st_size for path in world.folder.iterdir()} == before
+
+
+def test_without_a_detector_a_line_says_what_to_install(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(world.folder / "ok.png")
+    monkeypatch.setattr(bounded, "open_detector", OPEN_DETECTOR)
+    monkeypatch.setattr(
+        bounded, "what_is_missing", lambda engine: f"{engine} needs onnxruntime: pip install it"
+    )
+    assert (
+        "onnxruntime needs onnxruntime: pip install it" in world.predict("ok.png", "--out", "o.json").mistake
+    )
+    assert [path.name for path in world.folder.iterdir()] == ["ok.png"]
+    assert world.predict("ok.png", "--lines").code == 0
 
 
 def test_a_missing_model_is_named(world: World) -> None:

@@ -68,6 +68,15 @@ def test_pages_are_drawn_at_the_resolution_asked_for(tmp_path: Path) -> None:
     assert read(found[0]).text == read(found[2]).text == TEXT
 
 
+def test_a_long_pdf_is_read_to_its_end(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    shades = [np.full((20, 30, 3), 6 * number, np.uint8) for number in range(40)]
+    found = opened(pdf(tmp_path / "long.pdf", shades))
+    assert [(page.number, page.n_pages) for page in found] == [(number, 40) for number in range(1, 41)]
+    seen = [float(page.image.mean()) for page in found if page.image is not None]
+    assert np.abs(np.array(seen) - 6 * np.arange(40)).max() < 3
+
+
 def test_colours_come_in_their_order(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2")
     red = np.zeros((90, 90, 3), np.uint8)

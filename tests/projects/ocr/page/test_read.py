@@ -109,6 +109,18 @@ def test_thresholds_leave_out_and_count() -> None:
     assert page.left_out == {"score": 1, "confidence": 1, "empty": 0, "crop": 0}
 
 
+def test_a_margin_widens_what_is_cut_out_and_not_the_box() -> None:
+    image, corners = drawn_page([["Trà sữa trân châu"]])
+    tight = corners[0] + np.array([[12, 9], [-12, 9], [-12, -9], [12, -9]])
+    narrow, wide = (
+        read_page(image, KnownBoxes([tight]), Matcher(LINES), ReadOptions(margin=margin))
+        for margin in (0.0, 1.0)
+    )
+    assert narrow.lines[0].confidence < 0.7
+    assert wide.lines[0].confidence > 0.9
+    assert np.array_equal(wide.lines[0].box.corners, tight)
+
+
 def test_an_empty_page_is_no_error() -> None:
     page = read_page(drawn_page()[0], KnownBoxes([]), random_recognizer())
     assert (page.text, page.lines, page.words) == ("", (), [])
@@ -182,6 +194,7 @@ def test_only_colour_pictures_are_pages(image: np.ndarray) -> None:
         ({"batch_size": 0}, "--batch-size"),
         ({"beam_size": 0}, "--beam-size"),
         ({"word_gap": -1.0}, "--word-gap"),
+        ({"margin": 1.5}, "--margin"),
     ],
 )
 def test_bad_options_name_their_flag(options: dict[str, float], flag: str) -> None:
