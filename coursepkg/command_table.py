@@ -122,6 +122,7 @@ COMMANDS: dict[str, Command | Group] = {
                     "commands:Evaluate",
                     "score a recogniser with signatures, intervals and the worst crops",
                 ),
+                ("predict", "page.command:Predict", "read photographs, scans and PDFs, or pictures of lines"),
                 ("export", "commands:Export", "write encoder and CTC head as a program for PyTorch alone"),
             )
         },

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from coursepkg.data.split import split_fingerprint
 from coursepkg.projects.ocr.corpus import PARTS, Corpus, sizes_of
 from coursepkg.projects.ocr.data.audit import LabelledText
 from coursepkg.projects.ocr.data.describe import table_sizes
@@ -149,7 +150,7 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
         protocol=protocol,
         labels={part: tuple(labels[i] for i in chosen[part]) for part in PARTS},
         read=read_part,
-        source={"labels.tsv": found.sha256, "split": protocol},
+        source={"labels.tsv": found.sha256, "split": split_fingerprint(chosen)},
         sizes=lambda: sizes_of(found.lines()),
         notes=_protocol_note(protocol),
     )

@@ -1,19 +1,14 @@
 """A toy language pair, corpora of it in the files' own form, and a model that learns it in seconds."""
 
-import contextlib
 import dataclasses
-import io
-import json
 import os
 import random
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
-from coursepkg.cli import main
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.phrasebook.interlinear import Word
@@ -21,6 +16,7 @@ from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
 from coursepkg.projects.translation.tokenizers import Subwords
 from coursepkg.projects.translation.train import Trained, train
+from tests.said import Said, said
 
 PEOPLE = (
     ("我", "Tôi", "I"),
@@ -137,32 +133,9 @@ def subwords() -> Subwords:
     return Subwords.train([(("zh", "vi"), toy_parts().train)], RECIPE)
 
 
-class Said(NamedTuple):
-    """What a command said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> dict:
-        return json.loads(self.out.splitlines()[-1])
-
-    @property
-    def mistake(self) -> str:
-        """The message of a mistake, which is one line and the only one."""
-        assert (self.code, self.out) == (2, "")
-        assert self.err.startswith("error: ")
-        assert self.err.count("\n") == 1
-        return self.err
-
-
 def translation(*arguments: object) -> Said:
     """`coursepkg translation ...` in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["translation", *map(str, arguments)])
-    return Said(code, out.getvalue(), err.getvalue())
+    return said("translation", *arguments)
 
 
 def weights(trained: Trained) -> dict[str, torch.Tensor]:

@@ -55,8 +55,9 @@ def split_lines(
     """Part lines 80 to 10 to 10.
 
     `line` shuffles them and cuts, so its parts are exact. `receipt` places each receipt by its hash and meets the
-    shares on average. `seller` goes through the shops in the order of their hashes and fills test, then validation,
-    then training: a few chains write most receipts, and those that would fill a third of a tenth go into training.
+    shares on average; where a set is so small that this leaves a part empty, it goes through the receipts in the order
+    of their hashes and fills test, then validation, then training. `seller` goes through the shops in the same way: a
+    few chains write most receipts, and those that would fill a third of a tenth go into training.
 
     Args:
         groups: for each line its receipt.
@@ -75,6 +76,7 @@ def split_lines(
         parts = _by_line(len(groups), seed)
     elif protocol == "receipt":
         parts = grouped_split([[("receipt", group)] for group in groups], SHARES, seed=seed)
+        parts = parts if all(parts.values()) else _in_turn(groups, seed)
     else:
         if sellers is None:
             raise ValueError("sellers must be given for the protocol 'seller', such as Table.sellers")
@@ -93,6 +95,20 @@ def _by_line(count: int, seed: int) -> dict[str, list[int]]:
     first, second = round(count * SHARES["train"]), round(count * (SHARES["train"] + SHARES["dev"]))
     cut = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
     return {name: sorted(records) for name, records in cut.items()}
+
+
+def _in_turn(groups: Sequence[str], seed: int) -> dict[str, list[int]]:
+    """Whole groups into test and validation until each has its share; at least one is left for training."""
+    members: dict[str, list[int]] = {}
+    for i, group in enumerate(groups):
+        members.setdefault(group, []).append(i)
+    order = sorted(members, key=lambda group: hashlib.sha256(f"{seed} {group}".encode()).digest())
+    parts: dict[str, list[int]] = {name: [] for name in SHARES}
+    for place, group in enumerate(order):
+        open_parts = [name for name in ("test", "dev") if len(parts[name]) < SHARES[name] * len(groups)]
+        is_last = place == len(order) - 1
+        parts["train" if is_last or not open_parts else open_parts[0]] += members[group]
+    return {name: sorted(records) for name, records in parts.items()}
 
 
 def _filled(

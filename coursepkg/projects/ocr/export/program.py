@@ -11,7 +11,6 @@ because writing ONNX asks for packages that this one does without, and what cann
 >>> program(picture).argmax(dim=-1)
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coursepkg.files import file_sha256, whole_file
+from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.data.alphabet import decode_text
 from coursepkg.projects.ocr.data.batches import pad_images
 from coursepkg.projects.ocr.data.images import fit_image
@@ -29,11 +28,12 @@ from coursepkg.projects.ocr.model.fast import folded_copy
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
-from coursepkg.training.files import read_json
+from coursepkg.training.files import read_json, write_json
 
 PROGRAM, CARD = "program.pt2", "export.json"
-LEAST_WIDTH = 16
-"""Narrowest picture that the program takes, in pixels."""
+LEAST_WIDTH = 5
+"""Narrowest picture that the program takes, in pixels: two columns, for PyTorch traces a single one as a case of its
+own. A narrower one, which hardly shows a letter, is padded."""
 
 
 class LineProgram(nn.Module):
@@ -92,8 +92,7 @@ def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
             "sha256": file_sha256(part / PROGRAM),
             "torch": torch.__version__,
         }
-        with whole_file(part / CARD) as file:
-            file.write((json.dumps(card, ensure_ascii=False, indent=2) + "\n").encode())
+        write_json(part / CARD, card)
         part.rename(out)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -103,7 +102,7 @@ def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
 def traced(model: LineTransformer) -> torch.export.ExportedProgram:
     """The program for any number of lines of any width that the model takes."""
     program = LineProgram(model).eval()
-    example = torch.zeros(2, 1, model.config.height, 8 * LEAST_WIDTH)
+    example = torch.zeros(2, 1, model.config.height, 128)
     sizes = {
         0: torch.export.Dim("lines", min=1, max=4096),
         3: torch.export.Dim("width", min=LEAST_WIDTH, max=model.config.max_width),

@@ -20,7 +20,7 @@ def strided(widths: Tensor | None, stride: int) -> Tensor | None:
     return torch.div(widths - 1, stride, rounding_mode="floor") + 1
 
 
-def real_columns(widths: Tensor | None, n_columns: int | torch.SymInt) -> Tensor | None:
+def real_columns(widths: Tensor | None, n_columns: int) -> Tensor | None:
     """bool (B, n_columns), False at padding; None where no line has any, as `widths` of None says beforehand."""
     if widths is None or bool((widths >= n_columns).all()):
         return None

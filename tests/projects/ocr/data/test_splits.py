@@ -85,3 +85,13 @@ def test_mistakes_are_named() -> None:
         split_lines([])
     with pytest.raises(ValueError, match="sellers must be given"):
         split_lines(["a"], "seller")
+
+
+@pytest.mark.parametrize("sizes", [[2] * 20, [30, 5, 5], [1, 1, 1], [10] * 12])
+def test_a_small_set_leaves_no_part_empty_and_cuts_no_receipt(sizes: list[int]) -> None:
+    groups = [f"r{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    split = split_lines(groups, "receipt")
+    assert all(split.parts.values())
+    assert sorted(i for part in split.parts.values() for i in part) == list(range(len(groups)))
+    sides = [{groups[i] for i in part} for part in split.parts.values()]
+    assert sum(map(len, sides)) == len(sizes)

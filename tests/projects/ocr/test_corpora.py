@@ -1,0 +1,162 @@
+"""Sets of lines by name: their parts, what holds between these, and what stands in for what is missing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
+from coursepkg.projects.ocr.corpora_generated import EASY, FULL, DrawnParts, line_faces
+from coursepkg.projects.ocr.corpus import PARTS, Corpus
+from coursepkg.projects.ocr.synthetic.lines import SyntheticLines
+from tests.projects.ocr.data.tables import receipt, row, write_table
+from tests.projects.ocr.sets import write_labelled, write_picture
+
+TABLE = "mcocr_train_df.csv"
+
+
+def groups(corpus: Corpus) -> list[set[str]]:
+    return [{one.group for one in corpus.labels[part]} for part in PARTS]
+
+
+def table_folder(folder: Path, count: int = 30) -> Path:
+    folder.mkdir(parents=True)
+    rows = [receipt(f"r{i:02}.jpg", f"Quán {i % 9}", f"{i}.000") for i in range(count)]
+    write_table(folder / TABLE, rows)
+    return folder
+
+
+def test_generated_texts_and_fonts_of_the_test_part_are_unseen() -> None:
+    corpus = load_corpus("synthetic-tiny", generate=60)
+    texts = [set(corpus.texts[part]) for part in PARTS]
+    assert not texts[0] & (texts[1] | texts[2])
+    assert not texts[1] & texts[2]
+    assert [len(corpus.labels[part]) for part in PARTS] == [60, EASY.sizes["dev"], EASY.sizes["test"]]
+    families = DrawnParts(EASY.config, line_faces(EASY), EASY.sizes).lines
+    seen, unseen = ({face.family for face in families[part].faces} for part in ("train", "test"))
+    assert unseen == {"DejaVu Serif"}
+    assert not seen & unseen
+    assert seen == {face.family for face in families["dev"].faces}
+
+
+def test_generated_lines_say_what_their_labels_say_and_are_always_the_same() -> None:
+    corpus, again = load_corpus("synthetic-tiny", generate=20), load_corpus("synthetic-tiny", generate=20)
+    lines = corpus.part("train").lines
+    told = [(line.text, line.group, line.name) for line in lines]
+    assert told == [tuple(one) for one in corpus.labels["train"]]
+    for one, other in zip(lines, again.part("train").lines, strict=True):
+        assert np.array_equal(one.image, other.image)
+    assert corpus.described() == again.described()
+    assert corpus.source != load_corpus("synthetic-tiny", generate=21).source
+
+
+def test_a_text_is_known_without_drawing_its_line() -> None:
+    lines = SyntheticLines(3, config=FULL.config)
+    for number in (0, 7, 123):
+        line = lines[number]
+        assert (line.text, line.group, line.name) == (lines.text(number), *lines.place(number))
+
+
+@pytest.mark.parametrize("split", ["line", "receipt", "seller"])
+def test_generated_receipts_are_cut_by_their_table_and_parted(split: str) -> None:
+    corpus = load_corpus("receipts", split=split, generate=12)
+    assert sum(len(corpus.labels[part]) for part in PARTS) > 20
+    train, dev, test = groups(corpus)
+    assert all((train, dev, test)) or split == "seller"
+    shared = train & (dev | test)
+    assert bool(shared) == (split == "line")
+    found = corpus.part("train")
+    assert not found.unreadable
+    assert [line.text for line in found.lines] == corpus.texts["train"]
+    assert any("parted by line" in note for note in corpus.notes) == (split == "line")
+
+
+def test_a_table_without_photographs_is_drawn_and_says_so(tmp_path: Path) -> None:
+    table_folder(tmp_path / "mc_ocr")
+    corpus = load_corpus("mc-ocr", folder=tmp_path)
+    assert any("none of the 30 photographs is there" in note for note in corpus.notes)
+    found = corpus.part("train")
+    assert [line.text for line in found.lines] == corpus.texts["train"]
+    assert min(line.image.min() for line in found.lines) < 120 < max(line.image.max() for line in found.lines)
+    assert corpus.source["pictures"] == "drawn from the table"
+
+
+def test_what_cannot_be_drawn_is_unreadable_and_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "mc_ocr"
+    folder.mkdir()
+    stray = row("r.jpg", [([[20, 20, 120, 20, 120, 45, 20, 45]], "Quán \u4e2d", "SELLER")])
+    write_table(folder / TABLE, [stray, *(receipt(f"{i}.jpg") for i in range(30))])
+    corpus = load_corpus("mc-ocr", folder=tmp_path)
+    sides = [corpus.part(part) for part in PARTS if corpus.labels[part]]
+    found = [one for side in sides for one in side.unreadable]
+    assert [one.text for one in found] == ["Quán \u4e2d"]
+    assert "no glyph for '\u4e2d'" in found[0].reason
+
+
+def test_photographs_that_are_there_are_read_and_missing_ones_counted(tmp_path: Path) -> None:
+    folder = table_folder(tmp_path / "own", 20)
+    page = np.full((400, 300), 230, np.uint8)
+    for i in range(17):
+        write_picture(folder / "images" / f"r{i:02}.jpg", page)
+    corpus = load_corpus(str(folder))
+    assert corpus.name == "own"
+    assert any("3 of 20 photographs are missing" in note for note in corpus.notes)
+    assert sum(fault.kind == "missing image" for fault in corpus.faults) == 3
+    sides = [corpus.part(part) for part in PARTS if corpus.labels[part]]
+    assert sum(len(one.lines) for one in sides) == 17 * 3
+    assert {one.group for side in sides for one in side.unreadable} == {"r17.jpg", "r18.jpg", "r19.jpg"}
+    assert all("there is no such picture" in one.reason for side in sides for one in side.unreadable)
+
+
+def test_an_own_table_without_any_photograph_is_refused(tmp_path: Path) -> None:
+    folder = table_folder(tmp_path / "own", 3)
+    with pytest.raises(ValueError, match=r"none of the 3 photographs that mcocr_train_df\.csv names"):
+        load_corpus(str(folder))
+
+
+def test_a_labelled_folder_is_parted_by_document(labelled: Path) -> None:
+    corpus = load_corpus(str(labelled))
+    train, dev, test = groups(corpus)
+    assert all((train, dev, test))
+    assert len(train | dev | test) == len(train) + len(dev) + len(test)
+    for part in PARTS:
+        assert [line.text for line in corpus.part(part).lines] == corpus.texts[part]
+    by_line = load_corpus(str(labelled), split="line")
+    assert [len(by_line.labels[part]) for part in PARTS] == [32, 4, 4]
+
+
+def test_real_lines_are_for_testing_alone(tmp_path: Path) -> None:
+    write_labelled(tmp_path / "vi_lines", 12, groups=2)
+    corpus = load_corpus("vi-lines", folder=tmp_path)
+    assert [len(corpus.labels[part]) for part in PARTS] == [0, 0, 12]
+    with pytest.raises(ValueError, match="--data vi-lines has no dev part under --split test"):
+        corpus.part("dev")
+    with pytest.raises(ValueError, match="its 2 folders cannot be parted"):
+        load_corpus("vi-lines", split="receipt", folder=tmp_path)
+    assert len(load_corpus("vi-lines", split="line", folder=tmp_path).labels["train"]) == 10
+
+
+@pytest.mark.parametrize(("name", "stand_in"), [("mc-ocr", "receipts"), ("vi-lines", "synthetic-tiny")])
+def test_a_generated_set_stands_in_for_a_missing_one(name: str, stand_in: str, tmp_path: Path) -> None:
+    corpus = load_corpus(name, generate=12, folder=tmp_path)
+    assert corpus.name == stand_in
+    assert f"stands in for {name}" in corpus.notes[0]
+    assert str(tmp_path) in corpus.notes[0]
+
+
+def test_what_is_no_set_gets_one_line(tmp_path: Path, labelled: Path) -> None:
+    for name, options, message in (
+        ("coco", {}, f"--data must be one of {', '.join(CORPORA)} or a folder, got coco"),
+        (str(tmp_path), {}, "no mcocr_train_df.csv, no labels.tsv and no corpus.json"),
+        (
+            str(labelled),
+            {"split": "seller"},
+            "--split seller does not go with --data lines; use one of line, receipt",
+        ),
+        ("synthetic", {"split": "shop"}, "--split must be one of"),
+        ("synthetic", {"generate": -1}, "--generate must be an integer"),
+    ):
+        with pytest.raises(ValueError, match="--") as caught:
+            load_corpus(name, **options)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
