@@ -69,4 +69,4 @@ class Corpus:
 
 def sizes_of(lines: Iterable[TextLine | Unreadable]) -> list[tuple[float, float]]:
     """Width and height of the pictures of some lines."""
-    return [(line.width, line.height) for line in lines if isinstance(line, TextLine)]
+    return [(float(line.width), float(line.height)) for line in lines if isinstance(line, TextLine)]

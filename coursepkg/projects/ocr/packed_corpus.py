@@ -84,7 +84,7 @@ def open_packed(folder: Path) -> Corpus:
         labels={part: _labels(packed.get(part)) for part in PARTS},
         read=read,
         source=card["source"],
-        sizes=lambda: [(wide, high) for lines in packed.values() for high, wide in lines.sizes],
+        sizes=lambda: [(float(wide), float(high)) for lines in packed.values() for high, wide in lines.sizes],
         notes=(*card["notes"], _note(card)),
         generate=card["generate"],
     )
