@@ -26,7 +26,8 @@ PYTHON_TESTED = (3, 13)
 MEMORY_NEEDED = 4 * GIB
 DISK_NEEDED = 2 * GIB
 EXTRA_PURPOSE = {
-    "ocr": "the text detector of the receipt chapters",
+    "ocr": "the text detector of the receipt chapters, and PDFs",
+    "ocr-paddle": "PaddleOCR as the text detector",
     "video": "reading sign-language clips",
     "t5": "the T5 and pretrained-backbone chapters",
     "export": "export to CTranslate2",

@@ -145,7 +145,7 @@ def declared() -> list[str]:
 
 def test_the_extras_are_there_with_lower_bounds() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {"ocr", "video", "t5", "export", "triton", "book", "class", "dev"}
+    assert set(extras) == {"ocr", "ocr-paddle", "video", "t5", "export", "triton", "book", "class", "dev"}
     for line in declared():
         assert ">=" in line, f"{line}: no lower bound"
         assert "==" not in line.partition(";")[0], f"{line}: pinned for users"

@@ -9,13 +9,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from coursepkg.arguments import describe
 from coursepkg.attention.features import FeatureMap, find_feature_map
 from coursepkg.attention.input_checks import (
     check_grouped_heads,
     check_integer,
     check_tensor,
     checked_map,
-    describe,
 )
 
 MODES = ("parallel", "chunked", "recurrent")

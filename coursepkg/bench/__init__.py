@@ -21,6 +21,9 @@ SUITES = {
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 
+PROJECTS = {"ocr": "ocr.bench.reading", "ocr-rivals": "ocr.bench.against_rapidocr"}
+"""Suites that lie with their project, by module below `coursepkg.projects`; the others are in `bench.suites`."""
+
 
 def run_suite(
     name: str, *, threads: int = 1, device: str = "auto", out: Path | None = None, json: bool = False
@@ -39,7 +42,8 @@ def run_suite(
     from coursepkg.bench.report import document, table, write
 
     where = choose_device(device, threads)
-    suite = import_module(f"coursepkg.bench.suites.{name.replace('-', '_')}")
+    inside = f"projects.{PROJECTS[name]}" if name in PROJECTS else f"bench.suites.{name.replace('-', '_')}"
+    suite = import_module(f"coursepkg.{inside}")
     rows = [row for contest in suite.contests(where) for row in contest.run(where)]
     result = document(name, where, rows)
     print(table(result))

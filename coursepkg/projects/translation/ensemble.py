@@ -4,6 +4,7 @@ They may differ in seed, recipe and size, and each may have neighbours of its ow
 token then means the same to all of them.
 """
 
+import copy
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -13,46 +14,43 @@ from coursepkg.projects.translation.neighbours import neighbours_note, neighbour
 from coursepkg.projects.translation.predict import Translator
 
 
-class EnsembleTranslator(Translator):
-    """A `Translator` whose search asks all members; recipe, card and alignments are the first one's.
+def together(members: Sequence[Translator]) -> Translator:
+    """A translator whose search asks all members; recipe, card and alignments are the first one's.
 
     Args:
-        members: two or more, in evaluation on one device.
+        members: two or more, on one device; they stay as they are.
 
     Raises:
         ValueError: there are fewer, or they differ in vocabulary, longest sentence or direction.
     """
-
-    members: tuple[Translator, ...]
-
-    def __init__(self, members: Sequence[Translator]) -> None:
-        first, *others = members
-        if not others:
-            raise ValueError("members must hold two or more translators, got one")
-        for number, other in enumerate(others, start=2):
-            if other.subwords.fingerprints != first.subwords.fingerprints:
-                raise ValueError(
-                    f"model {number} of the ensemble has another vocabulary than the first; train them on the same "
-                    "data with the same text settings, with other seeds"
-                )
-            if other.longest != first.longest:
-                raise ValueError(
-                    f"model {number} of the ensemble takes {other.longest} tokens, and the first {first.longest}; they "
-                    "must agree"
-                )
-        shared = [one for one in first.directions if all(one in other.directions for other in others)]
-        if not shared:
-            raise ValueError("the models of the ensemble have no direction in common")
-        super().__init__(first.model, first.subwords, first.recipe, shared, first.card)
-        self.members = tuple(members)
-        self.fast = Ensemble([one.fast for one in members])
-        identity = "ensemble " + " ".join(one.fingerprint for one in members)
-        self.fingerprint = hashlib.sha256(identity.encode()).hexdigest()
+    first, *others = members
+    if not others:
+        raise ValueError("members must hold two or more translators, got one")
+    for number, other in enumerate(others, start=2):
+        if other.subwords.fingerprints != first.subwords.fingerprints:
+            raise ValueError(
+                f"model {number} of the ensemble has another vocabulary than the first; train them on the same data "
+                "with the same text settings, with other seeds"
+            )
+        if other.longest != first.longest:
+            raise ValueError(
+                f"model {number} of the ensemble takes {other.longest} tokens, and the first {first.longest}; they "
+                "must agree"
+            )
+    shared = [one for one in first.directions if all(one in other.directions for other in others)]
+    if not shared:
+        raise ValueError("the models of the ensemble have no direction in common")
+    changed = copy.copy(first)
+    changed.members, changed.directions = tuple(members), shared
+    changed.fast = Ensemble([one.fast for one in members])
+    identity = "ensemble " + " ".join(one.fingerprint for one in members)
+    changed.fingerprint = hashlib.sha256(identity.encode()).hexdigest()
+    return changed
 
 
 def members_of(translator: Translator) -> tuple[Translator, ...]:
     """Those of an ensemble; a translator alone is its only member."""
-    return translator.members if isinstance(translator, EnsembleTranslator) else (translator,)
+    return tuple(translator.members) or (translator,)
 
 
 def system_note(translator: Translator) -> str:

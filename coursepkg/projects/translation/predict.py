@@ -97,11 +97,11 @@ class Translator:
         directions: Sequence[Sequence[str]],
         card: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
-        self.card = dict(card or {})
+        self.model, self.subwords, self.recipe, self.card = model.eval(), subwords, recipe, dict(card or {})
         self.directions = [(source, target) for source, target in directions]
         self.fast = pack_where_possible(model)
         """The same model with packed matrices, where it can have them: for searching."""
+        self.members: Sequence[Translator] = ()  # those of an ensemble
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":

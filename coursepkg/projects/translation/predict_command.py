@@ -8,7 +8,7 @@ from typing import Any
 
 from coursepkg.projects.translation.commands import Common, Predict, Search
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
-from coursepkg.projects.translation.ensemble import EnsembleTranslator
+from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.neighbours import with_stored_neighbours
 from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.predict_file import translate_file
@@ -26,7 +26,7 @@ def load_system(common: Common, search: Search) -> tuple[Translator, Path]:
     """The model, or the ensemble, that the options of a search name, and the folder of the first model."""
     first, folder = load_translator(common, search.model, neighbours=search.neighbours)
     others = [_loaded(one, search.neighbours) for one in search.ensemble]
-    return (EnsembleTranslator([first, *others]) if others else first), folder
+    return (together([first, *others]) if others else first), folder
 
 
 def _loaded(folder: Path, neighbours: bool) -> Translator:

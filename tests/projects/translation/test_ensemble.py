@@ -7,10 +7,10 @@ import pytest
 
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ensemble import (
-    EnsembleTranslator,
     members_of,
     system_note,
     system_settings,
+    together,
 )
 from coursepkg.projects.translation.ladder.decoding import voted
 from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
@@ -38,7 +38,7 @@ def few() -> list[str]:
 
 
 def test_a_model_twice_says_what_it_says_alone(both: list[Translator]) -> None:
-    alone, twice = both[0], EnsembleTranslator([both[0], both[0]])
+    alone, twice = both[0], together([both[0], both[0]])
     assert [one.line for one in twice.translate(few())] == [one.line for one in alone.translate(few())]
     assert twice.fingerprint != alone.fingerprint
     assert alone.translate(few())[0].n_best[0].confidence == pytest.approx(
@@ -47,14 +47,14 @@ def test_a_model_twice_says_what_it_says_alone(both: list[Translator]) -> None:
 
 
 def test_the_order_of_the_members_changes_no_translation(both: list[Translator]) -> None:
-    found = [[one.line for one in EnsembleTranslator(order).translate(few())] for order in (both, both[::-1])]
+    found = [[one.line for one in together(order).translate(few())] for order in (both, both[::-1])]
     assert found[0] == found[1]
 
 
 def test_each_member_keeps_its_neighbours(both: list[Translator]) -> None:
     parts = dataclasses.replace(toy_parts(), train=pairs("zh", "vi", 0, 40))
     helped = [with_neighbours(one, build_datastore(one, parts), 0.95, 0.01, 4) for one in both]
-    system = EnsembleTranslator(helped)
+    system = together(helped)
     right = [
         one.line == p.target
         for one, p in zip(
@@ -77,9 +77,9 @@ def test_a_model_alone_is_its_only_member(both: list[Translator]) -> None:
 
 def test_what_does_not_go_together_is_refused(runs: list[Path], both: list[Translator]) -> None:
     with pytest.raises(ValueError, match="two or more translators"):
-        EnsembleTranslator(both[:1])
+        together(both[:1])
     with pytest.raises(ValueError, match="model 2 of the ensemble has another vocabulary"):
-        EnsembleTranslator([both[0], Translator.load(runs[2])])
+        together([both[0], Translator.load(runs[2])])
     short = Translator(
         both[1].model,
         both[1].subwords,
@@ -87,11 +87,11 @@ def test_what_does_not_go_together_is_refused(runs: list[Path], both: list[Trans
         both[1].directions,
     )
     with pytest.raises(ValueError, match="takes 19 tokens, and the first 23"):
-        EnsembleTranslator([both[0], short])
+        together([both[0], short])
     back = Translator(both[1].model, both[1].subwords, both[1].recipe, [("vi", "zh")])
     forward = Translator(both[0].model, both[0].subwords, both[0].recipe, [("zh", "vi")])
     with pytest.raises(ValueError, match="no direction in common"):
-        EnsembleTranslator([forward, back])
+        together([forward, back])
 
 
 def test_the_verbs_take_further_models(runs: list[Path], small_book: SmallBook) -> None:

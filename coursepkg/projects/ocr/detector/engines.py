@@ -35,7 +35,7 @@ _NEEDS: dict[EngineName, tuple[str, ...]] = {
 }
 _INSTALL: dict[EngineName, str] = {
     "onnxruntime": "pip install 'coursepkg[ocr]'",
-    "paddleocr": "pip install 'coursepkg[ocr]' paddleocr",
+    "paddleocr": "pip install 'coursepkg[ocr,ocr-paddle]'",
     "paddle-vi": "pip install paddleocr paddlepaddle",
 }
 

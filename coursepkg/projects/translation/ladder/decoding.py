@@ -11,7 +11,7 @@ from coursepkg.decoding.rerank import Scorer
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import sentence_key, to_scorer
-from coursepkg.projects.translation.ensemble import EnsembleTranslator
+from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
@@ -148,7 +148,7 @@ def voted(translator: Translator, parts: Parts, recipe: Recipe, out: Path, *, se
     """Decode together with a second model, which differs in its seed alone."""
     second = train(recipe, parts, out, seed=seed, say=lambda line: None, progress=False)
     other = Translator(second.model, second.subwords, recipe, second.card["directions"], second.card)
-    result, notes = score_dev(EnsembleTranslator([translator, other]), parts)
+    result, notes = score_dev(together([translator, other]), parts)
     note = f"the second model, of seed {seed}, was trained for up to {recipe.max_seconds:g} seconds more"
     return result, [*notes, note]
 

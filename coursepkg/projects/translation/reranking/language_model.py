@@ -67,6 +67,10 @@ class Perplexity:
         return asdict(self) | {"per_token": self.per_token, "per_word": self.per_word}
 
 
+HALVES_SEED = 1
+"""Another one than that of any corpus: the hash that put a pair into dev would put all of dev into one half."""
+
+
 def dev_halves(parts: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
     """The dev part in two: one half to choose with, one half to score on; no sentence is in both.
 
@@ -74,7 +78,8 @@ def dev_halves(parts: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
         ValueError: the dev part is too small to be halved.
     """
     keys = [pair_keys(pair, parts.source, parts.target) for pair in parts.dev]
-    halves = grouped_split(keys, {"choose": 0.5, "score": 0.5}) if keys else {"choose": [], "score": []}
+    shares = {"choose": 0.5, "score": 0.5}
+    halves = grouped_split(keys, shares, seed=HALVES_SEED) if keys else {"choose": [], "score": []}
     choose, score = ([parts.dev[i] for i in halves[name]] for name in ("choose", "score"))
     if not choose or not score:
         raise ValueError(f"the dev part of {parts.corpus} has {len(parts.dev)} pairs, too few for two halves")

@@ -11,7 +11,9 @@ import torch
 from torch.nn import functional as F
 
 from coursepkg.blocks.language_model import LanguageModel
-from coursepkg.projects.translation.corpora import Parts
+from coursepkg.data.split import grouped_split
+from coursepkg.projects.translation.corpora import SHARES, SPLIT_SEED, Parts
+from coursepkg.projects.translation.corpus import SentencePair, pair_keys
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_model import (
     dev_halves,
@@ -113,6 +115,14 @@ def test_halves_share_no_sentence(parts: Parts) -> None:
     # Three pairs have one source now, so that they and their twins of the same target stay together.
     together = {p.target for p in PAIRS[:3]}
     assert together <= {p.target for p in choose} or together <= {p.target for p in score}
+
+
+def test_a_dev_part_that_a_hash_chose_has_two_halves(parts: Parts) -> None:
+    pairs = [SentencePair(f"第{i}句。", f"câu thứ {i} .", "made-up", i) for i in range(2000)]
+    keys = [pair_keys(pair, "zh", "vi") for pair in pairs]
+    dev = tuple(pairs[i] for i in grouped_split(keys, SHARES, seed=SPLIT_SEED)["dev"])
+    choose, score = dev_halves(replace(parts, dev=dev))
+    assert min(len(choose), len(score)) > len(dev) / 4
 
 
 def test_too_small_a_dev_part_is_refused(parts: Parts) -> None:

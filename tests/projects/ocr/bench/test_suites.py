@@ -7,7 +7,7 @@ import torch
 from coursepkg.bench import SUITES
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest, Row
-from coursepkg.bench.suites import ocr, ocr_opponents, ocr_rivals
+from coursepkg.projects.ocr.bench import against_rapidocr, opponents, reading
 from coursepkg.projects.ocr.recipe import PRESETS
 
 CPU = Device("cpu", 1)
@@ -17,15 +17,15 @@ CPU = Device("cpu", 1)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """The contests as they are, on few lines and with a shallow opponent."""
     for name, count in (("N_LINES", 4), ("N_PACKED", 6)):
-        monkeypatch.setattr(ocr, name, count)
-    monkeypatch.setattr(ocr_opponents, "BLOCKS", ((4, 1), (8, 1), (8, 1), (8, 1), (512, 1)))
-    monkeypatch.setattr(ocr_opponents, "LAYERS", 1)
-    monkeypatch.setattr(ocr, "throughput", lambda ours: [])
+        monkeypatch.setattr(reading, name, count)
+    monkeypatch.setattr(opponents, "BLOCKS", ((4, 1), (8, 1), (8, 1), (8, 1), (512, 1)))
+    monkeypatch.setattr(opponents, "LAYERS", 1)
+    monkeypatch.setattr(reading, "throughput", lambda ours: [])
 
 
 def test_every_candidate_passes_its_gate_and_every_variant_runs(few: None) -> None:
     assert {"ocr", "ocr-rivals"} <= SUITES.keys()
-    races = [one for one in ocr.contests(CPU) if isinstance(one, Contest)]
+    races = [one for one in reading.contests(CPU) if isinstance(one, Contest)]
     assert len(races) == 2
     for contest in races:
         assert {gate.candidate for gate in contest.gates} == {c.candidate for c in contest.comparisons}
@@ -35,16 +35,16 @@ def test_every_candidate_passes_its_gate_and_every_variant_runs(few: None) -> No
 
 
 def test_the_gate_catches_other_weights(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = ocr.small()
+    other = reading.small()
     with torch.no_grad():
         other.model.ctc_head.bias.add_(0.1)
-    monkeypatch.setattr(ocr, "small", lambda: other)
-    assert "more than twice" in str(ocr._speed().gates[0].failure())
+    monkeypatch.setattr(reading, "small", lambda: other)
+    assert "more than twice" in str(reading._speed().gates[0].failure())
 
 
 def test_the_opponent_has_vietocrs_size() -> None:
     with torch.device("meta"):
-        features = ocr_opponents.vgg19()
+        features = opponents.vgg19()
         # torchvision's VGG-19 with batch normalisation has 20,035,392 parameters before its classifier.
         assert sum(p.numel() for p in features.parameters()) == 20_035_392
         found = features(torch.empty(2, 3, 32, 160))
@@ -52,7 +52,7 @@ def test_the_opponent_has_vietocrs_size() -> None:
 
 
 def test_the_opponent_decodes_the_prefix_again_and_never_ends_early(few: None) -> None:
-    model = ocr_opponents.vgg_transformer()
+    model = opponents.vgg_transformer()
     images = torch.rand(2, 3, 32, 64, generator=torch.Generator().manual_seed(0))
     ids = model.read(images, 5)
     assert ids.shape == (2, 5)
@@ -67,8 +67,8 @@ def test_the_opponent_decodes_the_prefix_again_and_never_ends_early(few: None) -
 
 
 def test_lines_a_second_are_held_against_the_promise(few: None) -> None:
-    reader = ocr.small()
-    row = ocr._throughput(reader, [line.image for line in ocr.lines(3, seed=1)], "ctc")
+    reader = reading.small()
+    row = reading._throughput(reader, [line.image for line in reading.lines(3, seed=1)], "ctc")
     assert row.ratio is not None
     assert row.low is not None
     assert row.low <= row.ratio <= (row.high or 0)
@@ -77,14 +77,14 @@ def test_lines_a_second_are_held_against_the_promise(few: None) -> None:
 
 
 def test_the_opponent_squeezes_what_is_too_wide() -> None:
-    wide = ocr.lines(1, seed=1)[0]
+    wide = reading.lines(1, seed=1)[0]
     stretched = type(wide)(np.full((20, 900), 255, np.uint8), wide.text, wide.group, wide.name)
-    assert ocr._fitted(stretched).shape == (32, 512)
+    assert reading._fitted(stretched).shape == (32, 512)
 
 
 def test_rows_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr_rivals, "_no_checkpoint", lambda: "no model in checkpoint")
-    rows: list[Row] = [row for one in ocr_rivals.contests(CPU) for row in one.run(CPU)]
+    monkeypatch.setattr(against_rapidocr, "_no_checkpoint", lambda: "no model in checkpoint")
+    rows: list[Row] = [row for one in against_rapidocr.contests(CPU) for row in one.run(CPU)]
     assert len(rows) == 3
     assert all(row.ratio is None and not row.failed and row.note for row in rows)
-    assert ocr_rivals.contests(Device("cuda", 1)) == ocr.contests(Device("cuda", 1)) == []
+    assert against_rapidocr.contests(Device("cuda", 1)) == reading.contests(Device("cuda", 1)) == []

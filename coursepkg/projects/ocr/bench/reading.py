@@ -16,8 +16,8 @@ from torch import Tensor
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
-from coursepkg.bench.suites.ocr_opponents import HEIGHT, MOST_WIDTH, VggTransformer, vgg_transformer
 from coursepkg.decoding.generate import greedy
+from coursepkg.projects.ocr.bench.opponents import HEIGHT, MOST_WIDTH, VggTransformer, vgg_transformer
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.data.reading_race import reading_contest

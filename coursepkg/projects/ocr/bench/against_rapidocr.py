@@ -11,7 +11,7 @@ import torch
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Row
-from coursepkg.bench.suites.ocr import Measured, lines
+from coursepkg.projects.ocr.bench.reading import Measured, lines
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 

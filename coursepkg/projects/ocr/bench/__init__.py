@@ -1,0 +1,1 @@
+"""Suites of `coursepkg bench` that measure the recogniser and its pages."""
