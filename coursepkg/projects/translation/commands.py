@@ -2,22 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
 
+from coursepkg.projects.options import RUNS, Flag, preset_in
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 Language = Literal["zh", "vi", "en"]
 Preset = Literal["gru-baseline", "tiny", "plain", "small", "report"]
 Part = Literal["train", "dev", "test"]
-
-RUNS = Path("runs")
-"""Where training puts a run that gets no --out, and where the other verbs look for it."""
-
-Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
 
 
 @dataclass(frozen=True)
@@ -133,9 +128,7 @@ class Train:
     @staticmethod
     def defaults(arguments: Sequence[str]) -> "Train":
         """The options with the recipe of the preset that the arguments name; `tiny` where they name none."""
-        named = [value for flag, value in pairwise(arguments) if flag == "--preset"]
-        named += [a.partition("=")[2] for a in arguments if a.startswith("--preset=")]
-        return Train(recipe=PRESETS.get(named[-1] if named else "tiny", PRESETS["tiny"]))
+        return Train(recipe=preset_in(arguments, PRESETS))
 
     def run(self) -> int:
         """Train, then score the dev part."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from coursepkg.projects.translation.commands import Common, CommonOptions, Flag, Search, SearchOptions
+from coursepkg.projects.options import Flag
+from coursepkg.projects.translation.commands import Common, CommonOptions, Search, SearchOptions
 
 if TYPE_CHECKING:
     from coursepkg.part_file import Kept

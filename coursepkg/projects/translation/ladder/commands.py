@@ -17,7 +17,8 @@ import torch
 import tyro
 
 from coursepkg.arguments import check_count, check_finite
-from coursepkg.projects.translation.commands import RUNS, Common, CommonOptions, Flag
+from coursepkg.projects.options import RUNS, Flag
+from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.ladder.rows import ROWS, recipe_of, row_named, with_needed
 from coursepkg.projects.translation.ladder.run import Bench, is_new, make_row

@@ -23,7 +23,8 @@ import tyro
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
-from coursepkg.projects.translation.commands import RUNS, Common, CommonOptions
+from coursepkg.projects.options import RUNS
+from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.studies.measured_run import (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from coursepkg.projects.translation.commands import Common, CommonOptions, Flag
+from coursepkg.projects.options import Flag
+from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
 
 if TYPE_CHECKING:
