@@ -41,6 +41,7 @@ PARTS = {
         "improvements",
         "t5",
     ],
+    "ocr": ["receipt_data"],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]
 BIBLIOGRAPHY = parse_file(str(ROOT / "book" / "references.bib")).entries

@@ -85,7 +85,7 @@ def draw_syllable(dice: random.Random, even_letters: float = 0.5) -> str:
     Args:
         dice: where chance comes from.
         even_letters: how often one of the 67 accented letters is drawn first and then a syllable that has it, in
-            [0, 1]. Otherwise all syllables are equally likely, which leaves ẵ 20 times rarer than đ.
+            [0, 1]. Otherwise all syllables are equally likely, which leaves ẵ some six times rarer than đ.
     """
     if dice.random() < even_letters:
         return dice.choice(_with_letter()[dice.choice(ACCENTED)])
