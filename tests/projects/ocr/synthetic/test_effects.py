@@ -81,6 +81,16 @@ def test_motion_along_the_edge_keeps_a_flat_picture_flat() -> None:
         assert np.allclose(optics.blur(flat, rng(seed), strength=0.2), 77, atol=0.01)
 
 
+def test_black_and_white_keeps_the_letters_in_a_shadow() -> None:
+    plain = np.tile(LINE, (1, 3)).astype(np.float32)
+    shade = np.where(np.arange(plain.shape[1]) < plain.shape[1] / 2, 1.0, 0.25).astype(np.float32)
+    for seed in range(10):
+        lit, shaded = (optics.binarise(picture, rng(seed)) < 128 for picture in (plain, plain * shade))
+        far = np.abs(np.arange(plain.shape[1]) - plain.shape[1] / 2) > 2 * plain.shape[0]
+        assert (lit[:, far] == shaded[:, far]).mean() > 0.97
+        assert 0.03 < shaded[:, far].mean() < 0.4
+
+
 def test_homography_takes_corners_to_corners() -> None:
     source = np.array([[0, 0], [100, 0], [100, 40], [0, 40]], float)
     target = np.array([[3, 5], [90, 12], [97, 60], [-4, 49]], float)
