@@ -10,8 +10,6 @@ import numpy as np
 import torch
 
 from coursepkg.checks import expect
-from coursepkg.projects.ocr.data.geometry import homography as package_homography
-from coursepkg.projects.ocr.data.geometry import map_points
 
 Line = tuple[str, str]
 """Receipt and text."""
@@ -46,6 +44,8 @@ def _turned_box(wide: int, high: int, degrees: int, dice: random.Random) -> np.n
 
 def perspective_map(student: Callable[[np.ndarray, np.ndarray], Any]) -> None:
     """The chapter's trapezium, a shift, and quadrilaterals at random, at other points than the four."""
+    from coursepkg.projects.ocr.data.geometry import homography, map_points
+
     dice = np.random.Generator(np.random.PCG64(0))
     box = np.array([[0, 0], [4, 0], [4, 2], [0, 2]], dtype=np.float64)
     cases = [
@@ -61,7 +61,7 @@ def perspective_map(student: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         points = np.concatenate([source, inside])
         expect.close(
             torch.as_tensor(map_points(answer / answer[2, 2], points)),
-            torch.as_tensor(map_points(package_homography(source, target), points)),
+            torch.as_tensor(map_points(homography(source, target), points)),
             what=f"where corners and inner points go from {source.tolist()} to {target.tolist()}",
             tolerance=1e-6,
             hint="each pair gives two equations, a x + b y + c - u (g x + h y) = u and the same for v; source first",
