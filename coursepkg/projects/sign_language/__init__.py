@@ -1,0 +1,1 @@
+"""Recognising a signed word in a short video clip."""
