@@ -1,0 +1,191 @@
+"""The checks of the chapter on pages accept what is right and say what is wrong."""
+
+import math
+import unicodedata
+from collections import Counter
+
+import numpy as np
+
+
+def iou(a, b):
+    wide = max(0, min(a[2], b[2]) - max(a[0], b[0]))
+    high = max(0, min(a[3], b[3]) - max(a[1], b[1]))
+    total = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
+    return wide * high / (total - wide * high)
+
+
+def test_overlap_right(assert_accepts):
+    assert_accepts("receipt_pages.overlap", iou)
+
+
+def test_overlap_of_boxes_apart(assert_rejects):
+    def signed(a, b):
+        common = (min(a[2], b[2]) - max(a[0], b[0])) * (min(a[3], b[3]) - max(a[1], b[1]))
+        total = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
+        return common / (total - common)
+
+    assert_rejects("receipt_pages.overlap", signed, "where that is negative")
+
+
+def test_overlap_counted_twice(assert_rejects):
+    def over_the_sum(a, b):
+        common = iou(a, b)
+        return common / (1 + common)
+
+    assert_rejects("receipt_pages.overlap", over_the_sum, "counts once")
+
+
+def test_overlap_as_a_pair(assert_rejects):
+    assert_rejects("receipt_pages.overlap", lambda a, b: (iou(a, b),), "one number")
+
+
+def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, grow=True):
+    """Right as it stands; each option is a mistake."""
+    label = np.where(given >= pixel, np.arange(given.size).reshape(given.shape), -1)
+    while True:
+        before = label.copy()
+        padded = np.pad(label, 1, constant_values=-1)
+        steps = [(0, 1), (2, 1), (1, 0), (1, 2)] + ([(0, 0), (0, 2), (2, 0), (2, 2)] if corners else [])
+        for y, x in steps:
+            near = padded[y : y + label.shape[0], x : x + label.shape[1]]
+            label = np.where(label >= 0, np.maximum(label, near), -1)
+        if np.array_equal(before, label):
+            break
+    found = []
+    for one in set(label[label >= 0].tolist()):
+        rows, columns = np.nonzero(label == one)
+        left, top = columns.min(), rows.min()
+        right, bottom = columns.max() + 1, rows.max() + 1
+        mean = given[top:bottom, left:right].mean() if in_box else given[label == one].mean()
+        if mean >= least:
+            wide, high = right - left, bottom - top
+            out = wide * high * unclip / (2 * (wide + high)) if grow else 0
+            found.append((left - out, top - out, right + out - 1 + edge, bottom + out - 1 + edge))
+    return found
+
+
+def test_map_boxes_right(assert_accepts):
+    assert_accepts("receipt_pages.map_boxes", boxes)
+
+
+def test_map_boxes_joined_by_a_corner(assert_rejects):
+    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, corners=True), "share a side")
+
+
+def test_map_boxes_a_pixel_too_small(assert_rejects):
+    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, edge=0), "c to c + 1")
+
+
+def test_map_boxes_mean_of_the_region(assert_rejects):
+    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, in_box=False), "all of its pixels")
+
+
+def test_map_boxes_without_unclip(assert_rejects):
+    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, grow=False), "area times unclip")
+
+
+def merged(words, gap, lower=min, order=sorted):
+    lines, before = [], 0
+    for left, right, height in order(words):
+        if lines and left - lines[-1][1] <= gap * lower(before, height):
+            lines[-1] = (lines[-1][0], right)
+        else:
+            lines.append((left, right))
+        before = height
+    return lines
+
+
+def test_merge_words_right(assert_accepts):
+    assert_accepts("receipt_pages.merge_words", merged)
+
+
+def test_merge_words_by_the_higher(assert_rejects):
+    assert_rejects("receipt_pages.merge_words", lambda w, g: merged(w, g, lower=max), "lower of the two")
+
+
+def test_merge_words_as_given(assert_rejects):
+    assert_rejects("receipt_pages.merge_words", lambda w, g: merged(w, g, order=list), "left to right")
+
+
+def test_merge_words_from_the_first(assert_rejects):
+    def from_the_first(words, gap):
+        lines = []
+        for left, right, height in sorted(words):
+            if lines and left - lines[-1][0] - 50 <= gap * height:
+                lines[-1] = (lines[-1][0], right)
+            else:
+                lines.append((left, right))
+        return lines
+
+    assert_rejects("receipt_pages.merge_words", from_the_first, "end of the last word")
+
+
+def in_order(words, degrees, sign=-1, rows=True):
+    angle = sign * math.radians(degrees)
+    cos, sin = math.cos(angle), math.sin(angle)
+    flat = [(cos * x - sin * y, sin * x + cos * y, high) for x, y, high in words]
+    order = sorted(range(len(flat)), key=lambda i: flat[i][1])
+    if not rows:
+        return order
+    found = []
+    for i in order:
+        near = found and flat[i][1] - flat[found[-1][-1]][1] < 0.5 * min(flat[i][2], flat[found[-1][-1]][2])
+        if near:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return [i for row in found for i in sorted(row, key=lambda i: flat[i][0])]
+
+
+def test_reading_order_right(assert_accepts):
+    assert_accepts("receipt_pages.reading_order", in_order)
+
+
+def test_reading_order_without_the_angle(assert_rejects):
+    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, 0), "turn the page back")
+
+
+def test_reading_order_turned_the_wrong_way(assert_rejects):
+    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, d, sign=1), "minus that angle")
+
+
+def test_reading_order_from_top_to_bottom_alone(assert_rejects):
+    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, d, rows=False), "in one row")
+
+
+def f1(read, printed, key=lambda text: Counter(unicodedata.normalize("NFC", text).split())):
+    a, b = key(read), key(printed)
+    both = sum(a.values()) + sum(b.values())
+    return 2 * sum((a & b).values()) / both if both else 1.0
+
+
+def test_bag_of_words_right(assert_accepts):
+    assert_accepts("receipt_pages.bag_of_words", f1)
+
+
+def test_bag_of_words_as_sets(assert_rejects):
+    def sets(text):
+        return Counter(set(unicodedata.normalize("NFC", text).split()))
+
+    assert_rejects("receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=sets), "as often as")
+
+
+def test_bag_of_words_without_a_form(assert_rejects):
+    assert_rejects(
+        "receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=lambda t: Counter(t.split())), "NFC"
+    )
+
+
+def test_bag_of_words_without_case(assert_rejects):
+    def folded(text):
+        return Counter(unicodedata.normalize("NFC", text).casefold().split())
+
+    assert_rejects("receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=folded), "keep case")
+
+
+def test_bag_of_words_recall_alone(assert_rejects):
+    def recall(read, printed):
+        a, b = (Counter(unicodedata.normalize("NFC", t).split()) for t in (read, printed))
+        return (a & b).total() / max(1, b.total())
+
+    assert_rejects("receipt_pages.bag_of_words", recall, "words of both")
