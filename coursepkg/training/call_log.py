@@ -42,6 +42,7 @@ def add_call(run: Path, history: History, **circumstances: Any) -> None:
     calls = read_calls(run)
     if calls and calls[-1]["step"] == history.step:
         return
-    told = {"step": history.step, "seconds": round(history.seconds, 1), "stopped": history.stopped}
+    told = {"step": history.step, "seconds": round(history.seconds, 1)}
+    told |= {"cpu_seconds": round(history.cpu_seconds, 1), "stopped": history.stopped}
     with whole_file(run / CALLS) as file:
         file.write((json.dumps([*calls, told | circumstances], indent=2) + "\n").encode())

@@ -1,6 +1,7 @@
 """The settings of a training run."""
 
 import dataclasses
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,10 @@ from coursepkg.training.schedules import Schedule
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
 STRATEGIES = ("ddp", "fsdp")
 MODES = ("min", "max")
+CLOCKS = {"wall": time.monotonic, "cpu": time.process_time}
+"""What `max_seconds` counts, by name: functions that return seconds."""
 
-CHANGEABLE = ("max_steps", "max_epochs", "max_seconds", "checkpoint_every", "keep_last", "progress")
+CHANGEABLE = ("max_steps", "max_epochs", "max_seconds", "clock", "checkpoint_every", "keep_last", "progress")
 """Fields that a run may change when it is resumed, because no step depends on them."""
 
 
@@ -26,7 +29,10 @@ class TrainConfig:
     max_epochs: int | None = None
     """Passes over the data, at least 1."""
     max_seconds: int | float | None = None
-    """Wall-clock seconds of one call of `fit`, above 0. A run that it stops is resumed where it was."""
+    """Seconds of one call of `fit` by the `clock`, above 0. A run that it stops is resumed where it was."""
+    clock: str = "wall"
+    """What `max_seconds` counts: time on the wall, or CPU time of this process, its threads added up, which other
+    programs on the machine do not use up."""
     learning_rate: int | float | Schedule = 1e-3
     """A number, at least 0, or a schedule from the step (counted from 1) to its rate."""
     betas: tuple[float, float] = (0.9, 0.98)
@@ -70,7 +76,12 @@ class TrainConfig:
         if self.max_steps is None and self.max_epochs is None and self.max_seconds is None:
             raise ValueError("max_steps, max_epochs or max_seconds must be given, or training never ends")
         self._check_numbers()
-        for name, choices in (("precision", PRECISIONS), ("strategy", STRATEGIES), ("mode", MODES)):
+        for name, choices in (
+            ("precision", PRECISIONS),
+            ("strategy", STRATEGIES),
+            ("mode", MODES),
+            ("clock", CLOCKS),
+        ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         if self.sam_rho is not None:

@@ -17,7 +17,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
-from coursepkg.training.config import TrainConfig
+from coursepkg.training.config import CLOCKS, TrainConfig
 from coursepkg.training.describe import describe_batches, describe_task
 from coursepkg.training.engine import check_fabric, make_fabric
 from coursepkg.training.folder import RunFolder
@@ -53,6 +53,8 @@ class History:
     """Why it ended: max_steps, max_epochs, max_seconds or patience."""
     seconds: float = field(compare=False)
     """Wall-clock time of this call."""
+    cpu_seconds: float = field(compare=False)
+    """CPU time of this process in this call, its threads added up; other programs do not add to it."""
     units_per_second: float = field(compare=False)
     """Units (target tokens) of training data a second in this call, validation and checkpoints included."""
 
@@ -100,7 +102,7 @@ def fit(
     learnt = describe_task(task) | describe_batches(batches)
     folder = RunFolder(None if out is None else Path(out), run, learnt)
     folder.open(resume=resume)
-    begin = time.monotonic()
+    begin, begin_cpu = time.monotonic(), time.process_time()
     with ProgressBar(run.progress.step, config, shown=fabric.is_global_zero) as bar:
         stopped = _train(run, task, batches, validate, folder, bar)
     seconds = time.monotonic() - begin
@@ -113,6 +115,7 @@ def fit(
         best_score=run.progress.best_score,
         stopped=stopped,
         seconds=seconds,
+        cpu_seconds=time.process_time() - begin_cpu,
         units_per_second=bar.units / seconds,
     )
 
@@ -122,7 +125,8 @@ def _train(
 ) -> str:
     """Step after step until a limit is reached; returns its name."""
     config, progress = run.config, run.progress
-    deadline = time.monotonic() + (math.inf if config.max_seconds is None else config.max_seconds)
+    now = CLOCKS[config.clock]
+    deadline = now() + (math.inf if config.max_seconds is None else config.max_seconds)
     groups = _groups(batches, progress, config.accumulate * run.fabric.world_size)
     run.model.train()
     with noticed_interrupt() as interrupted:
@@ -142,7 +146,7 @@ def _train(
             if validate is not None and (is_last or is_due):
                 improved = _judge(run, validate, number, folder, is_due=is_due)
             is_last = _limit(progress, config) is not None
-            wish = interrupted() or time.monotonic() >= deadline
+            wish = interrupted() or now() >= deadline
             halted = run.fabric.strategy.reduce_boolean_decision(wish, all=False)
             if improved or is_last or halted or _is_due(config.checkpoint_every, progress):
                 folder.save()

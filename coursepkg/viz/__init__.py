@@ -18,6 +18,8 @@ _HOME = {
     "draw_search_tree": "search_tree",
     "alignment_grid": "alignment",
     "alignment_lines": "alignment",
+    "line_attention": "looking",
+    "lit_line": "looking",
 }
 
 __all__ = list(_HOME)

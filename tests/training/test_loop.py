@@ -1,5 +1,6 @@
 """The loop: what a step computes, when it stops, what it refuses."""
 
+import itertools
 import math
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins import MixedPrecision
 
-from coursepkg.training.config import TrainConfig
+from coursepkg.training.config import CLOCKS, TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.plateau import Plateau
 from coursepkg.training.schedules import inverse_sqrt
@@ -88,6 +89,15 @@ def test_limits_end_a_run_by_name() -> None:
     assert train(make_net(), max_epochs=1).stopped == "max_epochs"
     assert train(make_net(), max_epochs=None, max_seconds=0.05).stopped == "max_seconds"
     assert train(make_net(), max_steps=3, max_seconds=1e-9).step == 1
+
+
+def test_seconds_are_counted_by_the_clock_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setitem(CLOCKS, "cpu", lambda: float(next(ticks)))  # a second a look
+    history = train(make_net(), max_epochs=None, max_steps=50, max_seconds=7, clock="cpu")
+    assert (history.step, history.stopped) == (7, "max_seconds")
+    assert train(make_net(), max_epochs=None, max_steps=50, max_seconds=1000).step == 50
+    assert history.cpu_seconds > 0
 
 
 def test_early_stop_waits_for_patience_and_remembers_the_best() -> None:

@@ -14,6 +14,7 @@ from coursepkg.training.schedules import noam
         ({"max_steps": 0}, "max_steps must be an integer of at least 1, got 0"),
         ({"max_epochs": 0}, "max_epochs must be an integer of at least 1, got 0"),
         ({"max_seconds": 0}, "max_seconds must be above 0, got 0"),
+        ({"clock": "sun"}, "clock must be one of wall, cpu, got 'sun'"),
         ({"learning_rate": -1.0}, "learning_rate must be at least 0, got -1.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be a finite number, got nan"),
         ({"betas": (0.9, 1.0)}, "betas must be at least 0 and below 1, got 1.0"),

@@ -76,11 +76,14 @@ def learning_of(
     return Learning(network, contrastive, batches, len(batches.epoch(0)))
 
 
-def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) -> TrainConfig:
+def train_config(
+    recipe: Recipe, seed: int, progress: bool, epoch_steps: int, clock: str = "wall"
+) -> TrainConfig:
     """How `fit` is to train."""
     return TrainConfig(
         max_epochs=recipe.max_epochs,
         max_seconds=recipe.max_seconds,
+        clock=clock,
         learning_rate=_schedule(recipe, epoch_steps),
         weight_decay=recipe.weight_decay,
         precision=native_precision() if recipe.precision == "auto" else recipe.precision,

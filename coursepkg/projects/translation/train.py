@@ -64,6 +64,7 @@ def train(
     round_trips: Sequence[SentencePair] = (),
     resume: bool = False,
     contest_rules: bool = False,
+    clock: str = "wall",
     say: Callable[[str], None] = print,
     progress: bool = True,
 ) -> Trained:
@@ -83,6 +84,7 @@ def train(
         round_trips: for each training pair what came back for both sides, see `Recipe.versions`.
         resume: go on with the run in `out`.
         contest_rules: note that the data were checked by `contest.check_contest_rules`.
+        clock: what the limit in seconds counts, see `TrainConfig`.
         say: receives one line at a time about what is done and left out.
         progress: show a progress bar.
 
@@ -110,7 +112,7 @@ def train(
         learning.network,
         learning.task,
         learning.batches,
-        config=train_config(recipe, seed, progress, learning.n_steps),
+        config=train_config(recipe, seed, progress, learning.n_steps, clock),
         out=out / "run",
         validate=lambda network: validate(_translator(network), recipe, subwords, corpora[0]),
         resume=resume,

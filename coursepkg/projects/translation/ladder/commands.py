@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 import tyro
@@ -49,7 +49,9 @@ class Ladder:
     seeds: Annotated[tuple[int, ...], tyro.conf.arg(metavar="SEED...")] = (0,)
     """Of weights, order and dropout; every row is made once for each."""
     seconds: float = 480.0
-    """Wall-clock seconds of training for each row."""
+    """Seconds of training for each row, by the clock."""
+    clock: Literal["wall", "cpu"] = "wall"
+    """What the seconds count: time on the wall, or CPU time, which other programs do not use up; with --threads 1."""
     fixed: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
     """Settings that differ from the preset in every row that begins with it."""
     results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = RESULTS
@@ -64,6 +66,8 @@ class Ladder:
         check_count("--threads", self.threads, least=0)
         if not self.seconds > 0:
             raise ValueError(f"--seconds must be above 0, got {self.seconds}")
+        if self.clock == "cpu" and self.threads != 1:
+            raise ValueError("--clock cpu counts the time of all threads together: give --threads 1 with it")
         if not self.seeds:
             raise ValueError("--seeds needs at least one seed")
         for seed in self.seeds:
@@ -85,7 +89,7 @@ def ladder(options: Ladder) -> int:
     for note in parts.notes:
         print(f"note: {note}")
     base = base_of(options)
-    bench = Bench(base, parts, conditions_of(options, parts), common.out or RUNS / "ladder")
+    bench = Bench(base, parts, conditions_of(options, parts), common.out or RUNS / "ladder", options.clock)
     chosen = options.rows or tuple(ROWS)
     for name in [name for name in chosen if not is_new(row_named(name), base)]:
         print(f"{name}: this is {row_named(name).builds_on} already, with these settings")

@@ -44,7 +44,14 @@ Scored = tuple[Evaluation, list[str]]
 
 
 def decode_row(
-    row: LadderRow, translator: Translator, parts: Parts, recipe: Recipe, *, seed: int, out: Path
+    row: LadderRow,
+    translator: Translator,
+    parts: Parts,
+    recipe: Recipe,
+    *,
+    seed: int,
+    out: Path,
+    clock: str = "wall",
 ) -> Scored:
     """Decode the dev part as a row asks for.
 
@@ -55,6 +62,7 @@ def decode_row(
         recipe: of the row; its search settings count.
         seed: of draws and of the language model.
         out: folder for what has to be trained.
+        clock: what the budget of a further model counts, see `TrainConfig`.
     """
     if row.decoding == "sample":
         return drawn(translator, parts, Method(sample=True, seed=seed, **row.draws))
@@ -69,7 +77,7 @@ def decode_row(
     if row.decoding == "neighbours":
         return looked_up(translator, parts)
     if row.decoding == "ensemble":
-        return voted(translator, parts, recipe, out / "second", seed=seed + OTHER_SEED)
+        return voted(translator, parts, recipe, out / "second", seed=seed + OTHER_SEED, clock=clock)
     return score_dev(translator, parts, beam_size=recipe.beam_size, length_penalty=recipe.length_penalty)
 
 
@@ -144,9 +152,11 @@ def looked_up(translator: Translator, parts: Parts) -> Scored:
     return score_lines(lines, parts, protocol), [*notes, note]
 
 
-def voted(translator: Translator, parts: Parts, recipe: Recipe, out: Path, *, seed: int) -> Scored:
+def voted(
+    translator: Translator, parts: Parts, recipe: Recipe, out: Path, *, seed: int, clock: str = "wall"
+) -> Scored:
     """Decode together with a second model, which differs in its seed alone."""
-    second = train(recipe, parts, out, seed=seed, say=lambda line: None, progress=False)
+    second = train(recipe, parts, out, seed=seed, clock=clock, say=lambda line: None, progress=False)
     other = Translator(second.model, second.subwords, recipe, second.card["directions"], second.card)
     result, notes = score_dev(together([translator, other]), parts)
     note = f"the second model, of seed {seed}, was trained for up to {recipe.max_seconds:g} seconds more"

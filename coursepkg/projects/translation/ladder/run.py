@@ -38,6 +38,8 @@ class Bench:
     """Name of corpus, direction, preset, budget and device."""
     out: Path
     """Folder of the runs."""
+    clock: str = "wall"
+    """What the budget counts, see `TrainConfig`."""
     say: Callable[[str], None] = print
 
     def folder(self, row: str, seed: int) -> Path:
@@ -76,6 +78,7 @@ def make_row(bench: Bench, row: LadderRow, seed: int) -> dict[str, Any]:
         "preparation": row.preparation,
         "decoding": row.decoding,
         "recipe": recipe.described(),
+        "clock": bench.clock,
         **numbers,
         **circumstances(),
         "note": "; ".join(notes),
@@ -118,6 +121,7 @@ def _train(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[dic
         extra=data.extra,
         start=start,
         round_trips=data.round_trips,
+        clock=bench.clock,
         say=lambda line: None,
     )
     numbers = measured.as_json()
@@ -132,8 +136,8 @@ def _decode(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[di
     translator = Translator.load(below)
     begin = time.monotonic()
     folder = bench.folder(row.name, seed)
-    result, notes = decode_row(row, translator, bench.parts, recipe, seed=seed, out=folder)
-    names = ("parameters", "steps", "steps_taken", "epochs", "seconds", "stopped")
+    result, notes = decode_row(row, translator, bench.parts, recipe, seed=seed, out=folder, clock=bench.clock)
+    names = ("parameters", "steps", "steps_taken", "epochs", "seconds", "cpu_seconds", "stopped")
     numbers = {name: trained[name] for name in names}
     numbers["decoding_seconds"] = round(time.monotonic() - begin, 1)
     return numbers | {"scores": result.as_json()["scores"], "notes": [*result.notes, *notes]}, result

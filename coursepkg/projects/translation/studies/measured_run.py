@@ -37,6 +37,8 @@ class Measured:
     """Passes over the data that were finished and validated."""
     seconds: float
     """Wall-clock seconds of training, validations included."""
+    cpu_seconds: float
+    """CPU time of training, validations included, its threads added up."""
     decoding_seconds: float
     """Wall-clock seconds of translating the dev part."""
     stopped: str
@@ -54,6 +56,7 @@ class Measured:
             "steps_taken": self.steps_taken,
             "epochs": self.epochs,
             "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
             "decoding_seconds": round(self.decoding_seconds, 1),
             "stopped": self.stopped,
             "scores": self.scores,
@@ -70,6 +73,7 @@ def train_and_score(
     extra: Sequence[SentencePair] = (),
     start: Path | None = None,
     round_trips: Sequence[SentencePair] = (),
+    clock: str = "wall",
     say: Callable[[str], None] = print,
 ) -> tuple[Measured, Evaluation]:
     """Train by a recipe into the folder `out`, then translate and score the whole dev part.
@@ -85,6 +89,7 @@ def train_and_score(
         extra=extra,
         start=start,
         round_trips=round_trips,
+        clock=clock,
         say=say,
         progress=False,
     )
@@ -98,6 +103,7 @@ def train_and_score(
         steps_taken=history.step,
         epochs=len(history.validations),
         seconds=history.seconds,
+        cpu_seconds=history.cpu_seconds,
         decoding_seconds=time.monotonic() - begin,
         stopped=history.stopped,
         scores=result.as_json()["scores"],

@@ -61,7 +61,8 @@ def test_rows_are_stored_with_all_that_decides_them(made: Path) -> None:
     assert row["recipe"]["max_seconds"] == 100
     assert {"device", "name", "threads"} <= row["machine"].keys()
     assert {"python", "torch"} <= row["versions"].keys()
-    assert {"commit", "parameters", "steps", "seconds", "note", "conditions"} <= row.keys()
+    assert {"commit", "parameters", "steps", "seconds", "cpu_seconds", "note", "conditions"} <= row.keys()
+    assert row["clock"] == "wall"
     assert row["epochs"] == 2
     assert set(row["scores"]["BLEU"]) == {"value", "signature", "interval"}
 
@@ -151,6 +152,12 @@ def test_other_settings_are_refused_under_the_same_name(copied: Path) -> None:
     with pytest.raises(ValueError, match=r"modern.seed0.json holds this row with other settings .*dropout"):
         ladder(copied, "--rows", "modern", settings=[*SMALL, "dropout=0.2"])
     assert stored(copied) == before
+
+
+def test_cpu_time_is_that_of_one_thread() -> None:
+    with pytest.raises(ValueError, match=r"--clock cpu counts the time of all threads .*--threads 1"):
+        Ladder(clock="cpu")
+    assert Ladder(clock="cpu", threads=1).clock == "cpu"
 
 
 def test_a_row_without_the_model_it_needs_is_told(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
