@@ -1,0 +1,105 @@
+"""A small CNN that is trained from scratch on a CPU: one vector a frame.
+
+    frame  3 or 6 channels, H x W  ->  H/2 x W/2  ->  H/4 x W/4  ->  H/8 x W/8  ->  H/16 x W/16  ->  vector
+
+Two things help it where ImageNet's weights are not at hand. It may see, beside the frame, what changed since the frame
+before: most of a still room is zero there, and the moving hands are not. And it may keep places apart when it makes a
+vector of its last map: a sign at the chin and the same sign at the chest have the same mean.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from coursepkg.projects.sign_language.model.config import ModelConfig
+
+
+class ConvNorm(nn.Module):
+    """A 3 x 3 convolution and batch normalisation.
+
+    Batch statistics serve in training only. In evaluation mode the normalisation is a fixed scale and shift, so a
+    clip's result does not depend on what else is in the batch.
+
+    Source: Ioffe and Szegedy, "Batch Normalization" (arXiv 1502.03167), section 3.1.
+    """
+
+    def __init__(self, n_in: int, n_out: int, stride: int = 1) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(n_in, n_out, 3, stride, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(n_out)
+        nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (N, C, H, W) -> (N, C', H', W')."""
+        normed: Tensor = self.norm(self.conv(x))
+        return normed
+
+
+class ResidualBlock(nn.Module):
+    """y = relu(x + f(x)), f two convolutions with a ReLU between them.
+
+    Source: He et al., "Deep Residual Learning for Image Recognition" (arXiv 1512.03385), section 3.
+    """
+
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        self.first, self.second = ConvNorm(n_channels, n_channels), ConvNorm(n_channels, n_channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (N, C, H, W) -> the same shape."""
+        return F.relu(x + self.second(F.relu(self.first(x))))
+
+
+class Stage(nn.Module):
+    """A convolution that halves height and width, then residual blocks."""
+
+    def __init__(self, n_in: int, n_out: int, n_blocks: int) -> None:
+        super().__init__()
+        self.down = ConvNorm(n_in, n_out, stride=2)
+        self.blocks = nn.Sequential(*(ResidualBlock(n_out) for _ in range(n_blocks)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (N, C, H, W) -> (N, C', H / 2, W / 2), halves rounded up."""
+        y: Tensor = self.blocks(F.relu(self.down(x)))
+        return y
+
+
+class SmallCNN(nn.Module):
+    """Frames to vectors by strided stages.
+
+    Args:
+        config: its channels, blocks, size, `differences` and `places`.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        inputs = (6 if config.differences else 3, *config.stage_channels[:-1])
+        sizes = zip(inputs, config.stage_channels, config.stage_blocks, strict=True)
+        self.stages = nn.ModuleList(Stage(*size) for size in sizes)
+        last, side = config.stage_channels[-1], config.size
+        for _ in self.stages:
+            side = (side + 1) // 2
+        self.fold = nn.Linear(last * side * side, config.d_model) if config.places == "fold" else None
+        self.out_channels = last if self.fold is None else config.d_model
+
+    @property
+    def depths(self) -> list[str]:
+        """Names of its parts, from the frame to the vector."""
+        stages = [f"stages.{i}" for i in range(len(self.stages))]
+        return stages if self.fold is None else [*stages, "fold"]
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """frames (N, 3 or 6, H, W) -> (N, out_channels)."""
+        x = frames
+        for stage in self.stages:
+            x = stage(x)
+        if self.fold is None:
+            return x.mean(dim=(2, 3))
+        vectors: Tensor = self.fold(x.flatten(1))
+        return vectors
+
+
+def with_differences(frames: Tensor) -> Tensor:
+    """Frames (B, T, 3, H, W) with the change since the frame before as channels 3 to 5: zero at the first frame."""
+    changed = F.pad(frames[:, 1:] - frames[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0))  # (B, T, 3, H, W)
+    return torch.cat([frames, changed], dim=2)
