@@ -1,0 +1,187 @@
+"""Opening a video file of a user: what it holds is checked before a picture is decoded, what it lacks is said plainly.
+
+Only containers of moving pictures are opened, and only files: a playlist that is named `clip.mp4` could otherwise make
+the reader fetch other files or addresses.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CONTAINERS = "mov,matroska,webm,avi,mpeg,mpegts,flv,ogg,asf"
+"""Formats that are read, by their names in FFmpeg; mp4, m4v and 3gp are `mov`."""
+SEEKABLE = ("mov", "matroska")
+"""Formats whose every frame has its time in the file, so that jumping to a key frame lands exactly there."""
+MOST_PIXELS = 64_000_000
+"""Largest frame that is decoded, in pixels; 4K has 8 million, 8K 33 million."""
+
+_NO_VIDEO = (
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"%PDF", "a PDF"),
+    (b"version https://git-lfs", "a Git LFS pointer (git lfs pull fetches the video)"),
+    (b"#EXTM3U", "a playlist"),
+    (b"<!doctype", "a web page, perhaps of a failed download"),
+    (b"<html", "a web page, perhaps of a failed download"),
+)
+
+
+class VideoError(ValueError):
+    """A video cannot be read; the message is one line that names the file and what to do."""
+
+
+@dataclass
+class PacketTable:
+    """What the packets of a stream say before anything is decoded."""
+
+    shown: list[int] = field(default_factory=list)
+    """Time stamp of each frame that is to be shown, in units of the stream, in the order of the file."""
+    keys: list[int] = field(default_factory=list)
+    """Time stamps of the frames that need no other frame."""
+    announced: int = 0
+    """Frames that the container's own table promises; 0 where it has none."""
+    n_hidden: int = 0
+    """Packets that an edit list hides: they are decoded and not shown."""
+
+    def add(self, packet: Any) -> None:
+        """Take a packet into account."""
+        stamp = packet.dts if packet.pts is None else packet.pts
+        if packet.is_discard or stamp is None:
+            self.n_hidden += packet.is_discard
+            return
+        self.shown.append(stamp)
+        if packet.is_keyframe:
+            self.keys.append(stamp)
+
+    @property
+    def expected(self) -> int:
+        """Frames that there should be: those that were found, and those that the container promises beyond them."""
+        return max(len(self.shown), self.announced - self.n_hidden)
+
+
+def import_av() -> Any:
+    """The decoder, or an ImportError of one line."""
+    try:
+        import av
+    except ImportError as reason:
+        raise ImportError("reading videos needs av: pip install 'coursepkg[video]'") from reason
+    return av
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """A container of PyAV and its video stream.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VideoError: it is no video, cut short, without pictures, or its pictures are too large or of an unknown kind.
+        ImportError: av is not installed.
+    """
+    av = import_av()
+    if path.is_dir():
+        raise VideoError(f"{path} is a folder; name a video in it")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such video")
+    options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
+    try:
+        # With its protocol in front, a colon in a name is no protocol.
+        container = av.open(f"file:{path}", options=options, metadata_errors="replace")
+    except PermissionError:
+        raise VideoError(f"{path} may not be read; check its permissions") from None
+    except (av.error.FFmpegError, ValueError) as reason:
+        raise VideoError(f"{path}: {_what_it_is(path, reason)}") from None
+    with container:
+        yield container, _video_stream(container, path)
+
+
+def packets(container: Any, stream: Any, table: PacketTable | None = None) -> Iterator[Any]:
+    """The packets of a stream, the empty one that ends it included; a file that is cut short just ends earlier."""
+    av = import_av()
+    source = container.demux(stream)
+    while True:
+        try:
+            packet = next(source, None)
+        except av.error.FFmpegError:
+            return
+        if packet is None:
+            return
+        if table is not None and packet.size:
+            table.add(packet)
+        yield packet
+
+
+def frames_of(packet: Any) -> list[Any]:
+    """The frames that a packet completes; none where it cannot be decoded, and none that is known to be damaged."""
+    av = import_av()
+    try:
+        return [frame for frame in packet.decode() if not frame.is_corrupt]
+    except (av.error.FFmpegError, EOFError):
+        return []
+
+
+def can_seek(container: Any) -> bool:
+    """Whether jumping to a key frame is exact."""
+    return any(name in SEEKABLE for name in container.format.name.split(","))
+
+
+def _video_stream(container: Any, path: Path) -> Any:
+    av = import_av()
+    pictures = [
+        stream
+        for stream in container.streams.video
+        if not stream.disposition & av.stream.Disposition.attached_pic  # the cover of a piece of music
+    ]
+    if not pictures:
+        said = (
+            "audio only, no moving pictures" if container.streams.audio else "it holds no stream of pictures"
+        )
+        raise VideoError(f"{path}: {said}; record it again or leave it out")
+    stream = pictures[0]
+    context = stream.codec_context
+    if context is None:
+        raise VideoError(f"{path}: its pictures are of a kind that av cannot decode; save it as H.264 in mp4")
+    if context.width * context.height > MOST_PIXELS:
+        raise VideoError(
+            f"{path}: frames of {context.width:,} x {context.height:,} pixels, more than {MOST_PIXELS:,}; "
+            "scale it down"
+        )
+    # Short clips lose more by starting threads than they win; and which frames are skipped is told by the packet.
+    context.thread_count = 1
+    return stream
+
+
+def _what_it_is(path: Path, reason: Exception) -> str:
+    """Why a file was not opened, from its first bytes."""
+    with path.open("rb") as file:
+        head = file.read(64)
+        if not head:
+            return "the file is empty; copy it again or leave it out"
+        if head[4:8] == b"ftyp" and not _has_index(file):
+            return "the video is cut short, its table of frames is missing; copy it again or leave it out"
+    for magic, kind in _NO_VIDEO:
+        if head.lower().startswith(magic.lower()):
+            return f"{kind}, not a video; save it as mp4 or leave it out"
+    said = " ".join((getattr(reason, "strerror", None) or str(reason)).split())[:80]
+    return f"not a video that can be read ({said}); save it as mp4 or leave it out"
+
+
+def _has_index(file: Any) -> bool:
+    """Whether an mp4 has its `moov` box, which a recorder writes last."""
+    place = 0
+    while True:
+        file.seek(place)
+        head = file.read(16)
+        if len(head) < 8:
+            return False
+        size, kind = int.from_bytes(head[:4], "big"), head[4:8]
+        if kind == b"moov":
+            return True
+        if size == 1:
+            size = int.from_bytes(head[8:16], "big")
+        if size < 8:
+            return False
+        place += size

@@ -1,0 +1,233 @@
+"""Videos of users as pictures with times: all frames, or only those that are needed.
+
+A frame's place is its time, never its number divided by a frame rate: telephones record at a varying rate. What
+cannot be decoded is counted; nothing is left out silently.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.data.container import (
+    PacketTable,
+    VideoError,
+    can_seek,
+    frames_of,
+    opened,
+    packets,
+)
+from coursepkg.projects.sign_language.data.facts import VideoFacts, facts_of, probe, seconds_of
+from coursepkg.projects.sign_language.data.framing import Fit, Framing, to_array
+
+__all__ = [
+    "DecodedVideo",
+    "VideoError",
+    "VideoFacts",
+    "decode_needed",
+    "decode_video",
+    "probe",
+    "read_clip",
+]
+
+MOST_BYTES = 2**30
+"""Most memory that the frames of one video may take."""
+
+Choose = Callable[[np.ndarray], np.ndarray]
+"""From the times of all frames, float64 (N,), to the numbers of those that are needed, int (T,), in any order."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedVideo:
+    """Frames of a video with their times."""
+
+    facts: VideoFacts
+    frames: np.ndarray
+    """RGB, uint8 (T, height, width, 3)."""
+    times: np.ndarray
+    """Of each frame, in seconds from the start of the video, float64 (T,)."""
+    n_lost: int
+    """Frames of the whole video that could not be decoded. Where only some were asked for and all of them came, the
+    others were not looked at and count as whole."""
+
+    @property
+    def lost(self) -> float:
+        """Share of the video's frames that could not be decoded, in [0, 1)."""
+        return self.n_lost / max(1, self.facts.expected)
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with the video, in one line; empty where nothing is."""
+        if not self.n_lost:
+            return ""
+        return (
+            f"{self.facts.path}: {self.n_lost} of {self.facts.expected} frames are missing or cannot be decoded; "
+            "copy it again or leave it out"
+        )
+
+
+def read_clip(
+    path: str | Path,
+    *,
+    label: str = "",
+    signer: str = "",
+    size: int = 0,
+    fit: Fit = "crop",
+    most_side: int = 640,
+    most_lost: float = 0.0,
+) -> Clip:
+    """All frames of a video file as a clip.
+
+    Args:
+        path: of the video.
+        label: what is signed, in NFC.
+        signer: who signs.
+        size: see `Framing`.
+        fit: see `Framing`.
+        most_side: see `Framing`.
+        most_lost: share of the frames, in [0, 1], that may be undecodable before the video is refused.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VideoError: it cannot be read, or more frames are lost than `most_lost` allows.
+        ImportError: av is not installed.
+    """
+    found = decode_video(path, size=size, fit=fit, most_side=most_side)
+    if found.lost > most_lost:
+        raise VideoError(found.complaint)
+    return Clip(found.frames, found.times, label, signer, str(path))
+
+
+def decode_video(path: str | Path, *, size: int = 0, fit: Fit = "crop", most_side: int = 640) -> DecodedVideo:
+    """All frames of a video that can be decoded.
+
+    Args:
+        path: of the video.
+        size: see `Framing`; each frame is scaled as it is decoded, so 4K takes no more memory than its result.
+        fit: see `Framing`.
+        most_side: see `Framing`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VideoError: it cannot be read, no frame can be decoded, or the frames would not fit into memory.
+        ImportError: av is not installed.
+    """
+    path, framing = Path(path), Framing(size, fit, most_side)
+    with opened(path) as (container, stream):
+        table, first = PacketTable(announced=stream.frames), None
+        images: list[tuple[int, np.ndarray]] = []
+        for packet in packets(container, stream, table):
+            for frame in frames_of(packet):
+                first = first or frame
+                stamp = len(images) if frame.pts is None else frame.pts
+                images.append((stamp, to_array(frame, stream, framing)))
+                _check_room(len(images), images[0][1], path)
+        facts = facts_of(path, container, stream, table, first)
+        images.sort(key=lambda one: one[0])
+        times = seconds_of([stamp for stamp, _ in images], stream, min(table.shown, default=images[0][0]))
+    frames = _stacked([image for _, image in images], path)
+    return DecodedVideo(facts, frames, times, max(0, facts.expected - len(frames)))
+
+
+def decode_needed(
+    path: str | Path, choose: Choose, *, size: int = 0, fit: Fit = "crop", most_side: int = 640
+) -> DecodedVideo:
+    """The frames of a video that are needed, with no more work than they ask for.
+
+    The time stamps are read first, without decoding; `choose` says which frames are needed. Stretches without a needed
+    frame are jumped over, frames that no other one is built on are skipped, and only what is needed becomes RGB. Where
+    a needed frame cannot be decoded, all others are, and `choose` chooses again among them.
+
+    Args:
+        path: of the video.
+        choose: see `Choose`.
+        size: see `Framing`.
+        fit: see `Framing`.
+        most_side: see `Framing`.
+
+    Returns:
+        frames and times in the order that `choose` gave, repetitions included.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VideoError: it cannot be read, no frame can be decoded, or what is needed would not fit into memory.
+        ImportError: av is not installed.
+    """
+    found = _decode_by_jumping(Path(path), choose, Framing(size, fit, most_side))
+    if found is not None:
+        return found
+    whole = decode_video(path, size=size, fit=fit, most_side=most_side)
+    chosen = choose(whole.times)
+    return DecodedVideo(whole.facts, whole.frames[chosen], whole.times[chosen], whole.n_lost)
+
+
+def _decode_by_jumping(path: Path, choose: Choose, framing: Framing) -> DecodedVideo | None:
+    """What `decode_needed` returns; None where the file cannot be read so, or a frame that is needed is lost."""
+    with opened(path) as (container, stream):
+        if not can_seek(container):
+            return None
+        table = PacketTable(announced=stream.frames)
+        for _ in packets(container, stream, table):
+            pass
+        stamps = sorted(set(table.shown))
+        if len(stamps) < table.expected or not table.keys:
+            return None
+        times = seconds_of(stamps, stream)
+        chosen = choose(times)
+        wanted, first = {stamps[i] for i in chosen}, None
+        images: dict[int, np.ndarray] = {}
+        for frame in _needed_frames(container, stream, wanted, sorted(table.keys)):
+            first = first or frame
+            images[frame.pts] = to_array(frame, stream, framing)
+            _check_room(len(images), images[frame.pts], path)
+        if len(images) < len(wanted):
+            return None
+        facts = facts_of(path, container, stream, table, first)
+    return DecodedVideo(facts, _stacked([images[stamps[i]] for i in chosen], path), times[chosen], 0)
+
+
+def _needed_frames(container: Any, stream: Any, wanted: set[int], keys: Sequence[int]) -> Iterator[Any]:
+    """The frames with these time stamps, each stretch between key frames that holds none of them jumped over."""
+    stretches: dict[int, int] = {}
+    for stamp in sorted(wanted):
+        stretches[max(0, bisect_right(keys, stamp) - 1)] = stamp  # the last one that is wanted in each
+    frames: Iterator[Any] = iter(())
+    at = -2
+    for number, last in stretches.items():
+        if number > at + 1:
+            container.seek(keys[number], stream=stream)
+            frames = _decoded(container, stream, wanted)
+        at = number
+        for frame in frames:
+            if frame.pts in wanted:
+                yield frame
+            if frame.pts is None or frame.pts >= last:
+                break
+
+
+def _decoded(container: Any, stream: Any, wanted: set[int]) -> Iterator[Any]:
+    context = stream.codec_context
+    for packet in packets(container, stream):
+        # A frame that is not wanted is decoded only where others are built on it.
+        context.skip_frame = "DEFAULT" if packet.pts is None or packet.pts in wanted else "NONREF"
+        yield from frames_of(packet)
+
+
+def _stacked(images: list[np.ndarray], path: Path) -> np.ndarray:
+    if len({image.shape for image in images}) > 1:
+        sizes = ", ".join(sorted({f"{image.shape[1]} x {image.shape[0]}" for image in images}))
+        raise VideoError(f"{path}: its frames have several sizes ({sizes}); read it with a fixed size")
+    return np.stack(images)
+
+
+def _check_room(count: int, image: np.ndarray, path: Path) -> None:
+    if count * image.nbytes > MOST_BYTES:
+        height, width = image.shape[:2]
+        raise VideoError(
+            f"{path}: more than {count - 1:,} frames of {width} x {height} do not fit into {MOST_BYTES >> 20} MiB; "
+            "cut the video, or read it at a smaller size"
+        )
