@@ -52,6 +52,19 @@ def open_run(
         )
 
 
+def stored_card(folder: Path) -> dict[str, Any]:
+    """What a run was started with, as its folder tells, or the model in it; empty where neither does.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    for path in (folder / CARD, folder / "model" / "model.json"):
+        if path.is_file():
+            card = read_card(path)
+            return dict(card.get("meta", card))
+    return {}
+
+
 def read_card(path: Path) -> dict[str, Any]:
     """What a card says: JSON with names, such as `recipe.json`, or `PREFIX.json` beside pairs that a model wrote.
 

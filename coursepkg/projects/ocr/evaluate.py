@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from coursepkg.metrics.classification import Accuracy
 from coursepkg.metrics.edit import CER, WER
-from coursepkg.metrics.exact import ExactMatch
 from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.metrics.signature import Score
 from coursepkg.projects.ocr.errors import error_kinds, line_edits
@@ -111,7 +111,7 @@ def evaluate(
     return Evaluation(
         cer=score(CER(), said, true, **whole),
         wer=score(WER(), said, true, **whole),
-        right=score(ExactMatch(), said, true, **whole),
+        right=score(Accuracy(), *([text.strip() for text in side] for side in (said, true)), **whole),
         mean_cer=float(rates.mean()),
         macro_cer=macro_cer(said, true),
         parts={} if seen is None else _scores_apart(said, true, seen, protocol, n_resamples),

@@ -18,7 +18,8 @@ from coursepkg.projects.ocr.evaluate import Evaluation, commonest_confusions, ev
 from coursepkg.projects.ocr.learnt import learnt_texts
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.worst import Reading, write_worst_page
-from coursepkg.training.run_card import CARD, read_card
+from coursepkg.training.call_log import read_calls
+from coursepkg.training.run_card import stored_card
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def evaluate_command(options: Evaluate) -> int:
         print(f"note: {note}")
     document = found.result.as_json() | {"notes": list(found.notes), "part": options.part}
     document |= {"corpus": corpus.described(), "model": folder.name, "fingerprint": recognizer.fingerprint}
-    document |= _origin(options, recognizer, card) | circumstances()
+    document |= _origin(options, recognizer, folder, card) | circumstances()
     if options.common.out is not None:
         _write(options.common.out, found, document, options.worst)
     if options.common.json:
@@ -129,26 +130,16 @@ def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
     return common.corpus(is_tiny=common.preset == "tiny")
 
 
-def stored_card(folder: Path) -> dict[str, Any]:
-    """What a model was trained with, as its folder tells; empty where it does not.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
-    for path in (folder / CARD, folder / "model" / "model.json"):
-        if path.is_file():
-            card = read_card(path)
-            return dict(card.get("meta", card))
-    return {}
-
-
-def _origin(options: Evaluate, recognizer: Recognizer, card: Mapping[str, Any]) -> dict[str, Any]:
+def _origin(
+    options: Evaluate, recognizer: Recognizer, folder: Path, card: Mapping[str, Any]
+) -> dict[str, Any]:
     """The model with its recipe, seed and data, and how it read."""
     recipe = recognizer.recipe
     return {
         "recipe": recipe.described(),
         "seed": card.get("seed"),
-        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")},
+        "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")}
+        | {"calls": read_calls(folder)},
         "reading": {
             "reader": options.reader or recipe.reader,
             "beam_size": options.beam_size or recipe.beam_size,

@@ -27,8 +27,8 @@ from coursepkg.projects.translation.evaluation_folder import write_evaluation, w
 from coursepkg.projects.translation.learnt import seen_by
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.predict_command import load_system
-from coursepkg.projects.translation.run_folder import stored_card
 from coursepkg.training.call_log import read_calls
+from coursepkg.training.run_card import stored_card
 
 
 @dataclass(frozen=True)

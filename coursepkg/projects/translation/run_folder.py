@@ -10,7 +10,6 @@ from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.tokenizers import FILES, Subwords
 from coursepkg.training.files import read_json
-from coursepkg.training.run_card import CARD, read_card
 
 CHANGEABLE = ("max_epochs", "max_seconds", "patience")
 """Settings of a recipe that may change when a run goes on."""
@@ -32,16 +31,6 @@ def card_of(recipe: Recipe, corpora: Sequence[Parts], seed: int, **more: Any) ->
         "seed": seed,
         **more,
     }
-
-
-def stored_card(folder: Path) -> dict[str, Any]:
-    """What a run was started with, as its folder tells; empty where it does not.
-
-    Raises:
-        ValueError: the file is damaged.
-    """
-    path = folder / CARD
-    return read_card(path) if path.is_file() else {}
 
 
 def recipe_from(folder: Path) -> Recipe:

@@ -16,7 +16,7 @@ BAD = {
     "text.png": "not a picture",
     "empty.png": "the file is empty",
     "cut.jpg": "damaged or cut short",
-    "huge.png": "far more than 64,000,000 pixels",
+    "huge.png": "400,000,000 pixels, more than 64,000,000; scale it down",
     "pixel.png": "1 x 1 pixels hold no text",
     "thin.png": "40 x 1 pixels hold no text",
     "absent.png": "there is no such picture",

@@ -7,9 +7,10 @@ import pytest
 
 from coursepkg.projects.ocr.corpora import load_corpus
 from coursepkg.projects.ocr.data.alphabet import seen_texts
-from coursepkg.projects.ocr.evaluate_command import read_part, stored_card
+from coursepkg.projects.ocr.evaluate_command import read_part
 from coursepkg.projects.ocr.learnt import learnt_texts
 from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.training.run_card import stored_card
 from tests.projects.ocr.sets import ocr
 
 

@@ -4,6 +4,7 @@ A picture is refused by its number of pixels before it is decoded, so that a sma
 """
 
 import io
+import re
 import struct
 import warnings
 import zlib
@@ -147,8 +148,10 @@ def _open(source: Source, name: str, most_pixels: int) -> Image.Image:
             # Our own bound is checked next, with a message of its own.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             return Image.open(file, formats=FORMATS)
-    except Image.DecompressionBombError:
-        raise ValueError(f"{name}: far more than {most_pixels:,} pixels; scale it down") from None
+    except Image.DecompressionBombError as reason:
+        size = re.search(r"\d+ pixels", str(reason))
+        there = f"{int(size[0].split()[0]):,} pixels, " if size else ""
+        raise ValueError(f"{name}: {there}more than {most_pixels:,}; scale it down") from None
     except UnidentifiedImageError:
         raise ValueError(f"{name}: {_not_a_picture(source)}") from None
     except PermissionError:

@@ -146,7 +146,7 @@ def test_what_cannot_be_read_says_why_in_one_line(tmp_path: Path) -> None:
     assert "not a picture" in said["text.jpg"][0]
     assert "empty" in said["empty.png"][0]
     assert "damaged or cut short" in said["cut.jpg"][0]
-    assert "far more than 64,000,000 pixels; scale it down" in said["large.png"][0]
+    assert "400,000,000 pixels, more than 64,000,000; scale it down" in said["large.png"][0]
     assert "no such picture" in errors(tmp_path / "gone.png")[0]
 
 
