@@ -23,6 +23,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from coursepkg.arguments import check_count, check_finite
+from coursepkg.metrics.classification import MacroF1
+from coursepkg.metrics.scoring import score
 from coursepkg.training.classification_losses import focal_loss, inverse_frequency
 from coursepkg.training.losses import check_logits, reduce, to_float32
 
@@ -82,7 +84,8 @@ class ClipLoss:
         Raises:
             ValueError: shapes do not fit, a target is no class, or shares do not add up.
         """
-        logits, shares = to_float32(logits), smoothed(shares_of(targets, logits), self.label_smoothing)
+        logits = to_float32(logits)
+        shares = smoothed(shares_of(targets, logits), self.label_smoothing)
         if self.needs_counts and len(self.counts) != logits.shape[1]:
             raise ValueError(
                 f"logits must have {len(self.counts)} words, as counts has, got {logits.shape[1]}"
@@ -155,6 +158,32 @@ def adjusted(logits: Tensor, counts: Sequence[int], tau: float = 1.0) -> Tensor:
             f"counts must be {logits.shape[-1]} numbers of at least 1, one a word, got {list(counts)}"
         )
     return logits - tau * log_prior(counts).to(logits)
+
+
+def best_tau(
+    logits: Tensor, truths: Tensor, counts: Sequence[int], taus: Sequence[float]
+) -> tuple[float, float]:
+    """The strength of post-hoc adjustment with the highest macro-F1 on a dev part, and that macro-F1.
+
+    Of equal ones the weakest counts. Choose on a dev part, never on the test part.
+
+    Args:
+        logits: (N, V) of the dev part.
+        truths: its classes (N,).
+        counts: training clips of each word, at least 1.
+        taus: what to try, each at least 0.
+
+    Raises:
+        ValueError: there is nothing to try, or an argument does not fit.
+    """
+    if not len(taus):
+        raise ValueError("taus must hold at least one strength, got none")
+    metric = MacroF1(tuple(range(logits.shape[-1])))
+    scores = {}
+    for tau in sorted(taus):
+        said = adjusted(logits, counts, tau).argmax(dim=-1).tolist()
+        scores[tau] = score(metric, said, truths.tolist()).value
+    return max(scores.items(), key=lambda found: found[1])
 
 
 def loss_shares(counts: Sequence[int], *, sampler: bool, weights: bool) -> np.ndarray:

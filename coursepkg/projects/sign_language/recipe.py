@@ -62,7 +62,7 @@ class Recipe:
     """Learning rate of the backbone's last part as a multiple of the learning rate, above 0."""
     layer_decay: float = 1.0
     """Factor of the learning rate from a part of the backbone to the one before it, in (0, 1]."""
-    balanced: bool = False
+    balanced: bool = True
     """Draw every word equally often. Together with a weighted loss it corrects the long tail twice."""
     loss: Literal["cross-entropy", "weighted", "focal", "weighted-focal", "logit-adjusted"] = "cross-entropy"
     """What training minimises."""
@@ -186,6 +186,7 @@ CRNN_BASELINE = Recipe(
     d_model=256,
     pooling="last",
     dropout=0.0,
+    balanced=False,
     label_smoothing=0.0,
     warp=0.0,
     crop=1.0,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -10,15 +10,21 @@ from torch import Tensor, nn
 from coursepkg.projects.sign_language.losses import ClipLoss
 
 
+@runtime_checkable
 class LabelledClips(Protocol):
     """What a batch of clips must have."""
 
-    frames: Tensor
-    """(B, T, 3, H, W), ImageNet-normalised."""
-    mask: Tensor
-    """bool (B, T), True at a real frame."""
-    targets: Tensor
-    """Class numbers (B,), or where clips were mixed shares of the classes (B, V)."""
+    @property
+    def frames(self) -> Tensor:
+        """(B, T, 3, H, W), ImageNet-normalised."""
+
+    @property
+    def mask(self) -> Tensor:
+        """Bool (B, T), True at a real frame."""
+
+    @property
+    def targets(self) -> Tensor:
+        """Class numbers (B,), or where clips were mixed shares of the classes (B, V)."""
 
 
 @dataclass

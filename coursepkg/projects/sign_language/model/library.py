@@ -112,7 +112,7 @@ def _library_config(config: ModelConfig) -> Any:
             embedding_size=64, hidden_sizes=channels, depths=n_blocks, layer_type=known.layer_type
         )
     if known.family == "convnext":
-        return library.ConvNextConfig(hidden_sizes=channels, depths=n_blocks)
+        return library.ConvNextConfig(num_stages=len(channels), hidden_sizes=channels, depths=n_blocks)
     if known.family == "vit":
         return library.ViTConfig(
             hidden_size=channels[0],
