@@ -30,6 +30,9 @@ _NO_VIDEO = (
 )
 
 
+_CUT = "the video is cut short, its table of frames is missing"
+
+
 class VideoError(ValueError):
     """A video cannot be read; the message is one line that names the file and what to do."""
 
@@ -136,10 +139,12 @@ def _video_stream(container: Any, path: Path) -> Any:
         if not stream.disposition & av.stream.Disposition.attached_pic  # the cover of a piece of music
     ]
     if not pictures:
-        said = (
-            "audio only, no moving pictures" if container.streams.audio else "it holds no stream of pictures"
-        )
-        raise VideoError(f"{path}: {said}; record it again or leave it out")
+        said = "it holds no stream of pictures"
+        if container.streams.audio:
+            said = "audio only, no moving pictures"
+        elif _is_cut(path):
+            said = _CUT
+        raise VideoError(f"{path}: {said}; copy it again or leave it out")
     stream = pictures[0]
     context = stream.codec_context
     if context is None:
@@ -158,10 +163,10 @@ def _what_it_is(path: Path, reason: Exception) -> str:
     """Why a file was not opened, from its first bytes."""
     with path.open("rb") as file:
         head = file.read(64)
-        if not head:
-            return "the file is empty; copy it again or leave it out"
-        if head[4:8] == b"ftyp" and not _has_index(file):
-            return "the video is cut short, its table of frames is missing; copy it again or leave it out"
+    if not head:
+        return "the file is empty; copy it again or leave it out"
+    if _is_cut(path):
+        return f"{_CUT}; copy it again or leave it out"
     for magic, kind in _NO_VIDEO:
         if head.lower().startswith(magic.lower()):
             return f"{kind}, not a video; save it as mp4 or leave it out"
@@ -169,19 +174,20 @@ def _what_it_is(path: Path, reason: Exception) -> str:
     return f"not a video that can be read ({said}); save it as mp4 or leave it out"
 
 
-def _has_index(file: Any) -> bool:
-    """Whether an mp4 has its `moov` box, which a recorder writes last."""
-    place = 0
-    while True:
-        file.seek(place)
-        head = file.read(16)
-        if len(head) < 8:
-            return False
-        size, kind = int.from_bytes(head[:4], "big"), head[4:8]
-        if kind == b"moov":
-            return True
-        if size == 1:
-            size = int.from_bytes(head[8:16], "big")
-        if size < 8:
-            return False
-        place += size
+def _is_cut(path: Path) -> bool:
+    """Whether a file is an mp4 without the whole of its `moov` box, which a recorder writes last."""
+    length, place = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while place + 8 <= length:
+            file.seek(place)
+            head = file.read(16)
+            size, kind = int.from_bytes(head[:4], "big"), head[4:8]
+            if place == 0 and kind != b"ftyp":
+                return False
+            size = int.from_bytes(head[8:16], "big") if size == 1 else size
+            if kind == b"moov":
+                return place + size > length
+            if size < 8:
+                break
+            place += size
+    return place > 0

@@ -126,7 +126,7 @@ def seconds_of(stamps: Sequence[int], stream: Any, start: int | None = None) -> 
 
 def _why_nothing(path: Path, table: PacketTable) -> str:
     if not table.expected:
-        return f"{path}: a video without a single frame; record it again or leave it out"
+        return f"{path}: a video without a single frame, perhaps cut short; copy it again or leave it out"
     if not table.shown:
         return f"{path}: cut short before its first frame of {table.expected}; copy it again or leave it out"
     return f"{path}: none of its {table.expected} frames can be decoded; copy it again or leave it out"

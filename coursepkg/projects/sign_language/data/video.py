@@ -119,17 +119,18 @@ def decode_video(path: str | Path, *, size: int = 0, fit: Fit = "crop", most_sid
     path, framing = Path(path), Framing(size, fit, most_side)
     with opened(path) as (container, stream):
         table, first = PacketTable(announced=stream.frames), None
-        images: list[tuple[int, np.ndarray]] = []
+        images: list[np.ndarray] = []
+        stamps: list[int] = []
         for packet in packets(container, stream, table):
             for frame in frames_of(packet):
                 first = first or frame
-                stamp = len(images) if frame.pts is None else frame.pts
-                images.append((stamp, to_array(frame, stream, framing)))
-                _check_room(len(images), images[0][1], path)
+                stamps.append(len(stamps) if frame.pts is None else frame.pts)
+                images.append(to_array(frame, stream, framing))
+                _check_room(len(images), images[0], path)
         facts = facts_of(path, container, stream, table, first)
-        images.sort(key=lambda one: one[0])
-        times = seconds_of([stamp for stamp, _ in images], stream, min(table.shown, default=images[0][0]))
-    frames = _stacked([image for _, image in images], path)
+        # The decoder gives frames in the order in which they are shown; AVI knows only when they are decoded.
+        times = seconds_of(sorted(stamps), stream, min(table.shown, default=None))
+    frames = _stacked(images, path)
     return DecodedVideo(facts, frames, times, max(0, facts.expected - len(frames)))
 
 

@@ -1,0 +1,229 @@
+"""Batches of clips for training: T frames of each, sampled, normalised, with a mask.
+
+The steps of a clip, in this order: warp its time, sample T frames, change the pictures, normalise; then mix the clips
+of the batch. What chance decides belongs to (seed, epoch, place in the epoch), so a resumed run draws what the first
+one drew.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
+from coursepkg.projects.sign_language.data.normalise import normalise
+from coursepkg.projects.sign_language.data.sampling import PADDINGS, Padding, sample_frames
+
+WarpTime = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+"""The times of a clip's frames, float64 (N,), rising, and where chance comes from, to other rising times (N,)."""
+ChangeFrames = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+"""The sampled frames of a clip, uint8 (T, height, width, 3), to others of the same shape; one draw for all of them."""
+
+
+@dataclass(frozen=True)
+class ClipBatch:
+    """Clips side by side, as the network takes them."""
+
+    frames: Tensor
+    """Float32 (B, T, 3, height, width), in the statistics of ImageNet."""
+    mask: Tensor
+    """Bool (B, T), True where a frame is real."""
+    targets: Tensor
+    """Class numbers, int64 (B,); of mixed clips the shares of the classes, float32 (B, V)."""
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "ClipBatch":
+        """The same batch on a device."""
+        return ClipBatch(
+            *(one.to(device, non_blocking=non_blocking) for one in (self.frames, self.mask, self.targets))
+        )
+
+
+MixClips = Callable[[ClipBatch, np.random.Generator], ClipBatch]
+"""A batch to one whose clips are mixed with one another, and their targets with them."""
+
+
+class ClipEpoch(Sequence[ClipBatch]):
+    """The batches of one epoch, each built when it is asked for."""
+
+    def __init__(self, owner: "ClipBatches", number: int, places: Sequence[tuple[int, int]]) -> None:
+        self.owner, self.number, self.places = owner, number, places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> ClipBatch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "ClipEpoch": ...
+
+    def __getitem__(self, index: int | slice) -> "ClipBatch | ClipEpoch":
+        if isinstance(index, slice):
+            return ClipEpoch(self.owner, self.number, self.places[index])
+        start, stop = self.places[index]
+        return self.owner.build(self.number, start, stop)
+
+
+class ClipBatches:
+    """The training data of `fit`: what an epoch looks like is a function of (seed, number) alone.
+
+    Args:
+        clips: the cached clips.
+        mapping: the words and their class numbers.
+        chosen: the clips that count, by their numbers, as a part of a split; None takes all.
+        n_frames: frames of a clip, T.
+        padding: see `sampling.PADDINGS`.
+        batch_clips: clips of a batch; the last batch of an epoch has what is left.
+        seed: of order and chance.
+        shuffle: False keeps the order of `chosen` in every epoch, as validation wants it.
+        balanced: draw every word equally often: an epoch has as many clips as without it, rare ones several times,
+            of frequent words only some. Class weights in the loss besides would correct the long tail twice.
+        warp_time: changes the times of a clip before its frames are sampled; None leaves them.
+        change_frames: changes the sampled frames of a clip; None leaves them.
+        mix_clips: mixes the clips of a batch; None leaves them.
+
+    Raises:
+        ValueError: there is no clip, one has a word that the mapping lacks, or an option is out of range.
+    """
+
+    def __init__(
+        self,
+        clips: CachedClips,
+        mapping: LabelMapping,
+        *,
+        chosen: Sequence[int] | None = None,
+        n_frames: int = 16,
+        padding: Padding = "mask",
+        batch_clips: int = 16,
+        seed: int = 0,
+        shuffle: bool = True,
+        balanced: bool = False,
+        warp_time: WarpTime | None = None,
+        change_frames: ChangeFrames | None = None,
+        mix_clips: MixClips | None = None,
+    ) -> None:
+        check_count("n_frames", n_frames)
+        check_count("batch_clips", batch_clips)
+        check_count("seed", seed, least=0)
+        if padding not in PADDINGS:
+            raise ValueError(f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}")
+        self.clips, self.mapping = clips, mapping
+        self.chosen = tuple(range(len(clips)) if chosen is None else chosen)
+        if not self.chosen:
+            raise ValueError("chosen must hold at least one clip, got none")
+        self.n_frames, self.padding, self.batch_clips = n_frames, padding, batch_clips
+        self.seed, self.shuffle, self.balanced = seed, shuffle, balanced
+        self.warp_time, self.change_frames, self.mix_clips = warp_time, change_frames, mix_clips
+        self.numbers = [_number(clips, mapping, i) for i in self.chosen]
+        """Class number of each clip that counts."""
+
+    @property
+    def counts(self) -> list[int]:
+        """Clips of each class (V,)."""
+        return np.bincount(self.numbers, minlength=len(self.mapping)).tolist()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of clips, classes and options."""
+        options = [self.n_frames, self.padding, self.batch_clips, self.seed, self.shuffle, self.balanced]
+        changes = [one is not None for one in (self.warp_time, self.change_frames, self.mix_clips)]
+        told = [self.clips.fingerprint, self.mapping.fingerprint, self.chosen, options, changes]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    def epoch(self, number: int) -> ClipEpoch:
+        """The batches of epoch `number`."""
+        size, total = self.batch_clips, len(self.chosen)
+        return ClipEpoch(self, number, [(at, min(at + size, total)) for at in range(0, total, size)])
+
+    def order(self, number: int) -> list[int]:
+        """The clips of an epoch in their order, by their places in `chosen`."""
+        if not self.shuffle:
+            return list(range(len(self.chosen)))
+        draw = np.random.Generator(np.random.PCG64([self.seed, number]))
+        if not self.balanced:
+            return draw.permutation(len(self.chosen)).tolist()
+        return balanced_order(self.numbers, draw)
+
+    def build(self, number: int, start: int, stop: int) -> ClipBatch:
+        """The batch of the clips from place `start` to `stop` of epoch `number`."""
+        order = self._order(number)
+        size = self.clips.size
+        frames = torch.empty(stop - start, self.n_frames, 3, size, size)
+        mask = torch.empty(stop - start, self.n_frames, dtype=torch.bool)
+        for row, place in enumerate(range(start, stop)):
+            chance = np.random.Generator(np.random.PCG64([self.seed, number, place]))
+            pixels, real = self._clip(self.chosen[order[place]], chance)
+            frames[row], mask[row] = normalise(pixels), torch.from_numpy(real)
+        targets = torch.tensor([self.numbers[order[place]] for place in range(start, stop)])
+        batch = ClipBatch(frames, mask, targets)
+        if self.mix_clips is None:
+            return batch
+        return self.mix_clips(batch, np.random.Generator(np.random.PCG64([self.seed, number, start, stop])))
+
+    def _order(self, number: int) -> list[int]:
+        """The order of an epoch; that of the last one is kept."""
+        if getattr(self, "_kept", (None,))[0] != number:
+            self._kept = (number, self.order(number))
+        return self._kept[1]
+
+    def _clip(self, i: int, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The frames of a clip that the network sees, uint8 (T, height, width, 3), and which of them are real (T,)."""
+        times = self.clips.times(i)
+        if self.warp_time is not None:
+            times = self.warp_time(times, chance)
+        sampled = sample_frames(times, self.n_frames, self.padding)
+        frames = self.clips.frames(i, sampled.numbers)
+        if self.change_frames is None:
+            return frames, sampled.mask
+        changed = self.change_frames(frames, chance)
+        if changed.shape != frames.shape or changed.dtype != np.uint8:
+            raise ValueError(
+                f"change_frames must return uint8 {frames.shape}, got {changed.dtype} {changed.shape} "
+                f"for {self.clips.clips[i].name}"
+            )
+        return changed, sampled.mask
+
+
+def balanced_order(numbers: Sequence[int], draw: np.random.Generator) -> list[int]:
+    """An order of as many clips as there are, in which every class comes equally often, give or take one.
+
+    A class goes through its clips in a random order and begins again when they are used up, so that no clip of a rare
+    class comes a second time before all others have come once. Drawing with replacement, as `WeightedRandomSampler`
+    of torch does, leaves some clips out of an epoch and repeats others by chance alone.
+
+    Args:
+        numbers: class of each clip.
+        draw: where chance comes from.
+    """
+    members: dict[int, list[int]] = {}
+    for place, number in enumerate(numbers):
+        members.setdefault(number, []).append(place)
+    names = sorted(members)
+    turns, rest = divmod(len(numbers), len(names))
+    more = set(draw.permutation(len(names))[:rest].tolist())
+    order: list[int] = []
+    for at, name in enumerate(names):
+        wanted = turns + (at in more)
+        queue: list[int] = []
+        while len(queue) < wanted:
+            queue += draw.permutation(members[name]).tolist()
+        order += queue[:wanted]
+    return [order[i] for i in draw.permutation(len(order))]
+
+
+def _number(clips: CachedClips, mapping: LabelMapping, i: int) -> int:
+    try:
+        return mapping.number(clips.clips[i].label)
+    except ValueError as reason:
+        raise ValueError(f"{clips.clips[i].name}: {reason}") from None
