@@ -21,7 +21,11 @@ SUITES = {
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 
-PROJECTS = {"ocr": "ocr.bench.reading", "ocr-rivals": "ocr.bench.against_rapidocr"}
+PROJECTS = {
+    "translation": "translation.bench.searching",
+    "ocr": "ocr.bench.reading",
+    "ocr-rivals": "ocr.bench.against_rapidocr",
+}
 """Suites that lie with their project, by module below `coursepkg.projects`; the others are in `bench.suites`."""
 
 

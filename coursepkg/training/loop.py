@@ -45,6 +45,8 @@ class History:
     """One row a validation: step, epoch, and the scores by name."""
     step: int
     """Steps taken."""
+    first_step: int = field(compare=False)
+    """Steps that were there when this call began."""
     best_step: int | None
     """Step after which the best validation was made."""
     best_score: float | None
@@ -102,7 +104,7 @@ def fit(
     learnt = describe_task(task) | describe_batches(batches)
     folder = RunFolder(None if out is None else Path(out), run, learnt)
     folder.open(resume=resume)
-    begin, begin_cpu = time.monotonic(), time.process_time()
+    first_step, begin, begin_cpu = run.progress.step, time.monotonic(), time.process_time()
     with ProgressBar(run.progress.step, config, shown=fabric.is_global_zero) as bar:
         stopped = _train(run, task, batches, validate, folder, bar)
     seconds = time.monotonic() - begin
@@ -111,6 +113,7 @@ def fit(
         steps=folder.steps.rows,
         validations=folder.validations.rows,
         step=run.progress.step,
+        first_step=first_step,
         best_step=run.progress.best_step,
         best_score=run.progress.best_score,
         stopped=stopped,

@@ -1,7 +1,9 @@
 """The card of a training run: what decides it, and the refusal to mix two runs in one folder."""
 
 import json
-from collections.abc import Collection, Mapping
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,30 @@ def open_run(
             f"{path} is of another run (it differs in {', '.join(differ)}); repeat the options of that run, or choose "
             "another --out"
         )
+
+
+@contextmanager
+def begun_run(out: Path, card: Mapping[str, Any], resume: bool, **options: Any) -> Iterator[None]:
+    """`open_run`; where what follows is refused and the run was new, nothing of it stays in the folder.
+
+    Args:
+        out: see `open_run`.
+        card: see there.
+        resume: see there.
+        **options: see there.
+    """
+    there = set(out.iterdir()) if out.is_dir() else None
+    is_new = not (out / CARD).exists()
+    open_run(out, card, resume, **options)
+    try:
+        yield
+    except ValueError:
+        if is_new and there is None:
+            shutil.rmtree(out)
+        elif is_new and there is not None:
+            for path in set(out.iterdir()) - there:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
 
 
 def stored_card(folder: Path) -> dict[str, Any]:

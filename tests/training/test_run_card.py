@@ -9,7 +9,7 @@ from torch import nn
 
 from coursepkg.training import schedules
 from coursepkg.training.finish import take_weights
-from coursepkg.training.run_card import CARD, open_run, read_card
+from coursepkg.training.run_card import CARD, begun_run, open_run, read_card
 
 RUN = {"recipe": {"width": 8, "patience": 3, "name": "lớp"}, "seed": 0}
 
@@ -71,3 +71,28 @@ def test_weights_of_other_sizes_are_refused(tmp_path: Path) -> None:
 def test_a_recipe_names_its_schedule(name: str, same: schedules.Formula) -> None:
     named = schedules.by_name(name, 0.1, warmup=4, d_model=16, epoch_steps=5, total=40)
     assert [named(step) for step in range(1, 41)] == [same(step) for step in range(1, 41)]
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["new folder", "folder with a file"])
+def test_a_start_that_is_refused_leaves_nothing(tmp_path: Path, is_there: bool) -> None:
+    out = tmp_path / "run"
+    if is_there:
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+
+    def begin() -> None:
+        with begun_run(out, {"recipe": {}}, False, changeable=()):
+            (out / "vocabulary").mkdir()
+            raise ValueError("too small a corpus")
+
+    with pytest.raises(ValueError, match="too small a corpus"):
+        begin()
+    assert [path.name for path in tmp_path.rglob("*")] == (["run", "notes.txt"] if is_there else [])
+
+
+def test_a_refusal_on_the_way_leaves_an_older_run_as_it_is(tmp_path: Path) -> None:
+    with begun_run(tmp_path, {"recipe": {}}, False, changeable=()):
+        pass
+    with pytest.raises(ValueError, match="later"), begun_run(tmp_path, {"recipe": {}}, True, changeable=()):
+        raise ValueError("later")
+    assert (tmp_path / CARD).exists()

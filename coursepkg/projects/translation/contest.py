@@ -3,8 +3,9 @@
 Source: Olympiad tutorials, first tutorial, section II.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from coursepkg.projects.translation.commands import Train
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -44,6 +45,11 @@ def check_t5_rules(model: str, source: str, target: str, corpus: str) -> None:
             f"--contest-rules allow the contest's training file alone, but {found} would be trained on; "
             "give --data zh-vi, or leave --contest-rules out"
         )
+
+
+def follows_rules(card: Mapping[str, Any]) -> bool:
+    """Whether a model was trained with `--contest-rules`, and looks up no other corpus, see `ensemble.cards_of`."""
+    return bool(card.get("contest_rules")) and card.get("neighbours_of", CORPUS) == CORPUS
 
 
 def _check_own(card: Path, flag: str) -> None:

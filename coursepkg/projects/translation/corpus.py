@@ -9,6 +9,7 @@ from coursepkg.text.chinese import remove_spaces
 from coursepkg.text.entities import unescape
 from coursepkg.text.segmentation import unjoin
 from coursepkg.text.spacing import detokenize, space_punctuation
+from coursepkg.text.tokenizer import WORD_MARK
 from coursepkg.text.vietnamese import compose
 
 LANGUAGES = ("zh", "vi", "en")
@@ -56,7 +57,7 @@ def read_parallel(source_path: str | Path, target_path: str | Path) -> list[Sent
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a line is not UTF-8 or empty, or the files differ in length; file and line are named.
+        ValueError: a line is not UTF-8, empty or holds U+2581, or the files differ in length; file and line are named.
     """
     pairs = _read_both(source_path, target_path)
     for path, lines in ((source_path, (p.source for p in pairs)), (target_path, (p.target for p in pairs))):
@@ -74,7 +75,7 @@ def read_published(source_path: str | Path, target_path: str | Path) -> tuple[li
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a line is not UTF-8, or the files differ in length; file and line are named.
+        ValueError: a line is not UTF-8 or holds U+2581, or the files differ in length; file and line are named.
     """
     pairs = _read_both(source_path, target_path)
     kept = [p for p in pairs if p.source.strip() and p.target.strip()]
@@ -96,6 +97,12 @@ def _read_both(source_path: str | Path, target_path: str | Path) -> list[Sentenc
         )
     if not sources:
         raise ValueError(f"{source_path}: empty; a corpus holds at least one pair")
+    for path, lines in ((source_path, sources), (target_path, targets)):
+        marked = next((number for number, text in enumerate(lines, start=1) if WORD_MARK in text), None)
+        if marked:
+            raise ValueError(
+                f"{path}, line {marked}: holds {WORD_MARK} (U+2581), which vocabularies use; put a space in its place"
+            )
     name = Path(source_path).name
     return [
         SentencePair(source, target, name, number)

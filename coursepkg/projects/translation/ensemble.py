@@ -53,6 +53,12 @@ def members_of(translator: Translator) -> tuple[Translator, ...]:
     return tuple(translator.members) or (translator,)
 
 
+def cards_of(translator: Translator) -> list[dict[str, Any]]:
+    """What the members learnt from, as their cards tell; `neighbours_of` names the corpus of a member's datastore."""
+    members = members_of(translator)
+    return [one.card | ({"neighbours_of": one.looked_up} if one.looked_up else {}) for one in members]
+
+
 def system_note(translator: Translator) -> str:
     """What a signature says of a system, ", ensemble of 2, neighbours 0.3"; empty for a model alone."""
     members = members_of(translator)

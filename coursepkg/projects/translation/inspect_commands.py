@@ -19,12 +19,7 @@ from coursepkg.projects.translation.tokenizers import Subwords
 def describe(options: Describe) -> int:
     """Print what there is to know before training."""
     recipe = PRESETS[options.common.preset or "tiny"]
-    corpus = (
-        "phrasebook"
-        if options.common.preset in (None, "tiny") and options.common.data == "auto"
-        else options.common.data
-    )
-    parts = load_parts(corpus, options.common.source, options.common.target)
+    parts = load_parts(options.common.corpus(), options.common.source, options.common.target)
     with torch.device("meta"):
         model = build_model(recipe, recipe.vocab_size, recipe.vocab_size)
     document: dict[str, Any] = {

@@ -1,5 +1,6 @@
 """What a model has learnt from, rebuilt from its card; by it a test sentence is known as seen or unseen."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,11 +11,12 @@ RANDOM = "-random"
 """Ends the name of a corpus that `random_split` cut."""
 
 
-def seen_by(card: Mapping[str, Any], language: str) -> tuple[list[SentencePair] | None, list[str]]:
-    """The training sentences of a model in a language.
+def seen_by(cards: Sequence[Mapping[str, Any]], language: str) -> tuple[list[SentencePair] | None, list[str]]:
+    """The training sentences of a system in a language.
 
     Args:
-        card: what lies beside the weights: `corpora`, `directions`, `n_train`, `n_extra`, `start`.
+        cards: for each of its models what lies beside the weights: `corpora`, `directions`, `n_train`, `n_extra`,
+            `start`; and `neighbours_of`, see `ensemble.cards_of`.
         language: of the sources that are to be known as seen or unseen.
 
     Returns:
@@ -22,7 +24,7 @@ def seen_by(card: Mapping[str, Any], language: str) -> tuple[list[SentencePair] 
         training cannot be rebuilt.
     """
     try:
-        corpora = _rebuilt(card)
+        corpora = [parts for card in _distinct(cards) for parts in _rebuilt(card)]
     except ValueError as reason:
         return None, [f"seen and unseen sources are not told apart: {reason}"]
     pairs: list[SentencePair] = []
@@ -30,6 +32,12 @@ def seen_by(card: Mapping[str, Any], language: str) -> tuple[list[SentencePair] 
         pairs += parts.train if parts.source == language else ()
         pairs += (p.swapped() for p in parts.train) if parts.target == language else ()
     return pairs, []
+
+
+def _distinct(cards: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One card of those that tell the same of their training."""
+    names = ("corpora", "directions", "n_train", "n_extra", "start", "neighbours_of")
+    return list({json.dumps([card.get(name) for name in names]): card for card in cards}.values())
 
 
 def _rebuilt(card: Mapping[str, Any]) -> Sequence[Parts]:
@@ -41,6 +49,10 @@ def _rebuilt(card: Mapping[str, Any]) -> Sequence[Parts]:
         raise ValueError(f"the model began with another one ({card['start']})")
     if card.get("n_extra"):
         raise ValueError(f"the model learnt {card['n_extra']} further pairs, which its folder does not hold")
+    if card.get("neighbours_of") not in (None, *names):
+        raise ValueError(
+            f"its neighbours come from {card['neighbours_of']}, which the model did not learn from"
+        )
     # The directions begin with one for each corpus; the turned ones stand behind.
     corpora = [_corpus(name, *way) for name, way in zip(names, card["directions"], strict=False)]
     n_here, n_then = sum(len(parts.train) for parts in corpora), card.get("n_train")

@@ -45,9 +45,12 @@ def config_of(recipe: Recipe, source_vocab: int, target_vocab: int) -> Transform
     }
     if recipe.architecture == "vaswani2017":
         return TransformerConfig.vaswani2017(target_vocab, **sizes)
-    eps = 1e-8 if recipe.rope_cross else 1e-6  # the report, whose cross-attention is rotated, has 1e-8
     return TransformerConfig.modern(
-        target_vocab, n_kv_heads=recipe.n_kv_heads, rope_cross=recipe.rope_cross, norm_eps=eps, **sizes
+        target_vocab,
+        n_kv_heads=recipe.n_kv_heads,
+        rope_cross=recipe.rope_cross,
+        norm_eps=recipe.norm_eps,
+        **sizes,
     )
 
 

@@ -71,7 +71,7 @@ class Datastore:
         return len(self.keys)
 
     def save(self, folder: Path, **more: Any) -> None:
-        """Write the datastore into a folder; an older one stays until the new one is whole.
+        """Write the datastore into a folder, in place of an older one; cut off in between, it is refused as damaged.
 
         Args:
             folder: made if it is not there.
@@ -164,6 +164,7 @@ def with_neighbours(
     changed = copy.copy(translator)
     changed.fast = with_output(model, head)
     changed.directions = [(store.source, store.target)]
+    changed.looked_up = store.corpus
     identity = f"{translator.fingerprint} {store.corpus} {len(store)} {weight} {temperature} {k}"
     changed.fingerprint = hashlib.sha256(identity.encode()).hexdigest()
     return changed

@@ -35,10 +35,10 @@ class Neighbours:
     def run(self) -> int:
         """Build, tune and store; print the table."""
         from coursepkg.projects.translation.corpora import load_parts
+        from coursepkg.projects.translation.halves import dev_halves
         from coursepkg.projects.translation.neighbours import FOLDER, build_datastore
         from coursepkg.projects.translation.neighbours_study import TEMPERATURES, WEIGHTS, neighbour_study
         from coursepkg.projects.translation.predict_command import load_translator
-        from coursepkg.projects.translation.reranking.language_model import dev_halves
 
         self._check()
         common = self.common

@@ -15,10 +15,10 @@ from coursepkg.metrics.bootstrap import Comparison, compare
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
-from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, translate_pairs
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, comparison_as_json, translate_pairs
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.neighbours import Datastore, with_neighbours
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.reranking.language_model import dev_halves
 
 WEIGHTS = (0.2, 0.3, 0.4, 0.5)
 """What is tried for the neighbours; the model alone is always tried."""
@@ -98,20 +98,12 @@ class NeighbourStudy:
 
     def as_json(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
-        told = self.comparison
         return {
             "rows": [asdict(row) for row in self.rows],
             "chosen": self.settings,
             "n_keys": self.n_keys,
             "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
-            "score": {
-                "n": self.n_score,
-                "baseline": told.baseline,
-                "neighbours": told.system,
-                "difference": [told.difference.lower, told.difference.upper],
-                "p_value": told.p_value,
-                "signature": told.signature,
-            },
+            "score": comparison_as_json(self.comparison) | {"n": self.n_score},
         }
 
 

@@ -25,7 +25,7 @@ from coursepkg.projects.translation.decode import search
 from coursepkg.projects.translation.models import model_sha256, rebuilder
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.run_folder import recipe_from
-from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.projects.translation.tokenizers import Subwords, check_plain
 from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.saved_model import load_model
 
@@ -102,6 +102,7 @@ class Translator:
         self.fast = pack_where_possible(model)
         """The same model with packed matrices, where it can have them: for searching."""
         self.members: Sequence[Translator] = ()  # those of an ensemble
+        self.looked_up = ""  # corpus of the datastore, if it has neighbours
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
@@ -158,8 +159,9 @@ class Translator:
         """Ids of sentences, tag in front.
 
         Raises:
-            ValueError: a sentence is empty or too long; it is named by `name` and its number, counted from `first`.
+            ValueError: a sentence is empty, too long or not plain (`check_plain`); it is named by `name` and number.
         """
+        check_plain(texts, first=first, name=name)
         ids = self.subwords.encode_sources(texts, source, target)
         for number, (text, own) in enumerate(zip(texts, ids, strict=True), start=first):
             if not text.strip() or len(own) <= int(self.subwords.joint):
@@ -190,8 +192,7 @@ class Translator:
             target: language to translate into.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's.
             length_penalty: exponent of its length penalty; None takes the recipe's.
-            n_best: translations of each sentence, at most `beam_size`; of those that read the same only the best one
-                counts, so that there may be fewer.
+            n_best: translations of each sentence, at most `beam_size`; fewer where several of them read the same.
             alignments: also compute where the best translation looks, in a `Transformer`.
             batch_size: sentences at once.
 
@@ -228,15 +229,14 @@ class Translator:
         for one in found:
             alternative = self._alternative(one, target)
             by_text.setdefault(alternative.text, alternative)
-        alternatives = tuple(by_text.values())[:n_best]
         alignment = self._alignment(ids, found[0].ids) if aligned else None
-        pieces = self.subwords.source.pieces
-        return Translation(text, tuple(pieces[i] for i in ids), alternatives, alignment)
+        tokens = tuple(self.subwords.source.pieces[i] for i in ids)
+        return Translation(text, tokens, tuple(by_text.values())[:n_best], alignment)
 
     def _alternative(self, one: Hypothesis, target: str) -> Alternative:
         line = self.subwords.target.decode(one.ids)
-        mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
         tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
+        mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
         return Alternative(to_reader(line, target), line, tokens, math.exp(mean), one.score)
 
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:

@@ -13,13 +13,17 @@ from typing import Any
 
 from coursepkg.projects.translation.ladder.store import read_ladder
 from coursepkg.projects.translation.studies.measured_run import markdown_table, with_interval
+from coursepkg.training.call_log import seconds_of
 from coursepkg.training.run_card import read_card
+
+INSTALLED = "stored_results"
+"""Name of the folder in an installed copy."""
 
 
 def stored_folder() -> Path | None:
     """Where the stored numbers are, or None where the package came without them."""
     here = Path(__file__).parent
-    folders = (here / "stored_results", here.parents[2] / "book" / "_data" / "translation")
+    folders = (here / INSTALLED, here.parents[2] / "book" / "_data" / "translation")
     return next((folder for folder in folders if folder.is_dir()), None)
 
 
@@ -58,14 +62,13 @@ def evaluation_table(documents: Mapping[str, Mapping[str, Any]]) -> str:
     """
     rows = []
     for name, one in documents.items():
-        seconds = _training_seconds(one)
         rows.append(
             [
                 name,
                 f"{one['corpus']} {one['part']}",
                 str(one["n"]),
                 _system(one),
-                "" if seconds is None else f"{seconds / 60:.0f}",
+                _minutes(one),
                 with_interval(one),
                 f"{one['scores']['chrF']['value']:.2f}",
             ]
@@ -85,6 +88,12 @@ def _system(document: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _training_seconds(document: Mapping[str, Any]) -> float | None:
-    calls = document.get("training", {}).get("calls")
-    return sum(call["seconds"] for call in calls) if calls else None
+def _minutes(document: Mapping[str, Any]) -> str:
+    """Minutes of training, of all members of an ensemble together; empty where nothing is known."""
+    members = document["search"].get("ensemble") or [document.get("training", {})]
+    logs = [one.get("calls") for one in members]
+    if not all(logs):
+        return ""
+    found = [seconds_of(log) for log in logs]
+    whole = all(is_whole for _, is_whole in found)
+    return ("" if whole else "over ") + f"{sum(seconds for seconds, _ in found) / 60:.0f}"

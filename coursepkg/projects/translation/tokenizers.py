@@ -1,5 +1,6 @@
 """Subwords of a translation model: one vocabulary for both languages with tags, or one for each."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +8,14 @@ from pathlib import Path
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.subword import SentencePiece
-from coursepkg.text.tokenizer import LANGUAGE_TAGS
+from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK
 
 FILES = ("source.model", "target.model")
 """In the folder of a model; with one vocabulary only the second."""
+
+
+TAG = re.compile(r"\s*<2\w+>")
+"""A tag in front of a text, one that the vocabulary knows or another."""
 
 
 def tag_of(language: str) -> str:
@@ -100,3 +105,24 @@ def cut_sources(
     """Ids of sources, tag in front, each cut behind its first `most`; and how many were cut."""
     ids = subwords.encode_sources(texts, source, target)
     return [one[:most] for one in ids], sum(len(one) > most for one in ids)
+
+
+def check_plain(texts: Sequence[str], *, first: int = 1, name: str = "line") -> None:
+    """Refuse what a vocabulary would misread: a tag in front of a text, or its mark of words.
+
+    Args:
+        texts: sentences.
+        first: number of the first one.
+        name: what they are, for the message.
+
+    Raises:
+        ValueError: a text begins with a tag or holds U+2581; it is named by its number.
+    """
+    for number, text in enumerate(texts, start=first):
+        if tag := TAG.match(text):
+            raise ValueError(
+                f"{name} {number}: the text begins with {tag[0].strip()}; tags are added by the direction (--from, "
+                "--to), so leave it out"
+            )
+        if WORD_MARK in text:
+            raise ValueError(f"{name} {number}: holds {WORD_MARK} (U+2581); put a space in its place")

@@ -33,7 +33,7 @@ from coursepkg.training.call_log import add_call
 from coursepkg.training.dropout import draw_bytewise
 from coursepkg.training.finish import restore_best, store_model, take_weights
 from coursepkg.training.loop import History, fit
-from coursepkg.training.run_card import open_run
+from coursepkg.training.run_card import begun_run
 from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 
@@ -97,16 +97,16 @@ def train(
     more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
     more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
-    open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
-    for note in _notes(recipe, corpora, held):
-        say(f"note: {note}")
-    learnt: Corpora = [((one.source, one.target), one.train) for one in corpora]
-    subwords = vocabulary_of(recipe, learnt, out, start)
-    kept = _fitting(recipe, corpora, subwords, extra, say)
-    set_seed(seed)
-    model = _first_model(recipe, subwords, start)
-    say(f"{count_parameters(model):,} parameters")
-    learning = learning_of(recipe, model, kept, subwords, seed, round_trips)
+    with begun_run(out, card, resume, changeable=CHANGEABLE, later=LATER):
+        for note in _notes(recipe, corpora, held):
+            say(f"note: {note}")
+        learnt: Corpora = [((one.source, one.target), one.train) for one in corpora]
+        subwords = vocabulary_of(recipe, learnt, out, start)
+        kept = _fitting(recipe, corpora, subwords, extra, say)
+        set_seed(seed)
+        model = _first_model(recipe, subwords, start)
+        say(f"{count_parameters(model):,} parameters")
+        learning = learning_of(recipe, model, kept, subwords, seed, round_trips)
     learning.network.to("cuda" if torch.cuda.is_available() else "cpu")
     history = fit(
         learning.network,

@@ -156,3 +156,10 @@ def test_a_pair_swaps_its_sides_and_keeps_its_place() -> None:
     pair = SentencePair("a", "b", "f", 7)
     assert pair.swapped() == ("b", "a", "f", 7)
     assert pair.swapped().swapped() == pair
+
+
+def test_the_mark_of_words_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.zh").write_text("一\n二\n", "utf-8")
+    (tmp_path / "a.vi").write_text("một\nhai▁ba\n", "utf-8")
+    with pytest.raises(ValueError, match=r"a\.vi, line 2: holds ▁ \(U\+2581\)"):
+        read_parallel(tmp_path / "a.zh", tmp_path / "a.vi")

@@ -5,16 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpora import Parts, load_parts, random_split
 from coursepkg.projects.translation.ensemble import (
+    cards_of,
     members_of,
     system_note,
     system_settings,
     together,
 )
 from coursepkg.projects.translation.ladder.decoding import voted
+from coursepkg.projects.translation.learnt import seen_by
 from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.stored import evaluation_table
+from coursepkg.training.call_log import read_calls
 from tests.projects.translation.tiny import SmallBook, fast, pairs, quietly, toy_parts, translation
 
 
@@ -113,3 +117,25 @@ def test_a_row_of_the_ladder_trains_a_second_model(both: list[Translator], tmp_p
     assert "ensemble of 2" in result.scores["BLEU"].signature
     assert "the second model, of seed 7" in notes[-1]
     assert Translator.load(tmp_path / "second").card["seed"] == 7
+
+
+def test_what_any_member_saw_is_seen(runs: list[Path], zh_vi: Path, tmp_path: Path) -> None:
+    parts = load_parts("zh-vi", "zh", "vi")
+    leaky = random_split(parts)
+    for name, corpus in (("clean", parts), ("leaky", leaky)):
+        quietly(fast(max_epochs=1), tmp_path / name, corpus)
+    system = together([Translator.load(tmp_path / "clean"), Translator.load(tmp_path / "clean")])
+    system.members[1].card = Translator.load(tmp_path / "leaky").card
+    learnt, notes = seen_by(cards_of(system), "zh")
+    assert notes == []
+    sources = {pair.source for pair in learnt or ()}
+    assert {pair.source for pair in leaky.train} <= sources
+    assert {pair.source for pair in parts.train} <= sources
+
+
+def test_the_log_of_each_member_is_kept(runs: list[Path]) -> None:
+    said = translation("evaluate", "--model", runs[0], "--ensemble", runs[1], "--limit", "3", "--json")
+    told = said.document["search"]["ensemble"]
+    assert [one["calls"] for one in told] == [read_calls(run) for run in runs[:2]]
+    assert all(one["calls"][0]["from_step"] == 0 for one in told)
+    assert "over" not in evaluation_table({"pair": said.document})

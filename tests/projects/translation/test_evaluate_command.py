@@ -46,11 +46,11 @@ def test_seen_is_what_the_model_learnt_and_not_the_corpus_at_hand(
 def test_a_random_split_is_rebuilt_as_it_was(zh_vi: Path) -> None:
     parts = random_split(load_parts("zh-vi", "zh", "vi"))
     told = {"corpora": ["zh-vi-random"], "directions": [["zh", "vi"]], "n_train": len(parts.train)}
-    seen, notes = seen_by(told, "zh")
+    seen, notes = seen_by([told], "zh")
     assert seen is not None
     assert notes == []
     assert sources(tuple(seen), "zh") == sources(parts.train, "zh")
-    turned, _ = seen_by(told, "vi")
+    turned, _ = seen_by([told], "vi")
     assert turned == [pair.swapped() for pair in parts.train]
 
 
@@ -65,6 +65,7 @@ def test_a_random_split_is_rebuilt_as_it_was(zh_vi: Path) -> None:
             {"corpora": ["en-vi"], "directions": [["en", "vi"]]},
             "the model learnt from en-vi, which is not here",
         ),
+        ({"neighbours_of": "en-vi"}, "its neighbours come from en-vi, which the model did not learn from"),
         ({"n_train": 9}, r"the training parts of zh-vi have \d+ pairs here and had 9"),
     ],
 )
@@ -73,8 +74,8 @@ def test_what_cannot_be_rebuilt_is_unknown_and_said(
 ) -> None:
     n_train = len(load_parts("zh-vi", "zh", "vi").train)
     told = {"corpora": ["zh-vi"], "directions": [["zh", "vi"]], "n_train": n_train}
-    assert seen_by(told, "zh")[0] is not None
-    seen, notes = seen_by(told | changes, "zh")
+    assert seen_by([told], "zh")[0] is not None
+    seen, notes = seen_by([told, told | changes], "zh")
     assert seen is None
     with pytest.raises(AssertionError, match=f"^{UNCLEAR}{reason}"):
         raise AssertionError(*notes)

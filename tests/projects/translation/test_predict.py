@@ -199,3 +199,16 @@ def test_a_card_that_is_no_json_is_refused_by_name(copied: Path) -> None:
     path.write_text("{")
     with pytest.raises(ValueError, match=r"model\.json"):
         Translator.load(copied)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<2fr> 酒店在哪里？", r"sentence 1: the text begins with <2fr>; tags are added by the direction"),
+        (" <2vi>酒店在哪里？", r"sentence 1: the text begins with <2vi>"),
+        ("酒店▁在哪里？", r"sentence 1: holds ▁ \(U\+2581\); put a space"),
+    ],
+)
+def test_what_a_vocabulary_would_misread_is_named(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Translator.load_default().translate([text])

@@ -101,7 +101,7 @@ class BackTranslate:
             kept=kept,
         )
         card = {"mono": name, "n_lines": len(lines), "method": method.as_json()}
-        return _write(self.common, prefix, made, folder, name, card, kept)
+        return _write(self.common, prefix, made, translator, folder, name, card, kept)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class RoundTrip:
             kept=kept,
         )
         card = {"pairs": parts.corpus, "method": method.as_json()}
-        return _write(self.common, prefix, made, folder, parts.corpus, card, kept)
+        return _write(self.common, prefix, made, translator, folder, parts.corpus, card, kept)
 
 
 def _kept(
@@ -177,6 +177,7 @@ def _write(
     common: Common,
     prefix: Path,
     made: "Synthetic",
+    translator: "Translator",
     folder: Path,
     corpus: str,
     more: dict[str, Any],
@@ -184,9 +185,10 @@ def _write(
 ) -> int:
     """Write the files with their card, remove the part, and say what is in them."""
     from coursepkg.projects.translation.back_translation.files import origins, write_pairs
+    from coursepkg.projects.translation.ensemble import cards_of
 
     # A set: the model may have been trained on the corpus that it translates.
-    card = {"corpora": sorted({corpus, *origins(folder)}), "model": folder.name, **more}
+    card = {"corpora": sorted({corpus, *origins(cards_of(translator))}), "model": folder.name, **more}
     card = write_pairs(prefix, made, common.source, common.target, card)
     kept.part.discard()
     print(made)

@@ -1,7 +1,7 @@
 """Pairs that a model wrote as files: PREFIX.zh, PREFIX.vi, and PREFIX.json, the card that says where they come from."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from coursepkg.projects.translation.back_translation.generate import Synthetic
 from coursepkg.projects.translation.back_translation.held_out import languages_in
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines
-from coursepkg.training.run_card import read_card
 
 UNKNOWN_ORIGIN = "unknown"
 """Stands among the corpora of a card where something is not known to come from a corpus."""
@@ -47,15 +46,19 @@ def mono_text(mono: str, source: str, target: str) -> tuple[list[str], str, tupl
     return own, parts.corpus, parts.notes
 
 
-def origins(folder: Path) -> list[str]:
-    """The corpora that a model was trained on, by its card.
+def origins(cards: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The corpora that the models of a system were trained on or look up, by their cards, see `ensemble.cards_of`.
 
-    `UNKNOWN_ORIGIN` is among them where the model began with another one's weights or trained on further pairs, since
+    `UNKNOWN_ORIGIN` is among them where a model began with another one's weights or trained on further pairs, since
     its card does not say what these were made from; under the contest's rules they were checked to be of its corpus.
     """
-    meta = read_card(folder / "model" / "model.json")["meta"]
-    unclear = (meta.get("n_extra") or meta.get("start")) and not meta.get("contest_rules")
-    return [*meta.get("corpora", [UNKNOWN_ORIGIN]), *([UNKNOWN_ORIGIN] if unclear else [])]
+    found: set[str] = set()
+    for card in cards:
+        found.update(card.get("corpora", [UNKNOWN_ORIGIN]))
+        found.update([card["neighbours_of"]] if "neighbours_of" in card else [])
+        if (card.get("n_extra") or card.get("start")) and not card.get("contest_rules"):
+            found.add(UNKNOWN_ORIGIN)
+    return found
 
 
 def check_prefix(prefix: Path | None, languages: Iterable[str]) -> Path:

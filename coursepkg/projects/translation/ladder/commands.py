@@ -32,11 +32,9 @@ from coursepkg.projects.translation.ladder.store import (
     store_row,
 )
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
+from coursepkg.projects.translation.stored import INSTALLED, stored_folder
 from coursepkg.projects.translation.studies.measured_run import markdown_table, with_interval
 from coursepkg.projects.translation.studies.search_space import parse_fixed
-
-RESULTS = Path("book/_data/translation")
-"""Where the repository keeps the numbers of the ladder."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,9 @@ class Ladder:
     """What the seconds count: time on the wall, or CPU time, which other programs do not use up; with --threads 1."""
     fixed: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
     """Settings that differ from the preset in every row that begins with it."""
-    results: Annotated[Path, tyro.conf.arg(metavar="FOLDER")] = RESULTS
-    """Where the numbers are stored, one file a row and seed. What is there is never overwritten."""
+    results: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
+    """Where the numbers are stored, one file a row and seed; in a checkout its own book/_data/translation. What is
+    there is never overwritten."""
     list: Flag = False
     """Only print the rows, with what is stored of each."""
     threads: int = 0
@@ -68,6 +67,8 @@ class Ladder:
             raise ValueError(f"--seconds must be above 0, got {self.seconds}")
         if self.clock == "cpu" and self.threads != 1:
             raise ValueError("--clock cpu counts the time of all threads together: give --threads 1 with it")
+        if self.clock == "cpu" and torch.cuda.is_available():
+            raise ValueError("--clock cpu counts nothing that a GPU does; leave it out here")
         if not self.seeds:
             raise ValueError("--seeds needs at least one seed")
         for seed in self.seeds:
@@ -77,10 +78,25 @@ class Ladder:
 
     def run(self) -> int:
         """Make what is not stored, print the table, and return 1 where a row could not be made."""
-        return print_rows(self.results) if self.list else ladder(self)
+        folder = results_of(self)
+        return print_rows(folder, as_json=self.common.json) if self.list else ladder(self, folder)
 
 
-def ladder(options: Ladder) -> int:
+def results_of(options: Ladder) -> Path:
+    """The folder of stored rows.
+
+    Raises:
+        ValueError: new rows of an installed copy have no place to go.
+    """
+    found = options.results or stored_folder()
+    if found is None or (options.results is None and not options.list and found.name == INSTALLED):
+        raise ValueError(
+            "--results FOLDER is needed: this copy of coursepkg is installed and takes no new rows"
+        )
+    return found
+
+
+def ladder(options: Ladder, results: Path) -> int:
     """Make the rows and print their table; 1 where a row could not be made."""
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -94,16 +110,12 @@ def ladder(options: Ladder) -> int:
     for name in [name for name in chosen if not is_new(row_named(name), base)]:
         print(f"{name}: this is {row_named(name).builds_on} already, with these settings")
     chosen = tuple(name for name in chosen if is_new(row_named(name), base))
-    failed = [error for seed in options.seeds for error in make_rows(bench, chosen, seed, options.results)]
-    _compare(bench, options.results)
-    stored = [row for row in read_ladder(options.results) if row["conditions"] == bench.conditions]
+    failed = [error for seed in options.seeds for error in make_rows(bench, chosen, seed, results)]
+    _compare(bench, results)
+    stored = [row for row in read_ladder(results) if row["conditions"] == bench.conditions]
     print(ladder_table(stored))
     if common.json:
-        print(
-            json.dumps(
-                {"results": str(options.results), "rows": stored, "failed": failed}, ensure_ascii=False
-            )
-        )
+        print(json.dumps({"results": str(results), "rows": stored, "failed": failed}, ensure_ascii=False))
     return int(bool(failed))
 
 
@@ -115,9 +127,10 @@ def base_of(options: Ladder) -> Recipe:
 
 def conditions_of(options: Ladder, parts: Parts) -> str:
     """The name of what rows must share to be held against one another."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    budget = f"{options.seconds:g}s" + ("-of-cpu" if options.clock == "cpu" else "")
+    device = "cuda" if torch.cuda.is_available() else f"cpu-{torch.get_num_threads()}"
     preset = options.common.preset or "tiny"
-    return f"{parts.corpus}_{parts.source}2{parts.target}_{preset}_{options.seconds:g}s_{device}"
+    return f"{parts.corpus}_{parts.source}2{parts.target}_{preset}_{budget}_{device}"
 
 
 def make_rows(bench: Bench, names: Sequence[str], seed: int, results: Path) -> list[dict[str, Any]]:
@@ -150,7 +163,7 @@ def make_rows(bench: Bench, names: Sequence[str], seed: int, results: Path) -> l
     return [{"row": name, "seed": seed, "error": error} for name, error in failed.items()]
 
 
-def print_rows(results: Path) -> int:
+def print_rows(results: Path, *, as_json: bool = False) -> int:
     """Print every row with its conditions and seeds that are stored."""
     stored: dict[str, dict[str, Sequence[str]]] = {}
     for one in read_ladder(results):
@@ -165,7 +178,12 @@ def print_rows(results: Path) -> int:
         )
         for row in ROWS.values()
     ]
-    print(markdown_table(("row", "builds on", "what it tries", "stored: seeds"), lines))
+    head = ("row", "builds on", "what it tries", "stored: seeds")
+    print(markdown_table(head, lines))
+    if as_json:
+        print(
+            json.dumps({"rows": [dict(zip(head, line, strict=True)) for line in lines]}, ensure_ascii=False)
+        )
     return 0
 
 

@@ -4,17 +4,15 @@ Each function scores the whole dev part and returns what a reader of the score m
 """
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from coursepkg.decoding.rerank import Scorer
-from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import sentence_key, to_scorer
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
-from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
+from coursepkg.projects.translation.evaluate import Evaluation, translate_pairs
+from coursepkg.projects.translation.halves import cross_chosen
 from coursepkg.projects.translation.ladder.row import LadderRow
 from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
 from coursepkg.projects.translation.neighbours_study import K
@@ -71,7 +69,9 @@ def decode_row(
     if row.decoding == "language-model":
         budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
         alpha = recipe.length_penalty
-        return reranked(translator, parts, out / "language-model", recipe=budget, seed=seed, alpha=alpha)
+        return reranked(
+            translator, parts, out / "language-model", recipe=budget, seed=seed, alpha=alpha, clock=clock
+        )
     if row.decoding == "noisy-channel":
         return translated_back(translator, parts, recipe.length_penalty)
     if row.decoding == "neighbours":
@@ -113,9 +113,12 @@ def reranked(
     recipe: LanguageRecipe,
     seed: int = 0,
     alpha: float | None = None,
+    clock: str = "wall",
 ) -> Scored:
     """Choose among the n best translations by log p(y) of a language model of the training part's targets."""
-    model, _, _ = train_language_model(translator, parts, out, recipe=recipe, seed=seed, progress=False)
+    model, _, _ = train_language_model(
+        translator, parts, out, recipe=recipe, seed=seed, clock=clock, progress=False
+    )
     note = (
         f"the language model was trained for up to {recipe.max_seconds:g} seconds more than the other rows have, and "
         "stopped by its perplexity on one half"
@@ -190,26 +193,3 @@ def chosen_by(
     lines, weights = cross_chosen(chosen, parts)
     note = f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the other half of dev; {note}"
     return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [note]
-
-
-def cross_chosen(candidates: dict[float, list[str]], parts: Parts) -> tuple[list[str], tuple[float, float]]:
-    """Translations of dev, each half by the weight that scores best on the other half; and the two weights.
-
-    Args:
-        candidates: for each weight translations of the whole dev part.
-        parts: the corpus. Pairs of equal sources go to one half.
-    """
-    first_seen: dict[str, int] = {}
-    half = [
-        first_seen.setdefault(sentence_key(pair.source, parts.source), len(first_seen)) % 2
-        for pair in parts.dev
-    ]
-
-    def bleu(weight: float, which: int) -> float:
-        places = [i for i, one in enumerate(half) if one == which]
-        said = [to_scorer(candidates[weight][i], parts.target) for i in places]
-        true = [to_scorer(parts.dev[i].target, parts.target) for i in places]
-        return float(score(bleu_of(parts.target), said, true).value) if places else 0.0
-
-    best = [max(candidates, key=partial(bleu, which=1 - one)) for one in (0, 1)]
-    return [candidates[best[one]][i] for i, one in enumerate(half)], (best[0], best[1])

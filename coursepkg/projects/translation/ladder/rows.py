@@ -6,7 +6,8 @@
     both-ways -> wrong-tags                        a negative control: the tutorials' fault
     both-ways -> continued -> contrastive, back-translation, hard examples      all from the same trained start
 
-Every row that trains has the same budget, and the others none, but for `language-model`, whose language model takes
+Every row that trains has the same budget (`small` may end before it, with its fourth epoch), and the others none, but
+for `language-model`, whose language model takes
 half a budget more, and `ensemble`, whose second model takes another whole one. `continued` spends a second budget on
 nothing new: what fine-tuning gave is what it gave beyond that.
 
@@ -38,6 +39,12 @@ ROWS: dict[str, LadderRow] = {
         _row("gru-baseline", "the contest's GRU without attention", "", preset="gru-baseline"),
         _row("gru-attention", "additive attention", "gru-baseline", architecture="gru-attention"),
         _row(
+            "gru-attention-true-words",
+            "and the decoder always reads the true word before, not in three steps of ten",
+            "gru-attention",
+            teacher_forcing=1.0,
+        ),
+        _row(
             "vaswani2017",
             "the Transformer of 2017, as many parameters as `modern`",
             "gru-attention",
@@ -46,7 +53,12 @@ ROWS: dict[str, LadderRow] = {
             d_ff=Times(1.07),  # one matrix less than SwiGLU, but keys and values of every head
         ),
         _row("modern", "RMSNorm, RoPE, grouped-query attention, SwiGLU", "vaswani2017", preset="base"),
-        _row("decoder-only", "source and target as one text of one decoder", architecture="decoder-only"),
+        _row(
+            "decoder-only",
+            "source and target as one text of one decoder, as many parameters as `modern`",
+            architecture="decoder-only",
+            n_decoder_layers=Times(2.25),  # 9 for 4 and 4: no encoder, and layers without cross-attention
+        ),
         _row(
             "small",
             "the preset `small`: what helped, together; its cosine ends after four epochs",

@@ -138,6 +138,6 @@ def _decode(bench: Bench, row: LadderRow, recipe: Recipe, seed: int) -> tuple[di
     folder = bench.folder(row.name, seed)
     result, notes = decode_row(row, translator, bench.parts, recipe, seed=seed, out=folder, clock=bench.clock)
     names = ("parameters", "steps", "steps_taken", "epochs", "seconds", "cpu_seconds", "stopped")
-    numbers = {name: trained[name] for name in names}
+    numbers = {name: trained[name] for name in names if name in trained}
     numbers["decoding_seconds"] = round(time.monotonic() - begin, 1)
     return numbers | {"scores": result.as_json()["scores"], "notes": [*result.notes, *notes]}, result

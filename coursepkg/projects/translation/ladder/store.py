@@ -1,8 +1,9 @@
 """Stored rows of the ladder: one JSON file a row and seed, in a folder for all of the same conditions.
 
-    RESULTS/zh-vi_zh2vi_small_480s_cpu/modern.seed0.json
+    RESULTS/zh-vi_zh2vi_small_480s-of-cpu_cpu-1/modern.seed0.json
 
-The conditions are corpus, direction, preset, seconds of training and device: only rows under the same ones are held
+The conditions are corpus, direction, preset, seconds of training with their clock, and device with its threads: only
+rows under the same ones are held
 against one another. A file is never overwritten. It holds numbers alone; sentences stay in the folder of the runs,
 because the data's licence forbids to hand them on.
 """
@@ -158,7 +159,7 @@ def _cells(row: Sequence[Mapping[str, Any]], everything: Sequence[Mapping[str, A
         str(len(row)),
         f"{first['parameters']:,}",
         f"{statistics.mean(r['steps'] for r in row):,.0f}",
-        f"{statistics.mean(r['seconds'] for r in row):.0f}",
+        f"{statistics.mean(r['cpu_seconds' if r.get('clock') == 'cpu' else 'seconds'] for r in row):.0f}",
         bleu_of(row),
         first["builds_on"],
         *_change(row, [r for r in everything if r["row"] == first["builds_on"]]),

@@ -16,11 +16,11 @@ from torch import nn
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.data.batching import Pair, TokenBatches
-from coursepkg.data.split import grouped_split
 from coursepkg.decoding.scoring import token_log_probs
 from coursepkg.projects.translation.classroom import LanguageTask
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_model
+from coursepkg.projects.translation.corpus import SentencePair, to_model
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
 from coursepkg.text.chinese import split_characters
@@ -67,25 +67,6 @@ class Perplexity:
         return asdict(self) | {"per_token": self.per_token, "per_word": self.per_word}
 
 
-HALVES_SEED = 1
-"""Another one than that of any corpus: the hash that put a pair into dev would put all of dev into one half."""
-
-
-def dev_halves(parts: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
-    """The dev part in two: one half to choose with, one half to score on; no sentence is in both.
-
-    Raises:
-        ValueError: the dev part is too small to be halved.
-    """
-    keys = [pair_keys(pair, parts.source, parts.target) for pair in parts.dev]
-    shares = {"choose": 0.5, "score": 0.5}
-    halves = grouped_split(keys, shares, seed=HALVES_SEED) if keys else {"choose": [], "score": []}
-    choose, score = ([parts.dev[i] for i in halves[name]] for name in ("choose", "score"))
-    if not choose or not score:
-        raise ValueError(f"the dev part of {parts.corpus} has {len(parts.dev)} pairs, too few for two halves")
-    return choose, score
-
-
 def train_language_model(
     translator: Translator,
     parts: Parts,
@@ -94,6 +75,7 @@ def train_language_model(
     recipe: LanguageRecipe | None = None,
     seed: int = 0,
     resume: bool = False,
+    clock: str = "wall",
     progress: bool = True,
 ) -> tuple[LanguageModel, dict[str, Any], History]:
     """Train on the targets of the training part, and store the model in `out`.
@@ -108,6 +90,7 @@ def train_language_model(
         recipe: sizes and training; None takes the defaults.
         seed: of weights, order and dropout.
         resume: go on with the run in `out`.
+        clock: what the limit in seconds counts, see `TrainConfig`.
         progress: show a progress bar.
 
     Returns:
@@ -133,7 +116,7 @@ def train_language_model(
         model,
         LanguageTask(),
         TokenBatches(pairs, recipe.batch_tokens, seed),
-        config=_train_config(recipe, seed, progress),
+        config=_train_config(recipe, seed, progress, clock),
         out=out / "run",
         validate=lambda network: {
             "perplexity": perplexity(network, translator, choose, parts.target).per_token
@@ -220,10 +203,11 @@ def _config(translator: Translator, recipe: LanguageRecipe) -> TransformerConfig
     )
 
 
-def _train_config(recipe: LanguageRecipe, seed: int, progress: bool) -> TrainConfig:
+def _train_config(recipe: LanguageRecipe, seed: int, progress: bool, clock: str) -> TrainConfig:
     return TrainConfig(
         max_epochs=recipe.max_epochs,
         max_seconds=recipe.max_seconds,
+        clock=clock,
         learning_rate=inverse_sqrt(recipe.learning_rate, recipe.warmup),
         weight_decay=recipe.weight_decay,
         select_by="perplexity",

@@ -1,7 +1,9 @@
 """Does a language model, or one that translates back, help to choose among the n best translations?
 
-    score(y) = log p(y | x) + weight_lm * log p_LM(y) + weight_reverse * log p(x | y) + weight_length * |y|
+    score(y) = (log p(y | x) + weight_lm * log p_LM(y) + weight_reverse * log p(x | y) + weight_length * |y|)
+               / ((5 + |y|) / 6)^alpha
 
+alpha is that of the search, so that weights of 0 are its own choice.
 The weights are chosen by BLEU on one half of the dev part and judged on the other half, once.
 """
 
@@ -14,9 +16,9 @@ from torch import nn
 
 from coursepkg.metrics.bootstrap import Comparison, compare
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.evaluate import N_RESAMPLES
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, comparison_as_json
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.reranking.language_model import dev_halves
 from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
 
 LM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -97,21 +99,12 @@ class RerankStudy:
 
     def as_json(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
-        told = self.comparison
         return {
             "rows": [asdict(row) for row in self.rows],
             "chosen": asdict(self.chosen),
             "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
-            "score": {
-                "n": self.n_score,
-                "baseline": told.baseline,
-                "reranked": told.system,
-                "difference": [told.difference.lower, told.difference.upper],
-                "p_value": told.p_value,
-                "signature": told.signature,
-                "oracle": self.oracle,
-                "n_changed": self.n_changed,
-            },
+            "score": comparison_as_json(self.comparison)
+            | {"n": self.n_score, "oracle": self.oracle, "n_changed": self.n_changed},
             "n_best": self.n_best,
         }
 
@@ -173,13 +166,18 @@ def rerank_study(
         length_weights,
     )
     rows = [
-        WeightRow(lm, length, lists[0].bleu(lists[0].reranked(_weights(models, lm, back, length))), back)
+        WeightRow(
+            lm,
+            length,
+            lists[0].bleu(lists[0].reranked(_weights(models, lm, back, length), alpha=alpha)),
+            back,
+        )
         for lm, back, length in grid
     ]
     rows.sort(key=lambda row: (-row.bleu, abs(row.lm) + abs(row.reverse) + abs(row.length)))
     best = rows[0]
     before = lists[1].first
-    after = lists[1].reranked(_weights(models, best.lm, best.reverse, best.length))
+    after = lists[1].reranked(_weights(models, best.lm, best.reverse, best.length), alpha=alpha)
     return RerankStudy(
         tuple(rows),
         len(choose),

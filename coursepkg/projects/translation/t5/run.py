@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.arguments import check_count
+from coursepkg.bench.machine import circumstances
 from coursepkg.projects.translation.t5.corpora import Direction, directions_of
 from coursepkg.projects.translation.t5.evaluate import score_direction, scores_as_json, table_scores
 from coursepkg.projects.translation.t5.model import T5, load_t5, save_t5, tiny_t5
@@ -81,8 +82,10 @@ def run_training(
         "stopped": history.stopped,
         "best_dev_loss": history.best_score,
         "coverage": {name: one.lost_share for name, one in covered.items()},
+        "seconds": round(history.seconds, 1),
         "notes": [*directions[0].parts.notes, *notes],
         "scores": {d.name: _scored(t5, d, beam_size, settings) for d in directions},
+        **circumstances(),
     }
     write_json(out / "result.json", result)
     return result

@@ -15,7 +15,7 @@ from coursepkg.projects.translation.back_translation.files import (
 from coursepkg.projects.translation.back_translation.generate import Synthetic
 from coursepkg.projects.translation.back_translation.held_out import held_out_keys
 from coursepkg.projects.translation.corpus import read_parallel, sentence_key
-from tests.projects.translation.memorised import PAIRS, memorised
+from tests.projects.translation.memorised import PAIRS
 from tests.projects.translation.tiny import SmallBook
 
 
@@ -78,11 +78,13 @@ def test_the_prefix_is_checked_before_the_work(tmp_path: Path) -> None:
         ({}, ["unknown"]),
     ],
 )
-def test_origins_are_those_of_the_card(tmp_path: Path, meta: dict[str, Any], expected: list[str]) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "model.json").write_text(json.dumps({"meta": meta}), "utf-8")
-    assert origins(tmp_path) == expected
-    assert origins(memorised()[0]) == ["phrasebook"]
+def test_origins_are_those_of_the_cards(meta: dict[str, Any], expected: list[str]) -> None:
+    assert origins([meta]) == set(expected)
+    assert origins([{"corpora": ["en-vi"]}, meta]) == {"en-vi", *expected}
+
+
+def test_the_corpus_of_the_neighbours_is_an_origin() -> None:
+    assert origins([{"corpora": ["zh-vi"], "neighbours_of": "en-vi"}]) == {"zh-vi", "en-vi"}
 
 
 def test_mono_text_is_the_training_part_of_a_corpus_alone(

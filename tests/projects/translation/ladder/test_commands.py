@@ -10,15 +10,17 @@ import tyro
 
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.evaluate import compare_systems
-from coursepkg.projects.translation.ladder.commands import Ladder
+from coursepkg.projects.translation.ladder.commands import Ladder, conditions_of, results_of
 from coursepkg.projects.translation.ladder.store import read_ladder
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.stored import INSTALLED
 from coursepkg.projects.translation.studies.measured_run import score_dev
-from tests.projects.translation.tiny import write_zh_vi
+from tests.projects.translation.tiny import toy_parts, write_zh_vi
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
 SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01", "max-epochs=2"]
-CONDITIONS = f"zh-vi_zh2vi_tiny_100s_{'cuda' if torch.cuda.is_available() else 'cpu'}"
+DEVICE = "cuda" if torch.cuda.is_available() else f"cpu-{torch.get_num_threads()}"
+CONDITIONS = f"zh-vi_zh2vi_tiny_100s_{DEVICE}"
 
 
 def ladder(folder: Path, *arguments: str, settings: list[str] = SMALL) -> int:
@@ -104,7 +106,7 @@ def test_the_paired_comparison_is_that_of_the_two_systems(copied: Path) -> None:
 def test_another_architecture_and_the_negative_control_are_made(copied: Path) -> None:
     assert ladder(copied, "--rows", "decoder-only", "wrong-tags") == 0
     rows = by_name(copied)
-    assert rows["decoder-only"]["changes"] == {"architecture": "decoder-only"}
+    assert rows["decoder-only"]["changes"] == {"architecture": "decoder-only", "n_decoder_layers": 2}
     assert rows["wrong-tags"]["changes"] == {"reverse_fault": "unswapped"}
     assert Translator.load(copied / "out" / CONDITIONS / "wrong-tags.seed0").directions == [("zh", "vi")]
 
@@ -157,7 +159,19 @@ def test_other_settings_are_refused_under_the_same_name(copied: Path) -> None:
 def test_cpu_time_is_that_of_one_thread() -> None:
     with pytest.raises(ValueError, match=r"--clock cpu counts the time of all threads .*--threads 1"):
         Ladder(clock="cpu")
-    assert Ladder(clock="cpu", threads=1).clock == "cpu"
+    parts = toy_parts()
+    names = {conditions_of(Ladder(clock=clock, threads=1), parts) for clock in ("wall", "cpu")}
+    assert len(names) == 2
+
+
+def test_rows_of_an_installed_copy_need_a_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        "coursepkg.projects.translation.ladder.commands.stored_folder", lambda: tmp_path / INSTALLED
+    )
+    assert results_of(Ladder(list=True)) == tmp_path / INSTALLED
+    assert results_of(Ladder(results=tmp_path)) == tmp_path
+    with pytest.raises(ValueError, match=r"--results FOLDER is needed"):
+        results_of(Ladder())
 
 
 def test_a_row_without_the_model_it_needs_is_told(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,6 @@ from coursepkg.projects.translation.ladder.data import (
 from coursepkg.projects.translation.ladder.decoding import (
     N_BEST,
     chosen_by,
-    cross_chosen,
     drawn,
     repaired,
     reranked,
@@ -97,20 +96,6 @@ def test_back_translations_keep_dev_and_test_out(
 def test_round_trips_are_one_for_each_pair(translator: Translator) -> None:
     found = round_trips_of(toy_parts(), translator)
     assert len(found.round_trips) == len(toy_parts().train)
-
-
-def test_each_half_is_chosen_by_the_other() -> None:
-    pairs = tuple(SentencePair(f"句 {i}", f"câu số {i} ở đây .", "toy", i) for i in range(12))
-    parts = Parts("toy", "zh", "vi", pairs, pairs, pairs, ())
-    right = [pair.target for pair in pairs]
-    wrong = ["sai hoàn toàn rồi nhé"] * 12
-    # One weight is right on the even places and the other one on the odd places.
-    even = [r if i % 2 == 0 else w for i, (r, w) in enumerate(zip(right, wrong, strict=True))]
-    odd = [w if i % 2 == 0 else r for i, (r, w) in enumerate(zip(right, wrong, strict=True))]
-    lines, weights = cross_chosen({0.0: even, 0.5: odd}, parts)
-    assert weights == (0.5, 0.0)
-    assert lines == wrong
-    assert cross_chosen({0.0: wrong, 0.5: right}, parts) == (right, (0.5, 0.5))
 
 
 def test_draws_repairs_and_reranking_score_the_whole_dev_part(translator: Translator, tmp_path: Path) -> None:

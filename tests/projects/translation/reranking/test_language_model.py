@@ -14,9 +14,9 @@ from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.data.split import grouped_split
 from coursepkg.projects.translation.corpora import SHARES, SPLIT_SEED, Parts
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.language_model import (
-    dev_halves,
     load_language_model,
     perplexity,
     train_language_model,

@@ -9,8 +9,8 @@ import tyro
 
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.reranking.language_model import dev_halves
 from coursepkg.projects.translation.reranking.noisy_channel import noisy_channel_scorer
 from coursepkg.projects.translation.reranking.rerank import rerank_study
 from coursepkg.projects.translation.studies.decoding_commands import Rerank

@@ -13,8 +13,8 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.decode import search
+from coursepkg.projects.translation.halves import dev_halves
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.reranking.language_model import dev_halves
 from coursepkg.projects.translation.reranking.rerank import RerankStudy, rerank_study
 from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.seed import set_seed
@@ -143,7 +143,7 @@ def test_a_limit_takes_the_first_of_each_half(
 def test_it_can_be_stored(study: RerankStudy) -> None:
     document = json.loads(json.dumps(study.as_json()))
     assert document["chosen"] == document["rows"][0]
-    assert document["score"]["reranked"] == study.comparison.system
+    assert document["score"]["system"] == study.comparison.system
     assert len(document["rows"]) == len(LM) * len(LENGTH)
     assert f"on the other {study.n_score}: BLEU|" in str(study)
     assert len(PAIRS) == document["choose"]["n"] + document["score"]["n"]

@@ -6,9 +6,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest
-from coursepkg.bench.suites import translation
 from coursepkg.bench.suites.opponents import marian
 from coursepkg.blocks.packed import pack_where_possible
+from coursepkg.projects.translation.bench import searching as translation
 from coursepkg.projects.translation.models import build_model
 from coursepkg.projects.translation.recipe import PRESETS
 

@@ -1,0 +1,1 @@
+"""Suites of `coursepkg bench` that measure this project."""
