@@ -60,10 +60,10 @@ def _face(signer: Signer) -> Flat:
     parts: Flat = [
         (light, ellipse((-half, FACE + 0.04), (0.07, 0.12))),
         (light, ellipse((half, FACE + 0.04), (0.07, 0.12))),
-        (dark, ellipse((0, FACE), (half + 0.02, 0.515))),
-        (signer.skin, ellipse((0, FACE), (half, 0.5))),
+        (dark, ellipse((0.0, FACE), (half + 0.02, 0.515))),
+        (signer.skin, ellipse((0.0, FACE), (half, 0.5))),
         (light, np.array([(0.0, FACE), (0.05, FACE + 0.15), (-0.05, FACE + 0.15)])),
-        ((150, 70, 70), ellipse((0, FACE + 0.27), (0.12, 0.035))),
+        ((150, 70, 70), ellipse((0.0, FACE + 0.27), (0.12, 0.035))),
     ]
     for side in (-1, 1):
         eye = side * half * 0.45
@@ -86,11 +86,11 @@ def _hair_behind(signer: Signer) -> Flat:
     half = signer.face / 2
     if signer.hair_style == "long":
         return [
-            (signer.hair, ellipse((0, FACE - 0.08), (half + 0.12, 0.55))),
+            (signer.hair, ellipse((0.0, FACE - 0.08), (half + 0.12, 0.55))),
             (signer.hair, box(-half - 0.11, FACE - 0.1, half + 0.11, -0.02)),
         ]
     if signer.hair_style == "bun":
-        return [(signer.hair, ellipse((0, FACE - 0.56), (0.2, 0.18)))]
+        return [(signer.hair, ellipse((0.0, FACE - 0.56), (0.2, 0.18)))]
     return []
 
 
@@ -99,7 +99,7 @@ def _hair_before(signer: Signer) -> Flat:
     if signer.hair_style == "bald":
         return []
     # The crown down to the hairline, which a parting lifts on one side.
-    crown = ellipse((0, FACE - 0.03), (half + 0.04, 0.53), 190, 350)
+    crown = ellipse((0.0, FACE - 0.03), (half + 0.04, 0.53), 190.0, 350.0)
     left, right = (-0.18, -0.34) if signer.hair_style == "parted" else (-0.27, -0.27)
     line = np.array([(half * 0.7, FACE + right), (0.0, FACE - 0.31), (-half * 0.7, FACE + left)])
     return [(signer.hair, np.concatenate([crown, line]))]

@@ -1,5 +1,7 @@
 """One clip: a word, a signer, a room, and what may be wrong with the recording."""
 
+import dataclasses
+
 import numpy as np
 from PIL import ImageDraw
 
@@ -9,9 +11,13 @@ from coursepkg.projects.sign_language.synthetic.config import SignersConfig
 from coursepkg.projects.sign_language.synthetic.faults import Fault, Gap, draw_gap, fill_gap
 from coursepkg.projects.sign_language.synthetic.figure import figure
 from coursepkg.projects.sign_language.synthetic.motion import Pose, draw_timing, make_pose
+from coursepkg.projects.sign_language.synthetic.plan import PlannedClip
 from coursepkg.projects.sign_language.synthetic.scene import draw_background, draw_camera, draw_light
 from coursepkg.projects.sign_language.synthetic.signer import Signer, make_signer
 from coursepkg.projects.sign_language.synthetic.words import WORDS, Sign
+
+BRIGHTER = 6
+"""Gray levels of 255 that copies from a second hand gain."""
 
 
 def draw_clip(
@@ -49,6 +55,15 @@ def draw_clip(
         person.name,
         f"synthetic:{seed}:{number}",
     )
+
+
+def draw_planned(clip: PlannedClip, seed: int, config: SignersConfig | None = None) -> Clip:
+    """A clip of a data set's plan, with its fault. Every other copy of a clip is a little brighter than the first."""
+    drawn = draw_clip(clip.word, clip.signer, seed, clip.original, config, fault=clip.fault)
+    frames = drawn.frames
+    if clip.is_second_hand:
+        frames = np.minimum(frames, 255 - BRIGHTER) + np.uint8(BRIGHTER)
+    return dataclasses.replace(drawn, frames=frames, name=f"synthetic:{seed}:{clip.number}")
 
 
 def clip_pose(word: str, signer: int, seed: int, number: int, config: SignersConfig | None = None) -> Pose:

@@ -25,7 +25,7 @@ class SignersConfig:
     least_clips: int = 4
     """Clips of the rarest word; from 1. As many signers sign every word, and these clips have no fault."""
     size: int = 224
-    """Height and width of the pictures in pixels; even, from 32 to 512."""
+    """Height and width of the pictures in pixels; a multiple of 32, from 32 to 512."""
     least_frames: int = 16
     """Frames of the shortest clip; from 12."""
     most_frames: int = 30
@@ -55,7 +55,8 @@ class SignersConfig:
             ("fps", 1, 60),
         ):
             check_count(f"--{name.replace('_', '-')}", getattr(self, name), least, most)
-        check_field(self, "size", self.size % 2 == 0, "even, as H.264 stores colour for pairs of pixels")
+        # At other sizes the encoder was seen to make different files of the same frames.
+        check_field(self, "size", self.size % 32 == 0, "a multiple of 32")
         for name in ("clips", "frames"):
             lower, upper = getattr(self, f"least_{name}"), getattr(self, f"most_{name}")
             check_field(self, f"most_{name}", lower <= upper, f"at least the least number, {lower}")

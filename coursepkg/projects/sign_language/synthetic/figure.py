@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coursepkg.projects.sign_language.synthetic import body
-from coursepkg.projects.sign_language.synthetic.hands import PALM, RADII, WRIST, finger_bones, turned
+from coursepkg.projects.sign_language.synthetic.hands import PALM, RADII, WRIST, faced, finger_bones, turned
 from coursepkg.projects.sign_language.synthetic.motion import HandTrack, Pose
 from coursepkg.projects.sign_language.synthetic.shapes import Part, capsule
 from coursepkg.projects.sign_language.synthetic.signer import Signer, shaded
@@ -32,9 +32,10 @@ def bend_arm(track: HandTrack, signer: Signer) -> Arm:
     """Where shoulder, elbow and wrist are, given the palm; what is out of reach is drawn back to the arm's length.
 
     The picture is flat and an arm is not: the nearer the hand to the shoulder, the more of both bones points to the
-    camera and the shorter they look. An elbow changes its side through the middle, never in a leap.
+    camera and the shorter they look. An elbow never leaps: it changes its side through the middle, and hangs down while
+    the hand passes the shoulder.
     """
-    shoulder = np.broadcast_to(np.array([signer.shoulders - 0.02, 0.12]), track.palm.shape)
+    shoulder = np.broadcast_to(np.array([signer.shoulders - 0.02, -0.19]), track.palm.shape)
     wrist = track.palm + turned(WRIST[None] * signer.hand, track.degrees)[:, 0]
     upper, lower = UPPER_ARM * signer.arms, FOREARM * signer.arms
     way = wrist - shoulder
@@ -44,12 +45,14 @@ def bend_arm(track: HandTrack, signer: Signer) -> Arm:
     wrist = shoulder + along * reach
     seen = 0.5 + 0.5 * reach / (upper + lower)
     first, second = upper * seen, lower * seen
-    foot = (first**2 - second**2 + reach**2) / (2 * reach)
+    foot = np.clip((first**2 - second**2 + reach**2) / (2 * reach), -first, first)
     height = np.sqrt(np.maximum(first**2 - foot**2, 0))
     across = np.stack([-along[:, 1], along[:, 0]], axis=1)
     height = height * np.tanh(3 * across @ ELBOW)[:, None]
+    near = np.exp(-((reach / 0.5) ** 2))
+    elbow = shoulder + near * first * ELBOW + (1 - near) * (along * foot + across * height)
     palm = wrist - turned(WRIST[None] * signer.hand, track.degrees)[:, 0]
-    return Arm(shoulder, shoulder + along * foot + across * height, wrist, palm)
+    return Arm(shoulder, elbow, wrist, palm)
 
 
 def figure(pose: Pose, signer: Signer) -> list[Part]:
@@ -105,7 +108,7 @@ def _arm(arm: Arm, signer: Signer, side: int) -> list[Part]:
 
 def _hand(track: HandTrack, arm: Arm, signer: Signer, side: int) -> list[Part]:
     skin, dark = signer.skin, shaded(signer.skin, 0.58)
-    roots, tips = finger_bones(track.fingers, track.degrees, back=track.back)
+    roots, tips = finger_bones(track.fingers, track.degrees, track.facing)
     centre = arm.palm[:, None]
     roots, tips = _seen(centre + roots * signer.hand, side), _seen(centre + tips * signer.hand, side)
     radii = RADII * signer.hand * signer.limbs
@@ -113,8 +116,7 @@ def _hand(track: HandTrack, arm: Arm, signer: Signer, side: int) -> list[Part]:
         capsule(roots, tips, radii + RIM, 0.9 * radii + RIM),
         capsule(roots, tips, radii, 0.9 * radii),
     )
-    flip = np.array([-1.0 if track.back else 1.0, 1.0])
-    palm = _seen(centre + turned(PALM * flip, track.degrees) * signer.hand, side)
+    palm = _seen(centre + turned(faced(PALM, track.facing), track.degrees) * signer.hand, side)
     middle = palm.mean(axis=1, keepdims=True)
     parts = [Part(dark, middle + (palm - middle) * (1 + 4.5 * RIM)), Part(skin, palm)]
     for finger in (4, 3, 2, 1):

@@ -64,18 +64,25 @@ def turned(points: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return np.stack([-u * np.cos(angle) - v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)], axis=-1)
 
 
-def finger_bones(fingers: np.ndarray, degrees: np.ndarray, *, back: bool) -> tuple[np.ndarray, np.ndarray]:
+def finger_bones(
+    fingers: np.ndarray, degrees: np.ndarray, facing: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Where the fingers begin and end, from the middle of the palm.
 
     Args:
         fingers: (T, 5, 2).
         degrees: where the hand points, (T,).
-        back: whether its back is seen.
+        facing: how much of the palm is seen, (T,): 1 all of it, 0 the hand from its edge, -1 its back.
 
     Returns:
         roots and tips, each (T, 5, 2) in the axes of the hand's side.
     """
-    side = np.array([-1.0 if back else 1.0, 1.0])
     lean = np.radians(fingers[..., 0])
     along = np.stack([np.sin(lean), np.cos(lean)], axis=-1) * fingers[..., 1:]
-    return turned(ROOTS * side, degrees), turned((ROOTS + along) * side, degrees)
+    return turned(faced(ROOTS, facing), degrees), turned(faced(ROOTS + along, facing), degrees)
+
+
+def faced(points: np.ndarray, facing: np.ndarray) -> np.ndarray:
+    """Points (n, 2) or (T, n, 2) of the hand's axes, as narrow as they look (T, n, 2)."""
+    width = np.stack([facing, np.ones_like(facing)], axis=-1)
+    return np.asarray(points * width[:, None])

@@ -30,8 +30,8 @@ class HandTrack:
     """Where the fingers point, (T,): 0 up, 90 to the middle of the body, 180 down."""
     fingers: np.ndarray
     """Degrees and length of each finger, (T, 5, 2), as in `hands.SHAPES`."""
-    back: bool
-    """Whether the back of the hand is seen."""
+    facing: np.ndarray
+    """How much of the palm is seen, (T,): 1 all of it, 0 the hand from its edge, -1 its back, as of a hanging hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,9 @@ def _track(
     # The way up leads a little outwards, as elbows do.
     palm = REST + (place + offset - REST) * lift[:, None] + np.outer(np.sin(np.pi * lift), [0.2, 0.0])
     fingers = between(SHAPES["relaxed"], shape, _smooth(lift * 1.4))
-    return HandTrack(palm, down + (degrees - down) * lift, fingers, sign.back)
+    # Hanging hands look the same whatever comes or was: their last frames must not tell the word.
+    facing = (-1.0 if sign.back else 1.0) * lift + lift - 1
+    return HandTrack(palm, down + (degrees - down) * lift, fingers, facing)
 
 
 def _still(palm: np.ndarray, degrees: float, shape: str, lift: np.ndarray) -> HandTrack:
@@ -118,7 +120,7 @@ def _still(palm: np.ndarray, degrees: float, shape: str, lift: np.ndarray) -> Ha
         REST + (palm - REST) * lift[:, None],
         180.0 + (degrees - 180.0) * lift,
         between(SHAPES["relaxed"], SHAPES[shape], lift),
-        back=True,
+        -np.ones_like(lift),
     )
 
 

@@ -36,6 +36,11 @@ class PlannedClip:
         """Name of its file in the folder of its word."""
         return f"{self.number:05}.mp4"
 
+    @property
+    def is_second_hand(self) -> bool:
+        """Whether it is a copy that was brightened and packed again; the other copies are exact."""
+        return self.fault == "duplicate" and self.number % 2 == 1
+
 
 def clip_counts(config: SignersConfig) -> dict[str, int]:
     """How many clips each word has.

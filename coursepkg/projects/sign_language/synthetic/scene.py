@@ -26,7 +26,7 @@ class Camera:
     drift: np.ndarray
     """How the signer sways, (T, 2)."""
 
-    def place(self, points: np.ndarray, size: float) -> np.ndarray:
+    def place(self, points: np.ndarray, size: int) -> np.ndarray:
         """Points (T, n, 2) in heads as pixels of a picture of that size."""
         angle = np.radians(self.degrees)
         turn = self.scale * np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])

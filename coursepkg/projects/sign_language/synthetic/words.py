@@ -30,15 +30,15 @@ class Sign:
     round; `shake` swings to both sides of the place."""
     by: Point
     """How far a path leads from the place; the two radii of a circle."""
-    angles: tuple[float, float] = (0.0, 0.0)
+    angles: tuple[int, int] = (0, 0)
     """Where the fingers point at the begin and at the end, in degrees: 0 up, 90 to the middle of the body, 180 down."""
     times: int = 1
     """How often the path is gone along, from 1."""
     other: OtherHand = "rest"
     """The second hand: hangs, does the same on its side, does it in turn with the first, or lies still below it."""
-    swing: float = 0.0
+    swing: int = 0
     """Degrees by which the hand swings to both sides of its angle, twice in the course of the word."""
-    head: float = 0.0
+    head: int = 0
     """Degrees by which the head leans towards the signing hand."""
     back: bool = False
     """Whether the back of the hand is seen, so that the thumb is on the other side."""

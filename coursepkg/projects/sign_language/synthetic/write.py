@@ -16,12 +16,12 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from types import ModuleType
 
 import numpy as np
 
 from coursepkg.files import whole_file
-from coursepkg.projects.sign_language.synthetic.clips import clip_gap, draw_clip
+from coursepkg.projects.sign_language.synthetic.clips import clip_gap, draw_planned
 from coursepkg.projects.sign_language.synthetic.config import SignersConfig
 from coursepkg.projects.sign_language.synthetic.plan import PlannedClip, plan_clips
 from coursepkg.projects.sign_language.synthetic.signer import make_signer
@@ -61,6 +61,7 @@ def write_signers(
     if folder.exists():
         _check_card(folder, card)
         return folder
+    _import_av()
     part = folder.with_name(folder.name + ".part")
     if part.exists():
         _check_card(part, card)
@@ -79,40 +80,45 @@ def write_signers(
     return folder
 
 
-def write_video(file: BinaryIO, frames: np.ndarray, fps: int, *, crf: int = CRF) -> None:
-    """Writes frames as an mp4 file: H.264, 4:2:0, one thread, so that the same frames give the same bytes.
+def write_video(path: str | Path, frames: np.ndarray, fps: int, *, crf: int = CRF) -> None:
+    """Writes frames as an mp4 file: H.264, 4:2:0, by one thread, so that the same frames give the same bytes.
 
     Args:
-        file: open for writing, able to seek.
-        frames: RGB, uint8 (T, height, width, 3), both sides even.
+        path: of the file, which appears whole or not at all.
+        frames: RGB, uint8 (T, height, width, 3), both sides multiples of 32.
         fps: frames a second.
         crf: how tightly, as `CRF`.
 
     Raises:
+        OSError: the file cannot be written; the message names it.
         ImportError: av is not installed.
     """
-    try:
-        import av
-    except ImportError as reason:
-        raise ImportError("writing videos needs av: pip install 'coursepkg[video]'") from reason
-    with av.open(file, "w", format="mp4") as container:
+    av = _import_av()
+    with whole_file(path) as file, av.open(file, "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=fps, options={"crf": str(crf), "preset": "veryfast"})
         stream.height, stream.width = frames.shape[1:3]
         stream.pix_fmt = "yuv420p"
         stream.codec_context.thread_count = 1
-        for picture in frames:
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        for number, picture in enumerate(frames):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24").reformat(format="yuv420p")
+            frame.pts = number
+            container.mux(stream.encode(frame))
         container.mux(stream.encode())
 
 
+def _import_av() -> ModuleType:
+    """The library, or an ImportError of one line."""
+    try:
+        import av
+    except ImportError as reason:
+        raise ImportError("writing videos needs av: pip install 'coursepkg[video]'") from reason
+    return av
+
+
 def _write_clip(path: Path, clip: PlannedClip, seed: int, config: SignersConfig) -> None:
-    frames = draw_clip(clip.word, clip.signer, seed, clip.original, config, fault=clip.fault).frames
-    crf = CRF
-    if clip.fault == "duplicate" and clip.number % 2:
-        # Every other copy has been through a second hand: a little brighter, and packed more tightly.
-        frames, crf = np.minimum(frames, 249) + np.uint8(6), CRF + 6
-    with whole_file(path) as file:
-        write_video(file, frames, config.fps, crf=crf)
+    frames = draw_planned(clip, seed, config).frames
+    crf = CRF + 6 if clip.is_second_hand else CRF
+    write_video(path, frames, config.fps, crf=crf)
 
 
 def _write_tables(folder: Path, clips: Sequence[PlannedClip], seed: int, config: SignersConfig) -> None:
@@ -126,7 +132,7 @@ def _write_tables(folder: Path, clips: Sequence[PlannedClip], seed: int, config:
     for clip in clips:
         signer = make_signer(seed, clip.signer, config).name
         path = f"train/{clip.word}/{clip.file}"
-        group = f"s{seed}-r{clip.original:05}"
+        group = f"s{seed}-{clip.original:05}"
         broken = clip_gap(seed, clip.number, config, clip.fault).length
         writer.writerow((path, clip.word, signer, group, clip.fault, broken))
     _write_text(folder / "signers.csv", text.getvalue())
