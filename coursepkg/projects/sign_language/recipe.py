@@ -71,7 +71,9 @@ class Recipe:
     gamma: float = 2.0
     """Exponent of the focal losses, at least 0."""
     tau: float = 1.0
-    """Strength of logit adjustment, at least 0."""
+    """Strength of logit adjustment in the loss `logit-adjusted`, at least 0."""
+    adjust: float = 0.0
+    """Strength of the adjustment of a trained network's logits in prediction, at least 0; 0 leaves them."""
     warp: float = 0.3
     """Strength of the uneven warp of time, in [0, 1); 0 leaves time as it is."""
     crop: float = 0.8
@@ -126,7 +128,7 @@ class Recipe:
         for name in ("crop", "layer_decay"):
             check_field(self, name, 0 < getattr(self, name) <= 1, "above 0 and at most 1")
         check_field(self, "flip", 0 <= self.flip <= 1, "in [0, 1]")
-        for name in ("gamma", "tau", "rotation", "weight_decay", "learning_rate"):
+        for name in ("gamma", "tau", "adjust", "rotation", "weight_decay", "learning_rate"):
             check_field(self, name, getattr(self, name) >= 0, "at least 0")
         for name in ("backbone_rate", "mix_alpha", "max_seconds", "clip_norm"):
             check_field(self, name, getattr(self, name) > 0, "above 0")

@@ -54,6 +54,7 @@ def test_the_report_is_the_improved_model_of_the_source() -> None:
         ({"layer_decay": 1.1}, "--layer-decay must be above 0 and at most 1"),
         ({"flip": 1.1}, "--flip must be in [0, 1]"),
         ({"tau": -1.0}, "--tau must be at least 0"),
+        ({"adjust": -0.5}, "--adjust must be at least 0"),
         ({"backbone_rate": 0.0}, "--backbone-rate must be above 0"),
         ({"learning_rate": float("nan")}, "--learning-rate"),
         ({"kernel_size": 4}, "--kernel-size must be odd, got 4"),

@@ -80,7 +80,14 @@ def load_pretrained(backbone: LibraryBackbone, name: str) -> None:
         ValueError: it is of another family or other sizes, or lacks a weight.
         OSError: it cannot be read or fetched.
     """
-    config = _library().AutoConfig.from_pretrained(name)
+    try:
+        config = _library().AutoConfig.from_pretrained(name)
+    except OSError as reason:
+        said = str(reason).strip().splitlines()
+        raise OSError(
+            f"--pretrained {name} can be neither read nor fetched ({said[0] if said else 'no reason given'}); name "
+            "a folder that holds the weights, or leave the flag out to begin at random"
+        ) from reason
     if config.model_type != backbone.family:
         raise ValueError(
             f"--pretrained {name} is a {config.model_type}, the backbone a {backbone.family}; choose weights "

@@ -69,6 +69,12 @@ def test_pretrained_weights_are_taken_over(name: str, tmp_path: Path) -> None:
     torch.testing.assert_close(fresh(frames), trained(frames))
 
 
+def test_weights_that_are_not_there_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="can be neither read nor fetched") as caught:
+        load_pretrained(backbone("resnet-18"), str(tmp_path / "none"))
+    assert "\n" not in str(caught.value)
+
+
 def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
     convnext = backbone("convnext-tiny")
     convnext.network.save_pretrained(tmp_path / "weights")
