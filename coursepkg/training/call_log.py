@@ -63,4 +63,4 @@ def seconds_of(calls: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
     """Seconds of training in a log, and whether that is all of it: a call that was killed has left no line."""
     ends = [0, *(one["step"] for one in calls)]
     whole = all(one.get("from_step") == end for end, one in zip(ends, calls, strict=False))
-    return sum(one["seconds"] for one in calls), bool(calls) and whole
+    return sum((one["seconds"] for one in calls), 0.0), bool(calls) and whole

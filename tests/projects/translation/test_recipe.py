@@ -21,10 +21,10 @@ def test_a_preset_survives_json() -> None:
 
 def test_a_field_that_came_later_decides_only_where_it_is_set() -> None:
     described = Recipe(reverse=1.0).described()
-    assert described.pop("reverse_fault") == "none"
+    assert (described.pop("reverse_fault"), described.pop("norm_eps")) == ("none", 1e-6)
     assert Recipe(**described) == Recipe(reverse=1.0)
     assert Recipe(reverse=1.0).decisive() == described
-    spoilt = Recipe(reverse=1.0, reverse_fault="unswapped")
+    spoilt = Recipe(reverse=1.0, reverse_fault="unswapped", norm_eps=1e-8)
     assert spoilt.decisive() == spoilt.described()
 
 

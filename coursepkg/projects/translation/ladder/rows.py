@@ -46,10 +46,11 @@ ROWS: dict[str, LadderRow] = {
         ),
         _row(
             "vaswani2017",
-            "the Transformer of 2017, as many parameters as `modern`",
+            "the Transformer of 2017, as many parameters as `modern`; a third of its rate, which post-norm bears",
             "gru-attention",
             preset="base",
             architecture="vaswani2017",
+            learning_rate=Times(1 / 3),
             d_ff=Times(1.07),  # one matrix less than SwiGLU, but keys and values of every head
         ),
         _row("modern", "RMSNorm, RoPE, grouped-query attention, SwiGLU", "vaswani2017", preset="base"),
