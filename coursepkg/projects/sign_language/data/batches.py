@@ -18,12 +18,12 @@ from torch import Tensor
 
 from coursepkg.arguments import check_count
 from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.projects.sign_language.data.imagenet import normalise
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.projects.sign_language.data.normalise import normalise
-from coursepkg.projects.sign_language.data.sampling import PADDINGS, Padding, sample_frames
+from coursepkg.projects.sign_language.data.sampling import PADDINGS, Padding, Places, sample_frames
 
-WarpTime = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""The times of a clip's frames, float64 (N,), rising, and where chance comes from, to other rising times (N,)."""
+DrawPlaces = Callable[[np.random.Generator], Places]
+"""From where chance comes from to the places in a clip where its frames are taken, as a warp of time has them."""
 ChangeFrames = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 """The sampled frames of a clip, uint8 (T, height, width, 3), to others of the same shape; one draw for all of them."""
 
@@ -89,8 +89,9 @@ class ClipBatches:
         shuffle: False keeps the order of `chosen` in every epoch, as validation wants it.
         balanced: draw every word equally often: an epoch has as many clips as without it, rare ones several times,
             of frequent words only some. Class weights in the loss besides would correct the long tail twice.
-        warp_time: changes the times of a clip before its frames are sampled; None leaves them.
+        draw_places: moves the places where frames are taken, for each clip anew; None spaces them evenly.
         change_frames: changes the sampled frames of a clip; None leaves them.
+        change_strong: the same for clips that are marked as repetitions; None treats them as all others.
         mix_clips: mixes the clips of a batch; None leaves them.
 
     Raises:
@@ -109,8 +110,9 @@ class ClipBatches:
         seed: int = 0,
         shuffle: bool = True,
         balanced: bool = False,
-        warp_time: WarpTime | None = None,
+        draw_places: DrawPlaces | None = None,
         change_frames: ChangeFrames | None = None,
+        change_strong: ChangeFrames | None = None,
         mix_clips: MixClips | None = None,
     ) -> None:
         check_count("n_frames", n_frames)
@@ -124,7 +126,8 @@ class ClipBatches:
             raise ValueError("chosen must hold at least one clip, got none")
         self.n_frames, self.padding, self.batch_clips = n_frames, padding, batch_clips
         self.seed, self.shuffle, self.balanced = seed, shuffle, balanced
-        self.warp_time, self.change_frames, self.mix_clips = warp_time, change_frames, mix_clips
+        self.draw_places, self.mix_clips = draw_places, mix_clips
+        self.change_frames, self.change_strong = change_frames, change_strong
         self.numbers = [_number(clips, mapping, i) for i in self.chosen]
         """Class number of each clip that counts."""
 
@@ -133,11 +136,15 @@ class ClipBatches:
         """Clips of each class (V,)."""
         return np.bincount(self.numbers, minlength=len(self.mapping)).tolist()
 
+    @property
+    def _changes(self) -> tuple[ChangeFrames | None, ChangeFrames | None]:
+        return self.change_frames, self.change_strong
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of clips, classes and options."""
         options = [self.n_frames, self.padding, self.batch_clips, self.seed, self.shuffle, self.balanced]
-        changes = [one is not None for one in (self.warp_time, self.change_frames, self.mix_clips)]
+        changes = [one is not None for one in (self.draw_places, *self._changes, self.mix_clips)]
         told = [self.clips.fingerprint, self.mapping.fingerprint, self.chosen, options, changes]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
@@ -179,17 +186,17 @@ class ClipBatches:
 
     def _clip(self, i: int, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The frames of a clip that the network sees, uint8 (T, height, width, 3), and which of them are real (T,)."""
-        times = self.clips.times(i)
-        if self.warp_time is not None:
-            times = self.warp_time(times, chance)
-        sampled = sample_frames(times, self.n_frames, self.padding)
+        places = None if self.draw_places is None else self.draw_places(chance)
+        sampled = sample_frames(self.clips.times(i), self.n_frames, self.padding, places=places)
         frames = self.clips.frames(i, sampled.numbers)
-        if self.change_frames is None:
+        usual, strong = self._changes
+        change = strong if strong is not None and self.clips.clips[i].strong else usual
+        if change is None:
             return frames, sampled.mask
-        changed = self.change_frames(frames, chance)
+        changed = change(frames, chance)
         if changed.shape != frames.shape or changed.dtype != np.uint8:
             raise ValueError(
-                f"change_frames must return uint8 {frames.shape}, got {changed.dtype} {changed.shape} "
+                f"a change of frames must return uint8 {frames.shape}, got {changed.dtype} {changed.shape} "
                 f"for {self.clips.clips[i].name}"
             )
         return changed, sampled.mask

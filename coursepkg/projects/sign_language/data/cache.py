@@ -10,8 +10,8 @@ looked at would count as memory of the process: at 224 pixels 4,000 clips have 1
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +72,10 @@ class CachedClip(NamedTuple):
     """Of its frames."""
     flaw: str
     """What was wrong with it although it was kept, in one line; empty where nothing was."""
+    strong: bool
+    """Whether it repeats another clip and is to be augmented more strongly."""
+    place: int
+    """Among the files that were to be cached, from 0."""
 
 
 class LeftOut(NamedTuple):
@@ -125,6 +129,14 @@ class CachedClips:
         """Height and width of the frames, in pixels."""
         return self.config.size
 
+    def numbers_of(self, places: Iterable[int]) -> list[int]:
+        """The clips that files became, by their places among the files that were to be cached; a split has those.
+
+        Files that could not be kept are left out here; `left_out` says why.
+        """
+        numbers = {clip.place: number for number, clip in enumerate(self.clips)}
+        return [numbers[place] for place in places if place in numbers]
+
     def times(self, number: int) -> np.ndarray:
         """When the frames of a clip are shown, in seconds, float64 (N,)."""
         return np.array(self.clips[number].times)
@@ -151,7 +163,7 @@ class CachedClips:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of frames, times and labels."""
-        told = [[clip.name, clip.label, clip.signer, clip.group, clip.times] for clip in self.clips]
+        told = [[*clip[:4], clip.times, clip.strong] for clip in self.clips]
         content = f"{self._seal['sha256']} {json.dumps(told, ensure_ascii=False)}"
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -165,11 +177,6 @@ class CachedClips:
         if flawed:
             lines += [f"kept with a flaw: {len(flawed):,}", *(f"  {one.flaw}" for one in flawed)]
         return "\n".join(lines)
-
-
-def config_of(config: CacheConfig) -> dict[str, Any]:
-    """The settings as JSON holds them."""
-    return asdict(config)
 
 
 def _read_index(path: Path) -> dict[str, Any]:

@@ -7,10 +7,10 @@ power cut, goes on where it was: called again in the same way it decodes only wh
 import hashlib
 import json
 import os
-import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -21,20 +21,16 @@ from coursepkg.projects.sign_language.data.cache import (
     KIND,
     VERSION,
     CacheConfig,
-    CachedClip,
     CachedClips,
     LeftOut,
-    config_of,
 )
+from coursepkg.projects.sign_language.data.journal import Journal
 from coursepkg.projects.sign_language.data.sampling import uniform_frames
-from coursepkg.projects.sign_language.data.video import decode_needed
+from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_needed
 from coursepkg.training.files import write_json
 
 Usable = Callable[[np.ndarray], np.ndarray]
 """From the times of a file's frames, float64 (N,), to the numbers of those that may be used, ascending."""
-
-_JOURNAL = "clips.part.jsonl"
-_PART = "clips.part"
 
 
 def cache_clips(
@@ -43,6 +39,7 @@ def cache_clips(
     config: CacheConfig | None = None,
     *,
     usable: Sequence[Usable] | None = None,
+    strong: Sequence[bool] | None = None,
     plan: str = "",
     say: Callable[[str], None] = lambda line: None,
 ) -> CachedClips:
@@ -54,6 +51,7 @@ def cache_clips(
         config: how they are kept; None for the usual way.
         usable: for each file which of its frames may be used, as `KeptClip.frames_of` of a cleaning plan says it;
             None for all.
+        strong: for each file whether it is to be augmented more strongly; None for none.
         plan: what tells one `usable` from another, as the fingerprint of the plan.
         say: receives a line now and then.
 
@@ -65,46 +63,46 @@ def cache_clips(
     config, folder = config or CacheConfig(), Path(folder)
     if not files:
         raise ValueError("files must hold at least one clip, got none")
-    if usable is not None and len(usable) != len(files):
-        raise ValueError(f"usable must have one entry a file, {len(files)}, got {len(usable)}")
+    for name, given in (("usable", usable), ("strong", strong)):
+        if given is not None and len(given) != len(files):
+            raise ValueError(f"{name} must have one entry a file, {len(files)}, got {len(given)}")
+    marks = [False] * len(files) if strong is None else list(strong)
     folder.mkdir(parents=True, exist_ok=True)
     hashes = [_hash(file.path) for file in files]
     names = _names([file.path for file in files])
-    source = _source(files, names, hashes, config, plan)
+    source = _source(files, names, hashes, config, [plan, marks])
     made = _made_before(folder, source)
     if made is not None:
         return made
-    clips: list[CachedClip] = []
-    left_out: list[LeftOut] = []
-    _resume(folder, source, clips, left_out, config)
-    done = len(clips) + len(left_out)
-    if done:
-        say(f"{done:,} of {len(files):,} clips were cached before")
-    with (folder / _PART).open("ab") as frames, (folder / _JOURNAL).open("a", encoding="utf-8") as journal:
-        for i in range(done, len(files)):
-            told = (names[i], files[i].label, files[i].signer, files[i].group, hashes[i])
-            entry = _add(files[i].path, told, config, usable[i] if usable else None, frames)
-            (clips if isinstance(entry, CachedClip) else left_out).append(entry)  # type: ignore[arg-type]
-            _note(journal, entry)
-            if i % 100 == 99:
-                say(f"{i + 1:,} of {len(files):,} clips")
-        os.fsync(frames.fileno())
-    if not clips:
-        (folder / _PART).unlink()
-        (folder / _JOURNAL).unlink()
-        raise ValueError(f"none of {len(files)} clips can be decoded; the first: {left_out[0].reason}")
-    _finish(folder, source, config, clips, left_out)
+    try:
+        with Journal(folder, source, bytes_of_frame=3 * config.size**2) as journal:
+            done = len(journal.clips) + len(journal.left_out)
+            if done:
+                say(f"{done:,} of {len(files):,} clips were cached before")
+            for i in range(done, len(files)):
+                told = (names[i], files[i].label, files[i].signer, files[i].group, hashes[i])
+                found = _decode(files[i].path, config, usable[i] if usable else None)
+                if isinstance(found, str):
+                    journal.leave_out(LeftOut(*told, found))
+                else:
+                    journal.keep(told, found, marks[i], place=i)
+                if i % 100 == 99:
+                    say(f"{i + 1:,} of {len(files):,} clips")
+    except OSError as reason:
+        raise OSError(
+            f"{folder}: the clips could not be written: {reason}; free some space, then go on"
+        ) from reason
+    if not journal.clips:
+        journal.remove()
+        raise ValueError(
+            f"none of {len(files)} clips can be decoded; the first: {journal.left_out[0].reason}"
+        )
+    _finish(folder, source, config, journal)
     return CachedClips(folder, verify=False)
 
 
-def _add(
-    path: Path,
-    told: tuple[str, str, str, str, str],
-    config: CacheConfig,
-    usable: Usable | None,
-    out: BinaryIO,
-) -> CachedClip | LeftOut:
-    """Decode a clip and write its frames."""
+def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> DecodedVideo | str:
+    """The frames of a file that are kept, or why there are none, in one line."""
 
     def choose(times: np.ndarray) -> np.ndarray:
         numbers = np.arange(len(times)) if usable is None else usable(times)
@@ -115,82 +113,26 @@ def _add(
     try:
         video = decode_needed(path, choose, size=config.size, fit=config.fit)
     except (ValueError, OSError) as reason:
-        return LeftOut(*told, " ".join(str(reason).split()))
-    if video.lost >= config.most_lost:
-        return LeftOut(*told, video.complaint)
-    offset = out.tell()
-    pixels = np.ascontiguousarray(video.frames)
-    out.write(pixels.data)
-    out.flush()
-    return CachedClip(*told, video.times.tolist(), offset, zlib.crc32(pixels.data), video.complaint)
+        return " ".join(str(reason).split())
+    return video.complaint if video.lost >= config.most_lost else video
 
 
-def _note(journal: TextIO, entry: CachedClip | LeftOut) -> None:
-    kind = "clip" if isinstance(entry, CachedClip) else "left out"
-    journal.write(json.dumps([kind, list(entry)], ensure_ascii=True) + "\n")
-    journal.flush()
-
-
-def _resume(
-    folder: Path, source: str, clips: list[CachedClip], left_out: list[LeftOut], config: CacheConfig
-) -> None:
-    """Take over what a stopped writer left whose frames are all there, and cut off the rest."""
-    part, journal = folder / _PART, folder / _JOURNAL
-    lines = journal.read_bytes().splitlines(keepends=True) if journal.is_file() and part.is_file() else []
-    good = 0
-    if lines and lines[0] == json.dumps(["source", source]).encode() + b"\n":
-        good, end = 1, 0
-        with part.open("rb") as frames:
-            for line in lines[1:]:
-                entry = _entry(line)
-                if isinstance(entry, CachedClip):
-                    pixels = frames.read(3 * config.size**2 * len(entry.times))
-                    if entry.offset != end or zlib.crc32(pixels) != entry.crc32:
-                        break
-                    end += len(pixels)
-                    clips.append(entry)
-                elif entry is not None:
-                    left_out.append(entry)
-                else:
-                    break
-                good += 1
-        os.truncate(part, end)
-    else:
-        part.write_bytes(b"")
-        lines, good = [json.dumps(["source", source]).encode() + b"\n"], 1
-    journal.write_bytes(b"".join(lines[:good]))
-
-
-def _entry(line: bytes) -> CachedClip | LeftOut | None:
-    """What a line of the journal says; None of one that was not written to its end."""
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        kind, row = json.loads(line)
-        return CachedClip(*row) if kind == "clip" else LeftOut(*row)
-    except (ValueError, TypeError):
-        return None
-
-
-def _finish(
-    folder: Path, source: str, config: CacheConfig, clips: list[CachedClip], left_out: list[LeftOut]
-) -> None:
+def _finish(folder: Path, source: str, config: CacheConfig, journal: Journal) -> None:
     """Give the frames their name, write the index, and remove what is not needed any more."""
-    sha256 = file_sha256(folder / _PART)
+    size, sha256 = journal.part.stat().st_size, file_sha256(journal.part)
     name = f"clips-{sha256[:16]}.bin"
-    size = (folder / _PART).stat().st_size
-    os.replace(folder / _PART, folder / name)
+    os.replace(journal.part, folder / name)
     content: dict[str, Any] = {
         "kind": KIND,
         "version": VERSION,
         "source": source,
-        "config": config_of(config),
+        "config": asdict(config),
         "frames": {"file": name, "bytes": size, "sha256": sha256},
-        "clips": clips,
-        "left_out": left_out,
+        "clips": journal.clips,
+        "left_out": journal.left_out,
     }
     write_json(folder / INDEX, content)
-    (folder / _JOURNAL).unlink()
+    journal.remove()
     for old in folder.glob("clips-*.bin"):
         if old.name != name:
             old.unlink()
@@ -221,12 +163,16 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _source(
-    files: Sequence[ClipFile], names: Sequence[str], hashes: Sequence[str], config: CacheConfig, plan: str
+    files: Sequence[ClipFile],
+    names: Sequence[str],
+    hashes: Sequence[str],
+    config: CacheConfig,
+    plan: list[Any],
 ) -> str:
     """SHA-256 of all that the cache depends on."""
     rows = [
         [name, file.label, file.signer, file.group, sha256]
         for name, file, sha256 in zip(names, files, hashes, strict=True)
     ]
-    content = json.dumps([VERSION, config_of(config), plan, rows])
+    content = json.dumps([VERSION, asdict(config), plan, rows])
     return hashlib.sha256(content.encode()).hexdigest()

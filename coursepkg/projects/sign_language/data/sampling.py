@@ -7,6 +7,7 @@ there.
 Source: source 002, sections IV.1 and V.1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,8 +24,12 @@ PADDINGS = ("repeat", "loop", "mask")
 - `loop`: the clip from its beginning. The model sees the sign again.
 - `mask`: its last frame, marked as not real. A model that respects the mask sees nothing.
 """
-_NEAR = 1e-3
-"""A frame that begins this share of a frame after the moment counts as begun: time stamps are rounded."""
+_NEAR = 0.03
+"""A frame that begins this share of a frame after the moment counts as begun: some files round to milliseconds."""
+
+
+Places = Callable[[int], np.ndarray]
+"""From a number of frames to as many places, rising, in [0, 1] from the begin of a clip to its end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,25 @@ class Sampled:
     """Of the frames, from 0, int64 (T,)."""
     mask: np.ndarray
     """Bool (T,), True where the frame is real."""
+
+
+def frames_at(times: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The frames that are on the screen at these places.
+
+    Args:
+        times: of all frames, in seconds (N,), rising.
+        places: in [0, 1] from the time of the first frame to that of the last (T,).
+
+    Returns:
+        numbers of frames, int64 (T,).
+
+    Raises:
+        ValueError: there is no frame.
+    """
+    _check_times(times)
+    first, length = float(times[0]), float(times[-1] - times[0])
+    moments = first + length * places.clip(0, 1) + _NEAR * length / max(1, len(times) - 1)
+    return np.searchsorted(times, moments, side="right").astype(np.int64) - 1
 
 
 def uniform_frames(times: np.ndarray, count: int, *, offset: int | float = 0.0) -> np.ndarray:
@@ -52,18 +76,15 @@ def uniform_frames(times: np.ndarray, count: int, *, offset: int | float = 0.0) 
     Raises:
         ValueError: there is no frame, or an argument is out of range.
     """
-    _check(times, count)
+    check_count("count", count)
     check_finite("offset", offset)
     if not -1 <= offset <= 1:
         raise ValueError(f"offset must be in [-1, 1], got {offset}")
-    first, last = float(times[0]), float(times[-1])
-    moments = np.linspace(first, last, count) + offset * (last - first) / max(1, count - 1)
-    moments = moments.clip(first, last) + _NEAR * (last - first) / max(1, len(times) - 1)
-    return np.searchsorted(times, moments, side="right").astype(np.int64) - 1
+    return frames_at(times, np.linspace(0, 1, count) + offset / max(1, count - 1))
 
 
 def sample_frames(
-    times: np.ndarray, count: int = 16, padding: Padding = "mask", *, offset: int | float = 0.0
+    times: np.ndarray, count: int = 16, padding: Padding = "mask", *, places: Places | None = None
 ) -> Sampled:
     """T frames of a clip: evenly spaced in time where it has so many, otherwise all of them and padding.
 
@@ -71,20 +92,24 @@ def sample_frames(
         times: of all frames, in seconds (N,), rising.
         count: frames that are wanted, T.
         padding: see `PADDINGS`.
-        offset: see `uniform_frames`.
+        places: moves the places where frames are taken, as a warp of time does; None spaces them evenly. Of a clip
+            with fewer than T frames as many are taken as it has.
 
     Raises:
         ValueError: there is no frame, or an argument is out of range.
     """
-    _check(times, count)
+    check_count("count", count)
     if padding not in PADDINGS:
         raise ValueError(f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}")
-    if len(times) >= count:
-        return Sampled(uniform_frames(times, count, offset=offset), np.ones(count, dtype=bool))
-    places = np.arange(count, dtype=np.int64)
-    numbers = places % len(times) if padding == "loop" else places.clip(max=len(times) - 1)
-    mask = places < len(times) if padding == "mask" else np.ones(count, dtype=bool)
-    return Sampled(numbers, mask)
+    _check_times(times)
+    real = min(count, len(times))
+    if places is not None:
+        taken = frames_at(times, places(real))
+    else:
+        taken = uniform_frames(times, count) if real == count else np.arange(real, dtype=np.int64)
+    order = np.arange(count, dtype=np.int64)
+    numbers = taken[order % real if padding == "loop" else order.clip(max=real - 1)]
+    return Sampled(numbers, order < real if padding == "mask" else np.ones(count, dtype=bool))
 
 
 def thin_clip(clip: Clip, most: int) -> Clip:
@@ -95,7 +120,6 @@ def thin_clip(clip: Clip, most: int) -> Clip:
     return replace(clip, frames=clip.frames[numbers], times=clip.times[numbers])
 
 
-def _check(times: np.ndarray, count: int) -> None:
-    check_count("count", count)
+def _check_times(times: np.ndarray) -> None:
     if times.ndim != 1 or not len(times):
         raise ValueError(f"times must be one number a frame and at least one, got shape {times.shape}")

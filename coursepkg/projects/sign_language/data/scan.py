@@ -67,7 +67,7 @@ class Scan:
         return "\n".join([f"{self.folder}: {told}", *report_problems(self.problems)])
 
 
-def scan(path: str | Path) -> Scan:
+def scan_clips(path: str | Path) -> Scan:
     """The clips of a folder, or of a table by its own name.
 
     Raises:

@@ -27,8 +27,9 @@ from coursepkg.projects.sign_language.clip import ClipFile
 
 PROTOCOLS = ("clip", "group", "signer")
 SHARES = {"train": 0.7, "dev": 0.15, "test": 0.15}
-_URGENCY = ("train", "test", "dev")
-"""Parts in the order in which it matters that they have every word."""
+_URGENCY = {"train": 0.6, "test": 0.5, "dev": 0.4}
+"""Parts in the order in which it matters that they have every word, and how much a word that a part lacks weighs when
+groups are dealt out, in shares of all its clips."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class _Grouping:
 def _deal(grouping: _Grouping, seed: int, number: int) -> np.ndarray:
     """One split: the part of each group (groups,)."""
     shares = np.array(list(SHARES.values()))
+    urgency = np.array([[_URGENCY[name]] for name in SHARES])
     total = grouping.counts.sum(axis=0)
     # Words that few groups have are dealt out first, while every part is still open to them.
     rarest = np.where(grouping.counts > 0, (grouping.counts > 0).sum(axis=0), np.inf).min(axis=1)
@@ -163,7 +165,7 @@ def _deal(grouping: _Grouping, seed: int, number: int) -> np.ndarray:
         own = grouping.counts[g]
         lacking = shares[:, None] * total - have  # (parts, words)
         # A rare word counts as much as a frequent one; a part that has none of it needs it most.
-        need = ((lacking / total + 0.5 * (have == 0)) * (own > 0)).sum(axis=1)
+        need = ((lacking / total + urgency * (have == 0)) * (own > 0)).sum(axis=1)
         room = (shares - have.sum(axis=1) / total.sum()) / shares
         part_of[g] = int(np.argmax(need / (own > 0).sum() + room))
         have[part_of[g]] += own
