@@ -78,9 +78,8 @@ def draw_weights(
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     clips, frames, height, width = shape
     partners = torch.from_numpy(rng.permutation(clips))
-    places = np.ones(
-        (clips, frames, 1, height, width) if kind == "cutmix" else (clips, frames, 1, 1, 1), np.float32
-    )
+    whole = (clips, 1, 1, height, width) if kind == "cutmix-space" else (clips, frames, 1, 1, 1)
+    places = np.ones(whole, np.float32)
     for row, lam in zip(places, rng.beta(alpha, alpha, clips), strict=True):
         if kind == "mixup":
             row[:] = lam

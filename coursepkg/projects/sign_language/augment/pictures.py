@@ -54,7 +54,7 @@ class PictureConfig:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is changed."""
-        return self == PictureConfig(1, 0, 0, 0, 0, 0)
+        return self == PictureConfig(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class PictureAugmentation:
