@@ -33,6 +33,7 @@ KINDS = {
     "hidden file": "a file that the system made, left out",
     "folder in a class": "a folder below the folder of a word, left out",
     "empty file": "a video of no bytes, left out",
+    "beside train": "a folder of videos beside `train`, not read",
     "empty class": "a folder of a word without a video",
     "one clip": "a word with a single clip: it cannot be both learnt and tested",
     "not in the mapping": "a word that the label mapping lacks, its clips left out",

@@ -25,7 +25,7 @@ PADDINGS = ("repeat", "loop", "mask")
 - `mask`: its last frame, marked as not real. A model that respects the mask sees nothing.
 """
 _NEAR = 0.03
-"""A frame that begins this share of a frame after the moment counts as begun: some files round to milliseconds."""
+"""A frame counts as begun this share of the frame before it too early: some files round times to milliseconds."""
 
 
 Places = Callable[[int], np.ndarray]
@@ -57,8 +57,10 @@ def frames_at(times: np.ndarray, places: np.ndarray) -> np.ndarray:
     """
     _check_times(times)
     first, length = float(times[0]), float(times[-1] - times[0])
-    moments = first + length * places.clip(0, 1) + _NEAR * length / max(1, len(times) - 1)
-    return np.searchsorted(times, moments, side="right").astype(np.int64) - 1
+    begins = times.copy()
+    begins[1:] -= _NEAR * np.diff(times)
+    moments = first + length * places.clip(0, 1)
+    return np.searchsorted(begins, moments, side="right").astype(np.int64) - 1
 
 
 def uniform_frames(times: np.ndarray, count: int, *, offset: int | float = 0.0) -> np.ndarray:

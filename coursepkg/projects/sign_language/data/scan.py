@@ -28,6 +28,8 @@ SUFFIXES = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".
 """Names of videos."""
 TABLES = ("manifest.csv", "signers.csv")
 """Names of tables, in the order in which they are looked for."""
+TEST_PARTS = ("public_test", "private_test")
+"""Folders of clips without a word, each a data set of its own."""
 _BESIDE = (*NAMES, *TABLES, "generator.json", "readme.md", "readme.txt", "license", "license.txt")
 """Files beside the clips that are none of them, in lower case."""
 
@@ -91,6 +93,7 @@ def scan_clips(path: str | Path) -> Scan:
         problems += _beside_the_table(folder, files)
     elif (folder / "train").is_dir():
         files, problems = scan_classes(folder / "train")
+        problems += _beside_train(folder)
     else:
         files, problems = scan_classes(folder)
     if mapping is not None:
@@ -157,6 +160,19 @@ def _clip(path: Path, word: str, problems: list[Problem]) -> list[ClipFile]:
 def _in_order(folder: Path) -> list[Path]:
     """What a folder holds, in an order that is the same on every machine and in every Unicode form."""
     return sorted(folder.iterdir(), key=lambda path: (unicodedata.normalize("NFC", path.name), path.name))
+
+
+def _beside_train(folder: Path) -> list[Problem]:
+    """Folders of videos that are no part of the contest's layout: they may hold clips that somebody expects here."""
+    found = []
+    for entry in _in_order(folder):
+        if entry.is_dir() and entry.name not in ("train", *TEST_PARTS):
+            count = sum(path.suffix.lower() in SUFFIXES for path in entry.rglob("*"))
+            told = (
+                f"{count} videos that are not read; move them into train/<word>, or scan this folder itself"
+            )
+            found += [Problem("beside train", str(entry), told)] if count else []
+    return found
 
 
 def _beside_the_table(folder: Path, files: Sequence[ClipFile]) -> list[Problem]:

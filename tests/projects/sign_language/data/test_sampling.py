@@ -35,9 +35,9 @@ def test_at_an_uneven_rate_they_are_what_is_on_the_screen(steps: list[int], coun
     assert (np.diff(found) >= 0).all()
     assert found[0] == 0
     assert count == 1 or found[-1] == len(times) - 1
-    near = 0.031 * times[-1] / max(1, len(times) - 1)
+    near = 0.031 * np.diff(times, prepend=times[0])
     for number, moment in zip(found, np.linspace(0, times[-1], count), strict=True):
-        assert times[number] <= moment + near
+        assert times[number] <= moment + near[number]
         assert number + 1 == len(times) or times[number + 1] > moment
 
 

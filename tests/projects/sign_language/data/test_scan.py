@@ -71,6 +71,13 @@ def test_every_oddity_of_a_folder_is_named(tmp_path: Path) -> None:
     assert "Uống: a single clip" in found.report()
 
 
+def test_a_folder_of_videos_beside_train_is_named(tmp_path: Path) -> None:
+    fill(tmp_path, "train/ăn/1.mp4", "train/ăn/2.mp4", "more/ăn/3.mp4", "private_test/4.mp4", "notes/a.txt")
+    found = scan_clips(tmp_path)
+    assert kinds(found) == {"beside train": ["more"]}
+    assert "1 videos that are not read" in found.report()
+
+
 def test_labels_in_nfd_are_composed_and_told(tmp_path: Path) -> None:
     fill(tmp_path, f"{NFD}/1.mp4", f"{NFD}/2.mp4")
     found = scan_clips(tmp_path)
