@@ -31,6 +31,8 @@ from coursepkg.projects.ocr.detector.weights import rapidocr_weights
 from coursepkg.training.files import write_json
 
 LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
+SIDES = (640, 960, 1280, 1920)
+"""Of the picture as the network sees it, in pixels."""
 SEED = 0
 
 
@@ -57,6 +59,7 @@ def main() -> None:
         | {"peak_flops": None, "peak_is": "not measured"},
     }
     document, found = measured(settings, chosen.pages)
+    document["by_side"] = [by_side(side, chosen.pages) for side in SIDES]
     write_json(chosen.out / "detector.json", {"schema": "coursepkg.ocr.detector/1", **conditions, **document})
     write_json(chosen.out / "boxes.json", {"schema": "coursepkg.ocr.boxes/1", **conditions, "boxes": found})
     with whole_file(chosen.out / "probability_map.png") as file:
@@ -96,6 +99,17 @@ def measured(settings: DetectorSettings, n_pages: int) -> tuple[dict[str, Any], 
         "peak_megabytes": round(peak / 1e6),
     }
     return document, written
+
+
+def by_side(side: int, n_pages: int) -> dict[str, Any]:
+    """Score and cost where the network sees pictures of another size."""
+    document, _ = measured(DetectorSettings(side=side, memory=4096), n_pages)
+    scores = document["lines_merged"]["by_overlap"]["0.5"]
+    return {
+        "side": side,
+        **scores,
+        **{name: document[name] for name in ("cpu_seconds_a_page", "peak_megabytes")},
+    }
 
 
 def as_text(box: TextBox) -> str:

@@ -42,6 +42,8 @@ def test_the_measurement_of_the_detector_adds_up() -> None:
     merged = document["lines_merged"]
     assert sum(document["faults"].values()) == merged["lines"] - merged["by_overlap"]["0.5"]["matched"]
     assert document["settings"] == DetectorSettings().of_boxes()
+    usual = next(row for row in document["by_side"] if row["side"] == DetectorSettings().side)
+    assert usual["matched"] == merged["by_overlap"]["0.5"]["matched"]
 
 
 @pytest.mark.skipif(stored_folder() is None, reason="no stored measurements")
