@@ -41,6 +41,9 @@ class Reader:
     """Exponent of the decoder's length penalty in beam search."""
     ctc_share: float = 0.3
     """Share of CTC in the joint score, in [0, 1]."""
+    drafts: bool = True
+    """Greedy reading checks what CTC read, all letters at once, instead of writing letter by letter. The result is the
+    same; off where the CTC head was never trained."""
 
     def __post_init__(self) -> None:
         if self.kind not in READERS:
@@ -54,7 +57,9 @@ class Reader:
     @classmethod
     def of(cls, recipe: Recipe) -> "Reader":
         """That of a recipe."""
-        return cls(recipe.reader, recipe.beam_size, recipe.length_penalty, recipe.ctc_share)
+        return cls(
+            recipe.reader, recipe.beam_size, recipe.length_penalty, recipe.ctc_share, recipe.ctc_weight > 0
+        )
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,8 @@ def read_encoded(
     model: LineTransformer, memory: Memory, reader: Reader, n_best: int = 1
 ) -> list[list[Candidate]]:
     """For each encoded line its candidates, best first, at most `n_best` and fewer where fewer were found."""
-    log_probs = (
-        _ctc_log_softmax(model, memory) if reader.kind != "attention" or reader.beam_size == 1 else None
-    )
+    is_drafted = reader.beam_size == 1 and reader.drafts
+    log_probs = _ctc_log_softmax(model, memory) if reader.kind != "attention" or is_drafted else None
     columns = model.n_columns(memory)
     if reader.kind == "ctc" and log_probs is not None:
         found = _read_ctc(log_probs, columns, reader, n_best)
@@ -142,11 +146,11 @@ def _hypotheses(
     reader: Reader,
     n_best: int,
 ) -> list[list[Hypothesis]]:
-    if log_probs is None or reader.beam_size > 1:
+    if reader.beam_size > 1:
         return read_beam(
             model, memory, beam_size=reader.beam_size, length_penalty=reader.length_penalty, n_best=n_best
         )
-    drafts = [draft.ids for draft in greedy_ctc(log_probs, columns)]
+    drafts = None if log_probs is None else [draft.ids for draft in greedy_ctc(log_probs, columns)]
     return [[one] for one in read_greedy(model, memory, drafts)]
 
 

@@ -1,5 +1,7 @@
 """Reading: drafts change nothing, batches change nothing, joint scores are what they say."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from coursepkg.projects.ocr.decode import NEVER, encode_lines, length_limits, re
 from coursepkg.projects.ocr.model.ctc import greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import Reader, read_encoded
+from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.projects.ocr.drawn import network, noise
 
@@ -129,6 +132,16 @@ def test_the_joint_score_is_the_mixture_of_both() -> None:
 
         by_decoder = token_log_probs(predict, [candidate.ids]).sum()
         assert candidate.log_prob == pytest.approx(float(0.7 * by_decoder + 0.3 * by_ctc))
+
+
+def test_without_drafts_the_ctc_head_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = lively(4)
+    memory = memory_of(model)
+    drafted = read_encoded(model, memory, Reader("attention"))
+    monkeypatch.setattr(model, "ctc_logits", None)
+    alone = read_encoded(model, memory, Reader("attention", drafts=False))
+    assert [line[0].ids for line in alone] == [line[0].ids for line in drafted]
+    assert not Reader.of(dataclasses.replace(PRESETS["report"], ctc_weight=0.0, reader="attention")).drafts
 
 
 def test_a_share_silences_a_reader() -> None:

@@ -3,7 +3,7 @@
     picture  H x W  ->  H/2 x W/2  ->  H/4 x W/4  ->  H/8 x W/4  ->  H/16 x W/4
 
 A line is read along its width, and CTC needs at least one column a character: the width shrinks by 4 only, which
-leaves about five columns for a letter of a line 40 pixels high. The height is no direction of reading and shrinks by
+leaves four to five columns for a letter of a line 40 pixels high. The height is no direction of reading and shrinks by
 16.
 """
 

@@ -39,7 +39,7 @@ def greedy_ctc(log_probs: Tensor, lengths: Tensor) -> list[Draft]:
     """The best symbol of every column; repeats merged, blanks dropped.
 
     Args:
-        log_probs: (B, columns, V).
+        log_probs: (B, columns, V); tokens that no text holds, such as EOS, are the caller's to mask.
         lengths: (B,) columns that count.
     """
     best, symbols = log_probs.max(dim=-1)  # (B, columns)
