@@ -6,7 +6,7 @@ from typing import Any
 from coursepkg.arguments import check_field, check_finite
 from coursepkg.projects.sign_language.augment.mixing import KINDS, MixClips, MixConfig
 from coursepkg.projects.sign_language.augment.pictures import PictureAugmentation, PictureConfig
-from coursepkg.projects.sign_language.augment.time_warp import WarpConfig, WarpTime
+from coursepkg.projects.sign_language.augment.time_warp import DrawWarp, WarpConfig
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,20 @@ class AugmentSettings:
 
 
 def stronger(settings: AugmentSettings) -> AugmentSettings:
-    """For copies of rare words that a cleaning plan lets stay: twice the warp, the crop, the colour and the turning.
+    """For copies of rare words that a cleaning plan lets stay: twice the crop, the colour and the turning.
 
     What the settings leave out stays left out.
     """
     return replace(
         settings,
-        warp=min(0.6, 2 * settings.warp),
-        crop=max(0.6, 2 * settings.crop - 1),
-        colour=min(0.5, 2 * settings.colour),
-        rotation=min(15.0, 2 * settings.rotation),
+        crop=min(settings.crop, max(0.6, 2 * settings.crop - 1)),
+        colour=max(settings.colour, min(0.5, 2 * settings.colour)),
+        rotation=max(settings.rotation, min(15.0, 2 * settings.rotation)),
     )
 
 
 def batch_steps(settings: AugmentSettings, n_classes: int) -> dict[str, Any]:
-    """What `ClipBatches` takes as `warp_time`, `change_frames` and `mix_clips`; None for what is not asked for.
+    """What `ClipBatches` takes for its four changes by their names; None for what is not asked for.
 
     Args:
         settings: how strongly.
@@ -71,11 +70,12 @@ def batch_steps(settings: AugmentSettings, n_classes: int) -> dict[str, Any]:
     Raises:
         ImportError: pictures are to be changed and kornia is not installed.
     """
-    pictures = pictures_of(settings)
+    usual, strong = pictures_of(settings), pictures_of(stronger(settings))
     mixed = settings.mix != "none"
     return {
-        "warp_time": WarpTime(WarpConfig(settings.warp)) if settings.warp else None,
-        "change_frames": None if pictures.is_idle else PictureAugmentation(pictures),
+        "draw_places": DrawWarp(WarpConfig(settings.warp)) if settings.warp else None,
+        "change_frames": None if usual.is_idle else PictureAugmentation(usual),
+        "change_strong": None if strong.is_idle else PictureAugmentation(strong),
         "mix_clips": MixClips(MixConfig((settings.mix,), alpha=settings.mix_alpha), n_classes)
         if mixed
         else None,

@@ -2,7 +2,7 @@
 
 Signers do not differ in one number. One lifts the hands slowly and signs fast, another lingers at the end. A clip that
 is only played faster as a whole, and is then sampled at moments evenly spaced over its length, gives the same frames
-again: `resampling_shift` measures how little is left. A warp moves the frames in time before they are sampled.
+again: `resampling_shift` measures how little is left. A warp moves the places where frames are taken.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coursepkg.arguments import check_count, check_field, check_finite
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.sampling import frames_at, uniform_frames
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class WarpConfig:
     """
 
     strength: float = 0.3
-    """A stretch lasts at most 1 / (1 - strength) times longer or shorter, before the whole is brought back to its old
+    """A stretch is at most 1 / (1 - strength) times faster or slower, before the whole is brought back to its old
     length; in [0, 0.9], 0 leaves time as it is. 0.1 draws from about the speeds of source 002, 0.9 to 1.1."""
     stretches: int = 4
     """Parts of equal length with a speed of their own, from 2; a single one would lose its speed to the old length."""
@@ -35,43 +35,41 @@ class WarpConfig:
 
 @dataclass(frozen=True, eq=False)
 class TimeWarp:
-    """A rising curve from the time of the clip that was filmed to that of the clip that is shown, both in [0, 1].
+    """A rising curve from the time of the clip that is shown to that of the clip that was filmed, both in [0, 1].
 
-    It goes through both corners: a warped clip has the length, the first and the last frame of the old one.
+    Straight between knots, where its slope is the speed. It goes through both corners, so a warped clip begins and
+    ends with the frames of the old one.
     """
 
-    filmed: np.ndarray
-    """Where the stretches begin and end in the old clip, float64 (N + 1,), from 0 to 1, rising."""
     shown: np.ndarray
-    """Where they do in the new one, float64 (N + 1,), from 0 to 1, rising."""
+    """Where the stretches begin and end in the new clip, float64 (N + 1,), from 0 to 1, rising."""
+    filmed: np.ndarray
+    """Where they do in the old one, float64 (N + 1,), from 0 to 1, rising."""
 
-    def __call__(self, times: np.ndarray) -> np.ndarray:
-        """When frames are shown that were filmed at these times, in seconds, float64 (N,), rising as they are."""
-        first, length = times[0], times[-1] - times[0]
-        if not length:
-            return times
-        return first + length * np.interp((times - first) / length, self.filmed, self.shown)
+    def __call__(self, count: int) -> np.ndarray:
+        """The places in the old clip of frames that are evenly spaced in the new one, float64 (count,), rising."""
+        return np.interp(np.linspace(0, 1, count), self.shown, self.filmed)
 
 
 def draw_warp(config: WarpConfig, rng: np.random.Generator) -> TimeWarp:
     """A warp by chance.
 
-        lasts_k = (1 - strength)^(u_k),  u_k even in [-1, 1];  shown_k = (lasts_1 + ... + lasts_k) / sum of all
+        speed_k = (1 - strength)^(u_k),  u_k even in [-1, 1];  filmed_k = (speed_1 + ... + speed_k) / sum of all
 
     Args:
         config: the strength, and how many stretches k counts.
         rng: where chance comes from.
     """
-    lasts = (1 - config.strength) ** rng.uniform(-1, 1, config.stretches)
-    shown = np.concatenate([[0.0], np.cumsum(lasts) / lasts.sum()])
-    shown[-1] = 1.0
-    return TimeWarp(np.linspace(0, 1, config.stretches + 1), shown)
+    speeds = (1 - config.strength) ** rng.uniform(-1, 1, config.stretches)
+    filmed = np.concatenate([[0.0], np.cumsum(speeds) / speeds.sum()])
+    filmed[-1] = 1.0
+    return TimeWarp(np.linspace(0, 1, config.stretches + 1), filmed)
 
 
-class WarpTime:
-    """The step of `ClipBatches` that warps the time of each clip by a draw of its own.
+class DrawWarp:
+    """What `ClipBatches` takes as `draw_places`: a warp for each clip by a draw of its own.
 
-    A clip of no more frames than are sampled is not changed by it: all of its frames are taken, whenever they come.
+    A clip of no more frames than are sampled changes as well: some of its frames come twice, others not at all.
 
     Args:
         config: how strongly.
@@ -80,9 +78,9 @@ class WarpTime:
     def __init__(self, config: WarpConfig) -> None:
         self.config = config
 
-    def __call__(self, times: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Other rising times for the frames of a clip, float64 (N,)."""
-        return draw_warp(self.config, rng)(times)
+    def __call__(self, rng: np.random.Generator) -> TimeWarp:
+        """The warp of one clip."""
+        return draw_warp(self.config, rng)
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ def warp_shift(n_frames: int, n_samples: int, warp: TimeWarp) -> Shift:
         warp: of its time.
     """
     times = np.arange(n_frames, dtype=np.float64)
-    return _shift(uniform_frames(warp(times), n_samples), uniform_frames(times, n_samples))
+    return _shift(frames_at(times, warp(n_samples)), uniform_frames(times, n_samples))
 
 
 def _even_indices(n_frames: int, n_samples: int) -> np.ndarray:

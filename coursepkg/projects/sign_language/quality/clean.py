@@ -86,7 +86,7 @@ def _contradicting(found: Survey, gone: Gone) -> Gone:
 
 def _repeats(found: Survey, gone: Collection[int]) -> dict[int, int]:
     """Clips that repeat another of their word that stays, and which; the one with the fewest broken frames stays."""
-    repeats = {}
+    repeats: dict[int, int] = {}
     for group in found.groups:
         by_word: dict[str, list[int]] = {}
         for i in group:

@@ -120,7 +120,8 @@ class CleaningPlan:
     @property
     def before(self) -> ClassCounts:
         """Clips of each word before cleaning."""
-        return count_classes(one.file.label for one in (*self.kept, *self.removed))
+        files = [one.file for one in self.kept] + [one.file for one in self.removed]
+        return count_classes(file.label for file in files)
 
     @property
     def after(self) -> ClassCounts:

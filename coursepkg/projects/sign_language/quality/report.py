@@ -19,7 +19,8 @@ DEGREES = (0.0, 0.2, 0.4, 0.6, 1.0)
 
 def class_counts(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -> ClassCounts:
     """Clips of each word, files that cannot be opened included: they are in the data."""
-    return count_classes([one.file.label for one in (*found.clips, *found.unopened)], label_list)
+    files = [clip.file for clip in found.clips] + [one.file for one in found.unopened]
+    return count_classes([file.label for file in files], label_list)
 
 
 def as_json(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -> dict[str, Any]:

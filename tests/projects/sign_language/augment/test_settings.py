@@ -1,6 +1,7 @@
 """Settings of a recipe become the steps that batches of clips take."""
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
@@ -16,19 +17,28 @@ from coursepkg.projects.sign_language.augment.settings import (
     pictures_of,
     stronger,
 )
-from coursepkg.projects.sign_language.augment.time_warp import WarpTime
-from coursepkg.projects.sign_language.data.batches import ClipBatch
+from coursepkg.projects.sign_language.augment.time_warp import DrawWarp
+from coursepkg.projects.sign_language.data.batches import ClipBatch, ClipBatches
 
 pytest.importorskip("kornia")
 
+NAMES = ("draw_places", "change_frames", "change_strong", "mix_clips")
+
 
 def test_steps_are_there_where_they_are_asked_for() -> None:
-    assert batch_steps(NO_CHANGE, 3) == {"warp_time": None, "change_frames": None, "mix_clips": None}
+    assert batch_steps(NO_CHANGE, 3) == dict.fromkeys(NAMES)
     steps = batch_steps(AugmentSettings(mix="cutmix-time"), 3)
-    assert isinstance(steps["warp_time"], WarpTime)
+    assert isinstance(steps["draw_places"], DrawWarp)
     assert isinstance(steps["change_frames"], PictureAugmentation)
+    assert isinstance(steps["change_strong"], PictureAugmentation)
+    assert steps["change_strong"].config == pictures_of(stronger(AugmentSettings(mix="cutmix-time")))
     assert isinstance(steps["mix_clips"], MixClips)
     assert steps["mix_clips"].config.kinds == ("cutmix-time",)
+
+
+def test_the_steps_have_the_names_that_batches_take() -> None:
+    assert set(NAMES) <= set(inspect.signature(ClipBatches).parameters)
+    assert set(batch_steps(NO_CHANGE, 3)) == set(NAMES)
 
 
 def test_the_strengths_of_source_002() -> None:
@@ -45,14 +55,13 @@ def test_the_strengths_of_source_002() -> None:
 def test_stronger_changes_more_and_begins_nothing_new() -> None:
     usual = AugmentSettings()
     more = stronger(usual)
-    assert more.warp > usual.warp
+    assert more.warp == usual.warp
     assert more.crop < usual.crop
     assert more.colour > usual.colour
     assert more.rotation > usual.rotation
     assert stronger(NO_CHANGE) == NO_CHANGE
-    for _ in range(5):
-        more = stronger(more)
-    assert more.crop >= 0.1
+    extreme = AugmentSettings(crop=0.3, colour=0.9, rotation=40.0)
+    assert stronger(extreme) == extreme
 
 
 def test_settings_are_read_from_a_recipe() -> None:
@@ -65,7 +74,7 @@ def test_settings_are_read_from_a_recipe() -> None:
 def test_the_steps_fit_a_batch_of_clips() -> None:
     steps = batch_steps(AugmentSettings(mix="mixup"), 3)
     rng = np.random.Generator(np.random.PCG64(1))
-    assert steps["warp_time"](np.arange(20) / 12, rng).shape == (20,)
+    assert steps["draw_places"](rng)(16).shape == (16,)
     frames = rng.integers(0, 256, (4, 16, 16, 3)).astype(np.uint8)
     assert steps["change_frames"](frames, rng).shape == frames.shape
     batch = ClipBatch(torch.rand(2, 4, 3, 16, 16), torch.ones(2, 4, dtype=torch.bool), torch.tensor([2, 0]))

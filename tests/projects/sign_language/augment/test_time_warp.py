@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coursepkg.projects.sign_language.augment.time_warp import (
+    DrawWarp,
     Shift,
     TimeWarp,
     WarpConfig,
-    WarpTime,
     draw_warp,
     resampling_shift,
     warp_shift,
 )
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.sampling import frames_at, sample_frames
 
 
 def chance(number: int) -> np.random.Generator:
@@ -26,45 +26,47 @@ def chance(number: int) -> np.random.Generator:
     number=st.integers(0, 10_000),
     strength=st.floats(0, 0.9),
     stretches=st.integers(2, 12),
-    n_frames=st.integers(1, 60),
-    uneven=st.booleans(),
+    count=st.integers(2, 60),
 )
-def test_order_and_ends_stay(
-    number: int, strength: float, stretches: int, n_frames: int, uneven: bool
-) -> None:
+def test_order_and_ends_stay(number: int, strength: float, stretches: int, count: int) -> None:
+    places = DrawWarp(WarpConfig(strength, stretches))(chance(number))(count)
+    assert places.shape == (count,)
+    assert (np.diff(places) > 0).all()
+    assert (places[0], places[-1]) == (0.0, 1.0)
+
+
+@given(number=st.integers(0, 1000), n_frames=st.integers(1, 60), count=st.integers(1, 32))
+def test_frames_are_taken_in_order(number: int, n_frames: int, count: int) -> None:
     rng = chance(number)
-    times = 3.0 + np.cumsum(rng.uniform(0.01, 2.0, n_frames)) if uneven else np.arange(n_frames) / 30
-    warped = WarpTime(WarpConfig(strength, stretches))(times, rng)
-    assert warped.shape == times.shape
-    assert (np.diff(warped) > 0).all()
-    assert warped[0] == times[0]
-    assert warped[-1] == pytest.approx(times[-1])
+    times = 3.0 + np.cumsum(rng.uniform(0.01, 2.0, n_frames))
+    sampled = sample_frames(times, count, places=draw_warp(WarpConfig(0.8), rng))
+    assert (np.diff(sampled.numbers) >= 0).all()
+    assert sampled.numbers[0] == 0
+    assert sampled.numbers[-1] == (n_frames - 1 if min(n_frames, count) > 1 else 0)
 
 
 def test_no_strength_leaves_time_as_it_is() -> None:
-    times = np.cumsum(chance(1).uniform(0.1, 1, 20))
-    assert np.allclose(draw_warp(WarpConfig(0.0), chance(2))(times), times)
+    assert np.allclose(draw_warp(WarpConfig(0.0), chance(2))(9), np.linspace(0, 1, 9))
 
 
 def test_every_stretch_runs_at_its_speed() -> None:
-    warp = TimeWarp(np.array([0, 0.5, 1]), np.array([0, 0.2, 1]))
-    assert np.allclose(warp(np.array([0.0, 1.0, 2.0, 3.0, 4.0])), [0, 0.4, 0.8, 2.4, 4.0])
-    # The first half is shown in a fifth of the time, so few samples fall into it.
-    assert uniform_frames(warp(np.arange(11.0)), 6).tolist() == [0, 5, 6, 7, 8, 10]
+    warp = TimeWarp(np.array([0, 0.2, 1]), np.array([0, 0.5, 1]))
+    # The first half of what was filmed is shown in a fifth of the time, so few samples fall into it.
+    assert np.allclose(warp(6), [0, 0.5, 0.625, 0.75, 0.875, 1])
+    assert frames_at(np.arange(11.0), warp(6)).tolist() == [0, 5, 6, 7, 8, 10]
 
 
 def test_speeds_stay_within_the_strength_of_each_other() -> None:
     for number in range(200):
         warp = draw_warp(WarpConfig(0.3, 5), chance(number))
-        lasts = np.diff(warp.shown)
-        assert lasts.max() / lasts.min() <= (1 / 0.7) ** 2 + 1e-9
-        assert warp.shown[-1] == 1.0
+        speeds = np.diff(warp.filmed)
+        assert speeds.max() / speeds.min() <= (1 / 0.7) ** 2 + 1e-9
 
 
 def test_a_warp_belongs_to_its_chance_alone() -> None:
     config = WarpConfig(0.5)
-    assert np.array_equal(draw_warp(config, chance(3)).shown, draw_warp(config, chance(3)).shown)
-    assert not np.array_equal(draw_warp(config, chance(3)).shown, draw_warp(config, chance(4)).shown)
+    assert np.array_equal(draw_warp(config, chance(3)).filmed, draw_warp(config, chance(3)).filmed)
+    assert not np.array_equal(draw_warp(config, chance(3)).filmed, draw_warp(config, chance(4)).filmed)
 
 
 def by_the_source(n_frames: int, n_samples: int, speed: float) -> Shift:
