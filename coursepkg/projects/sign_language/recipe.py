@@ -75,16 +75,16 @@ class Recipe:
     adjust: float = 0.0
     """Strength of the adjustment of a trained network's logits in prediction, at least 0; 0 leaves them."""
     warp: float = 0.3
-    """Strength of the uneven warp of time, in [0, 1); 0 leaves time as it is."""
+    """Strength of the uneven warp of time, in [0, 0.9]; 0 leaves time as it is."""
     crop: float = 0.8
-    """Smallest share of height and width that a random crop keeps, in (0, 1]; 1 crops nothing."""
+    """Smallest share of height and width that a random crop keeps, in [0.1, 1]; 1 crops nothing."""
     colour: float = 0.3
-    """Largest change of brightness, contrast and saturation, as a share, in [0, 1)."""
+    """Largest change of brightness, contrast and saturation, as a share, in [0, 1]."""
     rotation: float = 5.0
-    """Largest rotation in degrees, at least 0."""
+    """Largest rotation in degrees, in [0, 45]."""
     flip: float = 0.0
     """Probability that a clip is mirrored, in [0, 1]; a left hand becomes a right one."""
-    mix: Literal["none", "mixup", "cutmix-space", "cutmix-time"] = "none"
+    mix: Literal["none", "mixup", "mixup-time", "cutmix-space", "cutmix-time"] = "none"
     """How pairs of clips are mixed, and their words with them."""
     mix_alpha: float = 0.4
     """Both parameters of the Beta distribution that the share of the mixture is drawn from, above 0."""
@@ -123,12 +123,13 @@ class Recipe:
             check_count(flag_of(name), getattr(self, name), least=0)
         for name in (f.name for f in dataclasses.fields(self) if f.type is float):
             check_finite(flag_of(name), getattr(self, name))
-        for name in ("dropout", "inner_dropout", "label_smoothing", "ema", "warp", "colour"):
+        for name in ("dropout", "inner_dropout", "label_smoothing", "ema"):
             check_field(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
-        for name in ("crop", "layer_decay"):
-            check_field(self, name, 0 < getattr(self, name) <= 1, "above 0 and at most 1")
-        check_field(self, "flip", 0 <= self.flip <= 1, "in [0, 1]")
-        for name in ("gamma", "tau", "adjust", "rotation", "weight_decay", "learning_rate"):
+        check_field(self, "layer_decay", 0 < self.layer_decay <= 1, "above 0 and at most 1")
+        check_field(self, "crop", 0.1 <= self.crop <= 1, "in [0.1, 1]")
+        for name, most in (("flip", 1), ("colour", 1), ("warp", 0.9), ("rotation", 45)):
+            check_field(self, name, 0 <= getattr(self, name) <= most, f"in [0, {most}]")
+        for name in ("gamma", "tau", "adjust", "weight_decay", "learning_rate"):
             check_field(self, name, getattr(self, name) >= 0, "at least 0")
         for name in ("backbone_rate", "mix_alpha", "max_seconds", "clip_norm"):
             check_field(self, name, getattr(self, name) > 0, "above 0")

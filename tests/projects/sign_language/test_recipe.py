@@ -5,6 +5,9 @@ import json
 
 import pytest
 
+from coursepkg.projects.sign_language.augment.mixing import KINDS
+from coursepkg.projects.sign_language.augment.settings import NO_CHANGE, SOURCE_002, AugmentSettings
+from coursepkg.projects.sign_language.data.sampling import PADDINGS
 from coursepkg.projects.sign_language.losses import LOSSES
 from coursepkg.projects.sign_language.model.architectures import ARCHITECTURES
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
@@ -24,6 +27,15 @@ def test_choices_are_those_of_the_parts() -> None:
     choices = {field.name: getattr(field.type, "__args__", ()) for field in dataclasses.fields(Recipe)}
     assert choices["backbone"] == tuple(ARCHITECTURES)
     assert choices["loss"] == LOSSES
+    assert choices["mix"] == ("none", *KINDS)
+    assert choices["padding"] == PADDINGS
+
+
+def test_every_preset_says_how_clips_are_changed() -> None:
+    found = {name: AugmentSettings.of(recipe) for name, recipe in PRESETS.items()}
+    assert found["crnn-baseline"] == NO_CHANGE
+    assert found["report"] == SOURCE_002
+    assert found["small"] == AugmentSettings(crop=0.8, colour=0.3)
 
 
 def test_the_baseline_is_that_of_the_contest() -> None:
@@ -50,7 +62,9 @@ def test_the_report_is_the_improved_model_of_the_source() -> None:
         ({"size": 0}, "--size"),
         ({"n_frames": True}, "--n-frames must be an integer"),
         ({"dropout": 1.0}, "--dropout must be in [0, 1), got 1.0"),
-        ({"crop": 0.0}, "--crop must be above 0 and at most 1"),
+        ({"crop": 0.0}, "--crop must be in [0.1, 1], got 0.0"),
+        ({"warp": 1.0}, "--warp must be in [0, 0.9], got 1.0"),
+        ({"rotation": 90.0}, "--rotation must be in [0, 45]"),
         ({"layer_decay": 1.1}, "--layer-decay must be above 0 and at most 1"),
         ({"flip": 1.1}, "--flip must be in [0, 1]"),
         ({"tau": -1.0}, "--tau must be at least 0"),
