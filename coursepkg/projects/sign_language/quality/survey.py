@@ -68,6 +68,18 @@ class Survey:
             group for group in self.groups if len({self.clips[i].file.label for i in group} - {""}) > 1
         )
 
+    def part(self, files: Iterable[ClipFile]) -> "Survey":
+        """What was found in some of the files, as those that a model is trained on."""
+        chosen = {file.path for file in files}
+        numbers = [i for i, clip in enumerate(self.clips) if clip.file.path in chosen]
+        places = {i: place for place, i in enumerate(numbers)}
+        groups = (tuple(places[i] for i in group if i in places) for group in self.groups)
+        return Survey(
+            tuple(self.clips[i] for i in numbers),
+            tuple(one for one in self.unopened if one.file.path in chosen),
+            tuple(group for group in groups if len(group) > 1),
+        )
+
 
 def look_at(file: ClipFile, video: DecodedVideo, thresholds: BrokenThresholds | None = None) -> ClipFacts:
     """What there is to know of one clip.
@@ -99,6 +111,7 @@ def survey(
     thresholds: BrokenThresholds | None = None,
     same: int | float = SAME,
     decode: Decode | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Survey:
     """Look at every clip of a data set.
 
@@ -107,17 +120,20 @@ def survey(
         thresholds: when a frame counts as broken; None for the usual ones.
         same: largest distance of two copies, see `fingerprint.copies`.
         decode: reads a file; None for PyAV.
+        say: receives a line now and then.
 
     Raises:
         ValueError: there is no file, or `same` is out of range.
         ImportError: av is not installed.
     """
     clips, unopened = [], []
-    for found in look_at_all(files, thresholds, decode):
+    for count, found in enumerate(look_at_all(files, thresholds, decode), start=1):
         if isinstance(found, ClipFacts):
             clips.append(found)
         else:
             unopened.append(found)
+        if count % 100 == 0:
+            say(f"{count:,} clips looked at")
     if not clips and not unopened:
         raise ValueError("files must hold at least one clip, got none")
     groups = copies([clip.mark for clip in clips], same)

@@ -57,6 +57,14 @@ def test_copies_are_grouped_and_contradictions_named(found: Survey, library: Lib
     assert [bool(own) for own in keys] == [True, True, False, False, True, True, False, False, False, False]
 
 
+def test_a_part_has_its_own_findings_alone(found: Survey, library: Library) -> None:
+    part = found.part([library.files[i] for i in (0, 1, 4, 7, 8)])
+    assert [clip.file.path.stem for clip in part.clips] == ["000", "001", "004", "007"]
+    assert [one.file.path.stem for one in part.unopened] == ["008"]
+    assert part.groups == ((0, 2),)
+    assert part.contradictions == ()
+
+
 def test_clips_are_looked_at_one_after_another(library: Library) -> None:
     asked = []
 
