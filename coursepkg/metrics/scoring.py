@@ -1,11 +1,11 @@
 """From a metric and a test set to a score with its signature."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.bootstrap import interval_of
+from coursepkg.metrics.bootstrap import by_group, interval_of
 from coursepkg.metrics.signature import Metric, Score, signature
 
 
@@ -19,6 +19,7 @@ def score(
     n_resamples: int = 0,
     confidence: float = 0.95,
     seed: int = 12345,
+    groups: Sequence[Hashable] | None = None,
 ) -> Score:
     """Score a test set as a whole: the sentences' counts are summed first, then turned into one number.
 
@@ -36,14 +37,16 @@ def score(
         n_resamples: bootstrap resamples for a confidence interval; 0 leaves it out.
         confidence: share of the resamples inside the interval.
         seed: seed of the resampling; SacreBLEU's own unless told.
+        groups: of each sentence, such as its photograph; the resamples draw whole groups, see `bootstrap.by_group`.
 
     Raises:
         ValueError: hypotheses and references do not fit each other or the metric, or an option is out of range.
     """
     statistics = metric.statistics(hypotheses, references)
     totals = statistics.sum(axis=0, keepdims=True)
+    drawn = statistics if groups is None else by_group(statistics, groups)
     interval = (
-        interval_of(metric, statistics, n_resamples=n_resamples, confidence=confidence, seed=seed)
+        interval_of(metric, drawn, n_resamples=n_resamples, confidence=confidence, seed=seed)
         if n_resamples
         else None
     )
@@ -57,6 +60,7 @@ def score(
             protocol=protocol,
             n_resamples=n_resamples,
             seed=seed,
+            n_groups=0 if groups is None else len(set(groups)),
         ),
         interval=interval,
         details=metric.details(totals[0]),

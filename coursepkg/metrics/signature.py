@@ -98,6 +98,7 @@ def signature(
     protocol: str = "",
     n_resamples: int = 0,
     seed: int = 0,
+    n_groups: int = 0,
 ) -> str:
     """The fields that must agree before two scores may be compared.
 
@@ -108,6 +109,7 @@ def signature(
         protocol: split, decoding and post-processing, in a few words; left out of the signature if empty.
         n_resamples: bootstrap resamples behind the interval; 0 is none.
         seed: seed of the resampling.
+        n_groups: groups that the resamples draw; 0 where they draw sentences.
 
     Raises:
         ValueError: n_in_file is less than the sentences scored, or the protocol cannot be a field.
@@ -118,6 +120,7 @@ def signature(
     fields = {"nrefs": _n_references(references)}
     if n_resamples:
         fields |= {"bs": str(n_resamples), "seed": str(seed)}
+        fields |= {"bsgroups": str(n_groups)} if n_groups else {}
     fields |= metric.settings()
     fields |= {"n": f"{len(references)}/{n_in_file}", "data": data_hash(references)}
     if protocol:

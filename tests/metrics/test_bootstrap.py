@@ -186,3 +186,33 @@ def test_systems_of_different_size() -> None:
 def test_a_system_does_not_differ_from_itself() -> None:
     said, true = ["a b c d e", "f g h i"], ["a b c d f", "f g h i"]
     assert compare(BLEU(), said, said, true, n_resamples=50).p_value == 1.0
+
+
+def test_drawing_groups_is_drawing_their_sums() -> None:
+    said, true = lines(1), lines(2)
+    groups = [f"photograph {i // 5}" for i in range(N)]
+    found = score(CER(), said, true, n_resamples=200, groups=groups)
+    rows = CER().statistics(said, true)
+    sums = np.stack([rows[start : start + 5].sum(axis=0) for start in range(0, N, 5)])
+    assert found.interval == interval_of(CER(), sums, n_resamples=200)
+    assert found.value == score(CER(), said, true).value
+    assert "bsgroups:8" in found.signature
+    assert "bsgroups" not in score(CER(), said, true, n_resamples=200).signature
+
+
+def test_a_group_of_equal_lines_counts_once() -> None:
+    wrong = ["a", "b", "c", "d"] * 20  # all lines of a group are right, or all are wrong
+    right = ["a", "x", "c", "y"] * 20
+    groups = [i % 4 for i in range(80)]
+    alone, together = (score(Accuracy(), wrong, right, n_resamples=500, groups=g) for g in (None, groups))
+    widths = [one.interval.upper - one.interval.lower for one in (alone, together)]
+    assert widths[1] > 2 * widths[0]
+    own = [list(range(80)), groups]
+    finest, coarse = (compare(Accuracy(), wrong, right, right, n_resamples=500, groups=g) for g in own)
+    assert finest.p_value < coarse.p_value
+    assert finest.difference == compare(Accuracy(), wrong, right, right, n_resamples=500).difference
+
+
+def test_every_sentence_has_one_group() -> None:
+    with pytest.raises(ValueError, match="one group a sentence, got 2 for 40"):
+        score(CER(), lines(1), lines(2), n_resamples=50, groups=["a", "b"])
