@@ -144,7 +144,7 @@ class ClipBatches:
     def fingerprint(self) -> str:
         """SHA-256 of clips, classes and options."""
         options = [self.n_frames, self.padding, self.batch_clips, self.seed, self.shuffle, self.balanced]
-        changes = [one is not None for one in (self.draw_places, *self._changes, self.mix_clips)]
+        changes = [_told(one) for one in (self.draw_places, *self._changes, self.mix_clips)]
         told = [self.clips.fingerprint, self.mapping.fingerprint, self.chosen, options, changes]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
@@ -227,6 +227,11 @@ def balanced_order(numbers: Sequence[int], draw: np.random.Generator) -> list[in
             queue += draw.permutation(members[name]).tolist()
         order += queue[:wanted]
     return [order[i] for i in draw.permutation(len(order))]
+
+
+def _told(change: object) -> str:
+    """How strong a change is, where it says so by a `config`; of any other only that there is one."""
+    return "" if change is None else repr(getattr(change, "config", True))
 
 
 def _number(clips: CachedClips, mapping: LabelMapping, i: int) -> int:

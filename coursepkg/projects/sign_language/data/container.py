@@ -92,7 +92,7 @@ def opened(path: Path) -> Iterator[tuple[Any, Any]]:
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
     try:
         # With its protocol in front, a colon in a name is no protocol.
-        container = av.open(f"file:{path}", options=options, metadata_errors="replace")
+        container = av.open(f"file:{path}", options=options, **_any_metadata(av))
     except PermissionError:
         raise VideoError(f"{path} may not be read; check its permissions") from None
     except (av.error.FFmpegError, ValueError) as reason:
@@ -129,6 +129,11 @@ def frames_of(packet: Any) -> list[Any]:
 def can_seek(container: Any) -> bool:
     """Whether jumping to a key frame is exact."""
     return any(name in SEEKABLE for name in container.format.name.split(","))
+
+
+def _any_metadata(av: Any) -> dict[str, str]:
+    """The option that lets titles be in any encoding; from version 19 on they always may."""
+    return {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
 
 
 def _video_stream(container: Any, path: Path) -> Any:

@@ -116,7 +116,8 @@ def seconds_of(stamps: Sequence[int], stream: Any, start: int | None = None) -> 
     if not stamps:
         return np.zeros(0)
     start = stamps[0] if start is None else start
-    times = np.array([float((stamp - start) * stream.time_base) for stamp in stamps])
+    unit = float(stream.time_base)
+    times = np.array([(stamp - start) * unit for stamp in stamps])
     for i in np.flatnonzero(np.diff(times) <= 0) + 1:
         times[i] = times[i - 1] + _LEAST_STEP
     if (np.diff(times) <= 0).any():  # a whole run is alike: the frame rate is all that is known

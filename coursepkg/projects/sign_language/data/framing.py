@@ -80,7 +80,7 @@ def to_array(frame: Any, stream: Any, framing: Framing) -> np.ndarray:
 
 def _square(frame: Any, stream: Any) -> tuple[int, int]:
     """The stored size with pixels made square, as those of old camcorders are not."""
-    aspect = stream.sample_aspect_ratio
-    if not aspect or aspect == 1 or not 0.1 < aspect < 10:
+    aspect = float(stream.sample_aspect_ratio or 1)
+    if aspect == 1 or not 0.1 < aspect < 10:
         return frame.width, frame.height
-    return max(1, round(frame.width * float(aspect))), frame.height
+    return max(1, round(frame.width * aspect)), frame.height

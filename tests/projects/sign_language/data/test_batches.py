@@ -143,6 +143,22 @@ def test_repetitions_are_changed_more_strongly(clips: CachedClips) -> None:
     assert [int(frames[0, 0, 0, 0]) for frames in to_pixels(batch.frames)] == [10, 200, 10, 10, 10, 10, 10]
 
 
+def test_the_fingerprint_tells_how_strong_changes_are(clips: CachedClips) -> None:
+    class Change:
+        def __init__(self, config: int) -> None:
+            self.config = config
+
+        def __call__(self, frames: np.ndarray, chance: np.random.Generator) -> np.ndarray:
+            return frames
+
+    changes = (None, Change(1), Change(2), lambda frames, chance: frames)
+    prints = [ClipBatches(clips, MAPPING, change_frames=change).fingerprint for change in changes]
+    assert len(set(prints)) == 4
+    assert ClipBatches(clips, MAPPING, change_frames=Change(1)).fingerprint == prints[1]
+    others = [{"n_frames": 8}, {"seed": 1}, {"balanced": True}, {"padding": "loop"}, {"chosen": [0, 1]}]
+    assert len({prints[0], *(ClipBatches(clips, MAPPING, **other).fingerprint for other in others)}) == 6  # type: ignore[arg-type]
+
+
 def test_bad_data_and_changes_are_named(clips: CachedClips) -> None:
     with pytest.raises(ValueError, match=r"uống/0\.mp4: 'uống' is none of the 1 words"):
         ClipBatches(clips, LabelMapping(("ăn",)))
