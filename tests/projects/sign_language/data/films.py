@@ -44,6 +44,8 @@ def write_film(
     every_key: int = 250,
     rotation: int | None = None,
     with_sound: bool = False,
+    pixel: Fraction | None = None,
+    title: str = "",
     container: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a film whose frames say their numbers.
@@ -53,6 +55,8 @@ def write_film(
         every_key: frames from one key frame to the next.
         rotation: degrees against the clock by which a player is to turn it.
         with_sound: add half a second of silence.
+        pixel: width of a pixel by its height; None for square ones.
+        title: of the file.
         container: options of the file format.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,6 +70,10 @@ def write_film(
         stream.codec_context.thread_count = 1
         if codec != "libx264":
             stream.codec_context.gop_size = every_key
+        if pixel is not None:
+            stream.codec_context.sample_aspect_ratio = pixel
+        if title:
+            out.metadata["title"] = title
         if rotation is not None:
             stream.set_display_rotation(rotation)
         if stamps is not None:

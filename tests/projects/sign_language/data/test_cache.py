@@ -13,6 +13,7 @@ from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data import caching
 from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
 from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.journal import Journal
 from coursepkg.projects.sign_language.data.sampling import uniform_frames
 from coursepkg.projects.sign_language.data.video import decode_needed, decode_video
 from tests.projects.sign_language.data.films import cut, numbers_of, write_film
@@ -150,6 +151,25 @@ def test_a_stopped_writer_goes_on_where_it_was(
     assert [clip.place for clip in again.clips] == list(range(7))
     assert len(list(tmp_path.iterdir())) == 2
     CachedClips(tmp_path)
+
+
+def test_on_a_full_disk_what_is_done_stays(
+    files: list[ClipFile], decoded: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Journal.keep
+
+    def full(journal: Journal, *told: object, **options: object) -> None:
+        if len(journal.clips) == 2:
+            raise OSError(28, "No space left on device")
+        whole(journal, *told, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Journal, "keep", full)
+    with pytest.raises(OSError, match=r"the clips could not be written: .*No space left.*free some space"):
+        cache_clips(files, tmp_path, SMALL)
+    monkeypatch.setattr(Journal, "keep", whole)
+    decoded.clear()
+    assert len(cache_clips(files, tmp_path, SMALL)) == 7
+    assert len(decoded) == 5
 
 
 def test_what_cannot_be_kept_is_named_and_what_has_a_flaw_too(files: list[ClipFile], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Videos as pictures with times: every frame, only the needed ones, upright, at uneven rates, small enough."""
 
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +135,22 @@ def test_a_telephone_held_upright_is_read_as_it_is_seen(folder: Path) -> None:
     bright = np.argwhere(found.frames[1, :, :, 0] > 125)
     assert bright[:, 0].max() < 40
     assert bright[:, 1].min() >= 30
+
+
+def test_pixels_that_are_not_square_are_made_square(folder: Path) -> None:
+    path = write_film(folder / "wide pixels.mp4", 3, pixel=Fraction(2, 1))
+    found = decode_video(path)
+    assert (found.facts.width, found.facts.height) == (192, 64)
+    assert found.frames.shape == (3, 64, 192, 3)
+    assert numbers_of(found.frames) == [0, 1, 2]
+
+
+def test_a_title_in_any_encoding_does_not_matter(folder: Path) -> None:
+    path = write_film(folder / "title.mp4", 2, title="a title to be spoiled")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"to be spoiled", b"to be \xff\xfe\xe9iled"))
+    assert path.read_bytes() != content
+    assert numbers_of(decode_video(path).frames) == [0, 1]
 
 
 def test_4k_is_scaled_frame_by_frame(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
