@@ -2,9 +2,10 @@
 
 A crop that differs from frame to frame shakes the camera, and a colour that does makes the light flicker: both would
 be motion that nobody made. Source 002 draws its factors once, too, but turns the contrast about the mean of each
-frame, so that a frame with a bright hand changes otherwise than the next. Contrast here scales all frames alike.
+frame, so that a frame with a bright hand changes otherwise than the next. Here it turns about the mean of the clip.
 
-Kornia does the work (`VideoSequential` with `same_on_frame`).
+Kornia does the work: `VideoSequential` with `same_on_frame` for crop, rotation and flip, and for the colours
+`ColorJitter` on the clip as one tall picture, so that the mean that it turns about is the clip's.
 """
 
 from dataclasses import dataclass
@@ -30,9 +31,9 @@ class PictureConfig:
     rotation: float = 5.0
     """Most degrees of turning to either side, in [0, 45]."""
     brightness: float = 0.2
-    """Black and white move by at most this share of the way between them, in [0, 1]."""
+    """All values are scaled by a factor within 1 - brightness and 1 + brightness, in [0, 1]."""
     contrast: float = 0.2
-    """All values are scaled by a factor within 1 - contrast and 1 + contrast, in [0, 1]."""
+    """Values move from or towards the mean of the clip by a factor within 1 - contrast and 1 + contrast, in [0, 1]."""
     saturation: float = 0.2
     """Colours move from or towards gray by a factor within 1 - saturation and 1 + saturation, in [0, 1]."""
     flip: float = 0.0
@@ -70,7 +71,8 @@ class PictureAugmentation:
     def __init__(self, config: PictureConfig) -> None:
         self.config = config
         self._kornia = None if config.is_idle else import_kornia()
-        self._steps: dict[tuple[int, int], Any] = {}
+        self._colour = None if self._kornia is None else build_colour(self._kornia, config)
+        self._geometry: dict[tuple[int, int], Any] = {}
 
     def __call__(self, frames: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The clip after one draw, the same for all of its frames.
@@ -91,25 +93,33 @@ class PictureAugmentation:
         with torch.random.fork_rng(devices=[]), torch.inference_mode():
             # Kornia draws on the CPU; `torch.manual_seed` would reset the GPUs as well, which are not forked.
             torch.default_generator.manual_seed(seed)
-            changed = self._steps_for(frames.shape[1], frames.shape[2])(pictures)[0]
+            changed = self._change(pictures)
         levels = changed.clamp(0, 1).mul(255).round().to(torch.uint8)
         return levels.permute(0, 2, 3, 1).contiguous().numpy()
 
-    def _steps_for(self, height: int, width: int) -> Any:
-        if (height, width) not in self._steps:
-            self._steps[height, width] = build_steps(self._kornia, self.config, height, width)
-        return self._steps[height, width]
+    def _change(self, pictures: torch.Tensor) -> torch.Tensor:
+        """(1, T, 3, height, width) to (T, 3, height, width)."""
+        _, n_frames, _, height, width = pictures.shape
+        if (height, width) not in self._geometry:
+            self._geometry[height, width] = build_geometry(self._kornia, self.config, height, width)
+        geometry = self._geometry[height, width]
+        frames = pictures[0] if geometry is None else geometry(pictures)[0]
+        if self._colour is None:
+            return frames
+        # (T, 3, height, width) -> (1, 3, T * height, width)
+        tall = frames.transpose(0, 1).reshape(1, 3, n_frames * height, width)
+        return self._colour(tall)[0].reshape(3, n_frames, height, width).transpose(0, 1)
 
 
-def build_steps(
-    kornia: Any, config: PictureConfig, height: int, width: int, same_on_frame: bool = True
+def build_geometry(
+    kornia: Any, config: PictureConfig, height: int, width: int, *, same_on_frame: bool = True
 ) -> Any:
-    """Kornia's `VideoSequential` for clips of one size; it takes float32 (B, T, 3, height, width) in [0, 1].
+    """Rotation, crop and flip as Kornia's `VideoSequential`; None where the config asks for none of them.
 
     Args:
         kornia: the module `kornia.augmentation`.
         config: how strongly.
-        height: of the pictures.
+        height: of the pictures, float32 (B, T, 3, height, width) in [0, 1].
         width: of the pictures.
         same_on_frame: False draws for every frame anew, to show what that does.
     """
@@ -124,13 +134,17 @@ def build_steps(
         )
     if config.flip:
         steps.append(kornia.RandomHorizontalFlip(p=config.flip))
-    if config.brightness:
-        steps.append(kornia.RandomBrightness(_about_one(config.brightness), p=1.0))
-    if config.contrast:
-        steps.append(kornia.RandomContrast(_about_one(config.contrast), p=1.0))
-    if config.saturation:
-        steps.append(kornia.RandomSaturation(_about_one(config.saturation), p=1.0))
-    return kornia.VideoSequential(*steps, data_format="BTCHW", same_on_frame=same_on_frame)
+    return kornia.VideoSequential(*steps, data_format="BTCHW", same_on_frame=same_on_frame) if steps else None
+
+
+def build_colour(kornia: Any, config: PictureConfig) -> Any:
+    """Brightness, contrast and saturation of pictures (B, 3, height, width) in [0, 1]; None where none is asked for.
+
+    Contrast turns about the mean of the picture that it is given.
+    """
+    if not (config.brightness or config.contrast or config.saturation):
+        return None
+    return kornia.ColorJitter(config.brightness, config.contrast, config.saturation, 0.0, p=1.0)
 
 
 def import_kornia() -> Any:
@@ -140,7 +154,3 @@ def import_kornia() -> Any:
     except ImportError as reason:
         raise ImportError("augmenting clips needs kornia: pip install 'coursepkg[video]'") from reason
     return kornia.augmentation
-
-
-def _about_one(most: float) -> tuple[float, float]:
-    return 1 - most, 1 + most

@@ -8,6 +8,9 @@ import numpy as np
 from coursepkg.arguments import check_count, check_finite
 from coursepkg.projects.sign_language.quality.thumbnails import brightness
 
+_ROUNDING = 1e-6
+"""Seconds by which a sum of times may fall short."""
+
 
 @dataclass(frozen=True)
 class BrokenThresholds:
@@ -25,11 +28,18 @@ class BrokenThresholds:
     edge makes no picture of it."""
     still_change: float = 2.0
     """A frame stands still where the brightness of no cell is further than this from the frame before, in gray levels,
-    in [0, 255]. H.264 refines a picture that stands by one or two of them; a hand that moves changes some cell by 3
-    and more, most by 50."""
+    in [0, 255]. H.264 refines a picture that stands by one or two of them; a moving hand changes some cell by 50."""
     still_run: int = 3
     """So many frames that stand still one after another are frozen, from 1; shorter runs are left by a change of the
     frame rate, which shows frames twice."""
+    still_seconds: float = 0.25
+    """A run has to take so long, in seconds, at least 0. At 30 frames a second a hand that turns back stands for
+    three of them."""
+    still_drift: float = 4.0
+    """From its first to its last frame no cell of a run changes by more, in gray levels, in [0, 255]. What tells a
+    frozen picture from hands that are held: in nine such runs, real and generated, the frozen ones were at most 3.3
+    apart and those that were held for half a second 6 to 9. That was in pictures of 112 pixels and more; in smaller
+    ones the codec itself changes a cell by as much."""
     longest_rest: float = 0.2
     """A run that touches the first or the last frame is taken for the pose of rest and not for a fault where it covers
     at most this share of the clip, in [0, 1]; 0 knows no rest. A codec stores hands that rest as one picture again
@@ -40,6 +50,8 @@ class BrokenThresholds:
             ("solid_spread", 0.0, 128.0),
             ("solid_share", 0.5, 1.0),
             ("still_change", 0.0, 255.0),
+            ("still_seconds", 0.0, 3600.0),
+            ("still_drift", 0.0, 255.0),
             ("longest_rest", 0.0, 1.0),
         ):
             value = getattr(self, name)
@@ -85,7 +97,11 @@ class BrokenFrames:
 
 
 def find_broken(
-    thumbs: np.ndarray, thresholds: BrokenThresholds | None = None, *, undecodable: int = 0
+    thumbs: np.ndarray,
+    times: np.ndarray,
+    thresholds: BrokenThresholds | None = None,
+    *,
+    undecodable: int = 0,
 ) -> BrokenFrames:
     """The broken frames of a clip.
 
@@ -93,6 +109,7 @@ def find_broken(
 
     Args:
         thumbs: of its frames, float32 (T, rows, columns, 3), see `thumbnails`.
+        times: when each is shown, in seconds (T,), rising.
         thresholds: None for those that the class has by itself.
         undecodable: frames that the file has beyond these and that could not be read.
 
@@ -103,7 +120,7 @@ def find_broken(
     check_count("undecodable", undecodable, least=0)
     check_count("frames", len(thumbs))
     solid = is_solid(thumbs, thresholds)
-    frozen = is_frozen(thumbs, thresholds) & ~solid
+    frozen = is_frozen(thumbs, times, thresholds) & ~solid
     return BrokenFrames(
         n_frames=len(thumbs),
         solid=tuple(np.flatnonzero(solid).tolist()),
@@ -119,7 +136,7 @@ def is_solid(thumbs: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
     return (apart <= thresholds.solid_spread).mean(axis=1) >= thresholds.solid_share
 
 
-def is_frozen(thumbs: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
+def is_frozen(thumbs: np.ndarray, times: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
     """Which frames repeat the one before in a run that is long enough, bool (T,)."""
     still = np.zeros(len(thumbs), dtype=bool)
     if len(thumbs) > 1:
@@ -127,7 +144,10 @@ def is_frozen(thumbs: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
     for start, stop in _runs(still):
         at_an_end = start == 1 or stop == len(still)
         rests = at_an_end and stop - start <= thresholds.longest_rest * len(still)
-        if rests or stop - start < thresholds.still_run:
+        seconds = times[stop - 1] - times[start - 1]
+        is_short = stop - start < thresholds.still_run or seconds < thresholds.still_seconds - _ROUNDING
+        drift = largest_changes(thumbs[[start, stop - 1]])[0]
+        if rests or is_short or drift > thresholds.still_drift:
             still[start:stop] = False
     return still
 

@@ -90,7 +90,7 @@ def look_at(file: ClipFile, video: DecodedVideo, thresholds: BrokenThresholds | 
         thresholds: when a frame counts as broken; None for the usual ones.
     """
     thumbs = shrink(video.frames)
-    broken = find_broken(thumbs, thresholds, undecodable=video.n_lost)
+    broken = find_broken(thumbs, video.times, thresholds, undecodable=video.n_lost)
     return ClipFacts(
         file=file,
         width=video.facts.width,

@@ -10,11 +10,11 @@ from coursepkg.projects.sign_language.quality.broken import (
     largest_changes,
 )
 from coursepkg.projects.sign_language.quality.thumbnails import shrink
-from tests.projects.sign_language.quality.scenes import scene
+from tests.projects.sign_language.quality.scenes import scene, times_of
 
 
 def find(frames: np.ndarray, thresholds: BrokenThresholds | None = None) -> BrokenFrames:
-    return find_broken(shrink(frames), thresholds)
+    return find_broken(shrink(frames), times_of(len(frames)), thresholds)
 
 
 def noisy(frames: np.ndarray, deviation: float) -> np.ndarray:
@@ -58,7 +58,28 @@ def test_frames_that_stand_still_are_frozen_but_for_the_first() -> None:
 def test_short_runs_are_left_by_a_change_of_the_frame_rate() -> None:
     frames = scene(2).repeat(2, axis=0)
     assert find(frames).frozen == ()
-    assert find(frames, BrokenThresholds(still_run=1, longest_rest=0.0)).frozen == tuple(range(1, 48, 2))
+    assert find(frames, BrokenThresholds(still_run=1, still_seconds=0.0, longest_rest=0.0)).frozen == tuple(
+        range(1, 48, 2)
+    )
+
+
+def test_a_run_is_long_in_seconds_and_not_only_in_frames() -> None:
+    frames = scene(2)
+    frames[8:12] = frames[7]
+    thumbs = shrink(frames)
+    assert find_broken(thumbs, np.arange(24) / 12).frozen == (8, 9, 10, 11)
+    assert find_broken(thumbs, np.arange(24) / 16).frozen == (8, 9, 10, 11)
+    assert find_broken(thumbs, np.arange(24) / 30).frozen == ()
+
+
+def test_hands_that_are_held_drift_and_a_frozen_picture_does_not() -> None:
+    frames = scene(2, 30)
+    frames[10:20] = frames[9]
+    assert len(find(frames).frozen) == 10
+    for t in range(10, 20):
+        frames[t, 20:30, 20:30] += np.uint8(t - 9)
+    assert find(frames).frozen == ()
+    assert len(find(frames, BrokenThresholds(still_drift=12.0)).frozen) == 10
 
 
 def test_rest_at_an_end_is_no_fault_until_it_is_long() -> None:
@@ -90,10 +111,10 @@ def test_a_small_hand_is_motion_and_noise_of_a_camera_is_too() -> None:
 def test_lost_frames_count_into_the_share() -> None:
     frames = scene(1, 20)
     frames[3:7] = 0
-    found = find_broken(shrink(frames), undecodable=5)
+    found = find_broken(shrink(frames), times_of(20), undecodable=5)
     assert (found.n_broken, found.share) == (9, 9 / 25)
     assert found.kinds == {"solid": 4, "undecodable": 5}
-    assert find_broken(shrink(frames[:1])).frozen == ()
+    assert find(frames[:1]).frozen == ()
 
 
 def test_changes_are_those_of_the_cell_that_changes_most() -> None:
@@ -109,6 +130,8 @@ def test_changes_are_those_of_the_cell_that_changes_most() -> None:
         ("solid_share", 0.2),
         ("still_change", 300.0),
         ("longest_rest", 1.5),
+        ("still_seconds", -0.1),
+        ("still_drift", -1.0),
         ("still_run", 0),
         ("solid_share", float("nan")),
     ],
@@ -120,6 +143,6 @@ def test_thresholds_out_of_range_are_named(field: str, value: float) -> None:
 
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="frames must be"):
-        find_broken(np.zeros((0, 32, 32, 3), dtype=np.float32))
+        find_broken(np.zeros((0, 32, 32, 3), dtype=np.float32), np.zeros(0))
     with pytest.raises(ValueError, match="undecodable"):
-        find_broken(shrink(scene(1)), undecodable=-1)
+        find_broken(shrink(scene(1)), times_of(24), undecodable=-1)

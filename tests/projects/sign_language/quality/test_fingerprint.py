@@ -19,7 +19,7 @@ from tests.projects.sign_language.quality.scenes import scene, times_of
 def mark(frames: np.ndarray, times: np.ndarray | None = None) -> Fingerprint:
     thumbs = shrink(frames)
     times = times_of(len(frames)) if times is None else times
-    return fingerprint(thumbs, times, find_broken(thumbs).numbers)
+    return fingerprint(thumbs, times, find_broken(thumbs, times).numbers)
 
 
 def brighter(frames: np.ndarray) -> np.ndarray:

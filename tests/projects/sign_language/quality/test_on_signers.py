@@ -16,7 +16,7 @@ pytest.importorskip("av")
 
 SEED = 5
 CONFIG = SignersConfig(
-    words=3, signers=3, most_clips=12, size=64, least_frames=20, most_frames=24,
+    words=3, signers=3, most_clips=12, size=128, least_frames=20, most_frames=24,
     solid=0.15, frozen=0.15, duplicate=0.2,
 )  # fmt: skip
 
