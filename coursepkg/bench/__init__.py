@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from coursepkg.stored import stored_results
+
 SUITES = {
     "attention": "dense attention: tiled or Triton against PyTorch's kernels and the plain formula, speed and memory",
     "window": "sliding window, dilated window, global and random blocks against dense attention",
@@ -63,9 +65,6 @@ def stored(name: str, device: str = "cpu") -> dict[str, Any] | None:
 
     Looked for beside the package in an installed copy, and under `book/_data/bench` in a checkout.
     """
-    here = Path(__file__).parent
-    for folder in (here / "results", here.parents[1] / "book" / "_data" / "bench"):
-        path = folder / f"{name}-{device}.json"
-        if path.is_file():
-            return json_format.loads(path.read_text(encoding="utf-8"))
-    return None
+    folder = stored_results("bench", __file__)
+    path = folder / f"{name}-{device}.json" if folder else None
+    return json_format.loads(path.read_text(encoding="utf-8")) if path and path.is_file() else None

@@ -15,6 +15,7 @@ import numpy as np
 
 from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.detector.box import TextBox
+from coursepkg.stored import stored_results
 from coursepkg.training.files import read_json
 
 MAP = "probability_map.png"
@@ -22,9 +23,7 @@ MAP = "probability_map.png"
 
 def stored_folder() -> Path | None:
     """Where the stored measurements are, or None where the package came without them."""
-    here = Path(__file__).parent
-    folders = (here / "stored_results", here.parents[2] / "book" / "_data" / "ocr")
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return stored_results("ocr", __file__)
 
 
 def stored_document(name: str, folder: Path | None = None) -> dict[str, Any] | None:

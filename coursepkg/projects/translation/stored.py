@@ -13,18 +13,14 @@ from typing import Any
 
 from coursepkg.projects.translation.ladder.store import read_ladder
 from coursepkg.projects.translation.studies.measured_run import markdown_table, with_interval
+from coursepkg.stored import stored_results
 from coursepkg.training.call_log import seconds_of
 from coursepkg.training.run_card import read_card
-
-INSTALLED = "stored_results"
-"""Name of the folder in an installed copy."""
 
 
 def stored_folder() -> Path | None:
     """Where the stored numbers are, or None where the package came without them."""
-    here = Path(__file__).parent
-    folders = (here / INSTALLED, here.parents[2] / "book" / "_data" / "translation")
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return stored_results("translation", __file__)
 
 
 def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(stored, "__file__", str(here / "stored.py"))
     results = tmp_path / "checkout" / "book" / "_data" / "translation"
     results.mkdir(parents=True)
+    monkeypatch.setattr("coursepkg.stored.CHECKOUT", results.parent)
     return results
 
 

@@ -32,9 +32,10 @@ from coursepkg.projects.translation.ladder.store import (
     store_row,
 )
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
-from coursepkg.projects.translation.stored import INSTALLED, stored_folder
+from coursepkg.projects.translation.stored import stored_folder
 from coursepkg.projects.translation.studies.measured_run import markdown_table, with_interval
 from coursepkg.projects.translation.studies.search_space import parse_fixed
+from coursepkg.stored import INSTALLED
 
 
 @dataclass(frozen=True)

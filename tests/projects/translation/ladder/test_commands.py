@@ -13,8 +13,8 @@ from coursepkg.projects.translation.evaluate import compare_systems
 from coursepkg.projects.translation.ladder.commands import Ladder, conditions_of, results_of
 from coursepkg.projects.translation.ladder.store import read_ladder
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.stored import INSTALLED
 from coursepkg.projects.translation.studies.measured_run import score_dev
+from coursepkg.stored import INSTALLED
 from tests.projects.translation.tiny import toy_parts, write_zh_vi
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
