@@ -21,7 +21,6 @@ _HOME = {
     "sample_frames": "sampling",
     "uniform_frames": "sampling",
     "frames_at": "sampling",
-    "thin_clip": "sampling",
     "normalise": "imagenet",
     "to_pixels": "imagenet",
     "CacheConfig": "cache",

@@ -43,15 +43,9 @@ def normalise(frames: np.ndarray | Tensor) -> Tensor:
 
 
 def to_unit(frames: Tensor) -> Tensor:
-    """Normalised frames (..., 3, height, width) as float32 in [0, 1], as kornia takes pictures."""
+    """Normalised frames (..., 3, height, width) as float32 in [0, 1]."""
     mean, std = _constants(frames.device)
     return frames * std + mean
-
-
-def from_unit(frames: Tensor) -> Tensor:
-    """Pictures in [0, 1] (..., 3, height, width) as normalised frames."""
-    mean, std = _constants(frames.device)
-    return (frames - mean) / std
 
 
 def to_pixels(frames: Tensor) -> np.ndarray:

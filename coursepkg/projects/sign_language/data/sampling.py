@@ -8,13 +8,12 @@ Source: source 002, sections IV.1 and V.1.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from coursepkg.arguments import check_count, check_finite
-from coursepkg.projects.sign_language.clip import Clip
 
 Padding = Literal["repeat", "loop", "mask"]
 PADDINGS = ("repeat", "loop", "mask")
@@ -112,14 +111,6 @@ def sample_frames(
     order = np.arange(count, dtype=np.int64)
     numbers = taken[order % real if padding == "loop" else order.clip(max=real - 1)]
     return Sampled(numbers, order < real if padding == "mask" else np.ones(count, dtype=bool))
-
-
-def thin_clip(clip: Clip, most: int) -> Clip:
-    """At most so many frames of a clip, evenly spaced in time, none of them twice."""
-    if len(clip.times) <= most:
-        return clip
-    numbers = np.unique(uniform_frames(clip.times, most))
-    return replace(clip, frames=clip.frames[numbers], times=clip.times[numbers])
 
 
 def _check_times(times: np.ndarray) -> None:

@@ -17,7 +17,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -134,11 +133,6 @@ class _Grouping:
             members[self.group_of[i]].append(_name(file))
         # A group is known by its smallest clip, so the order of the files says nothing.
         self.names = [min(names) for names in members]
-
-    @cached_property
-    def possible(self) -> np.ndarray:
-        """In how many parts each word can be at most (words,)."""
-        return np.minimum((self.counts > 0).sum(axis=0), len(SHARES))
 
     def badness(self, part_of: np.ndarray) -> tuple[float, ...]:
         """Words that are missing in train, in test, in dev; then how far the parts are from their shares."""
