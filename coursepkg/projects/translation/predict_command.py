@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.projects.translation.commands import Common, Predict, Search
-from coursepkg.projects.translation.contest import CORPUS, follows_rules
+from coursepkg.projects.translation.contest import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, together
 from coursepkg.projects.translation.neighbours import with_stored_neighbours
@@ -80,10 +80,15 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     def report(n_lines: int) -> None:
         print(f"{n_lines} lines", file=sys.stderr)
 
+    more = (
+        " with its --ensemble and --neighbours"
+        if options.search.ensemble or options.search.neighbours
+        else ""
+    )
     if options.form == "contest" and not all(map(follows_rules, cards_of(translator))):
         print(
-            f"note: not all of this was trained with --contest-rules on {CORPUS} alone ({folder}, its --ensemble and "
-            "--neighbours); nothing says that the contest allows its output",
+            f"note: {folder}{more} was not trained with --contest-rules; nothing says that the contest allows "
+            "its output",
             file=sys.stderr,
         )
     _say_if_composed((text for _, text in numbered_lines(path)), f"{path}, line")
