@@ -2,7 +2,8 @@
 
 import dataclasses
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coursepkg.arguments import check_count, check_finite
@@ -35,6 +36,9 @@ class TrainConfig:
     programs on the machine do not use up."""
     learning_rate: int | float | Schedule = 1e-3
     """A number, at least 0, or a schedule from the step (counted from 1) to its rate."""
+    learning_rate_factors: Mapping[str, float] = field(default_factory=dict)
+    """What multiplies the learning rate of the parameters whose names begin so, above 0; of several beginnings the
+    first counts, and a parameter without one keeps the learning rate. Freeze what shall not move at all."""
     betas: tuple[float, float] = (0.9, 0.98)
     """AdamW's decay of the averages of gradient and squared gradient, at least 0 and below 1."""
     eps: float = 1e-9
@@ -102,6 +106,10 @@ class TrainConfig:
                 if value <= 0:
                     raise ValueError(f"{name} must be above 0, got {value}")
         rates = {} if callable(self.learning_rate) else {"learning_rate": self.learning_rate}
+        for start, factor in self.learning_rate_factors.items():
+            check_finite(f"learning_rate_factors[{start!r}]", factor)
+            if factor <= 0:
+                raise ValueError(f"learning_rate_factors[{start!r}] must be above 0, got {factor}")
         for name, value in {**rates, "weight_decay": self.weight_decay}.items():
             check_finite(name, value)
             if value < 0:
@@ -121,4 +129,7 @@ class TrainConfig:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if callable(self.learning_rate):
             fields["learning_rate"] = describe_schedule(self.learning_rate)
-        return fields | {"betas": list(self.betas)}
+        return fields | {
+            "betas": list(self.betas),
+            "learning_rate_factors": dict(self.learning_rate_factors),
+        }

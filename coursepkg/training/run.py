@@ -1,7 +1,7 @@
 """Everything that moves during training, in one object that a checkpoint can hold and restore."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, cast
@@ -102,20 +102,29 @@ class Run:
 
 
 def make_optimizer(model: nn.Module, decayed: set[str], config: TrainConfig) -> torch.optim.AdamW:
-    """AdamW in two groups: parameters named in `decayed` shrink by weight decay, the others do not."""
-    groups: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    """AdamW in groups: parameters named in `decayed` shrink by weight decay, and each has a factor of its own.
+
+    `factor` multiplies the learning rate of a step, see `TrainConfig.learning_rate_factors`.
+    """
+    groups: dict[tuple[bool, float], list[nn.Parameter]] = {(True, 1.0): [], (False, 1.0): []}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            groups[bare_name(name) in decayed].append(parameter)
+            bare = bare_name(name)
+            key = (bare in decayed, _factor(bare, config.learning_rate_factors))
+            groups.setdefault(key, []).append(parameter)
     return torch.optim.AdamW(
         [
-            {"params": groups[True], "weight_decay": float(config.weight_decay)},
-            {"params": groups[False], "weight_decay": 0.0},
+            {"params": part, "weight_decay": float(config.weight_decay) * decays, "factor": factor}
+            for (decays, factor), part in groups.items()
         ],
         lr=0.0,
         betas=config.betas,
         eps=config.eps,
     )
+
+
+def _factor(name: str, factors: Mapping[str, float]) -> float:
+    return next((float(factor) for start, factor in factors.items() if name.startswith(start)), 1.0)
 
 
 def _schedule(config: TrainConfig) -> Schedule:

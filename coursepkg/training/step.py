@@ -69,7 +69,7 @@ def take_step(run: Run, task: Task, epoch: Sequence[Any], group: range, learning
     total = _sum_losses(run, losses, group)
     norm = _clip(run)
     for parameters in run.optimizer.param_groups:
-        parameters["lr"] = learning_rate
+        parameters["lr"] = learning_rate * parameters["factor"]
     run.stepper.step()
     run.stepper.zero_grad()
     if run.ema is not None:
