@@ -65,7 +65,8 @@ def by_hand(
         ids = [*one.ids, EOS]
         log_probs = language_model(torch.tensor([[BOS, *one.ids]]))[0].log_softmax(dim=-1)
         fluency = sum(log_probs[t, i].item() for t, i in enumerate(ids))
-        return one.log_prob + lm * fluency + length * len(ids)
+        penalty = ((5 + len(ids)) / 6) ** model.recipe.length_penalty
+        return (one.log_prob + lm * fluency + length * len(ids)) / penalty
 
     return [model.subwords.target.decode(max(one, key=total).ids) for one in found]
 
@@ -83,6 +84,7 @@ def test_the_grid_is_the_weighted_sum(
     for weights, value in told.items():
         expected = bleu(by_hand(model, language_model, choose, *weights), choose)
         assert value == pytest.approx(expected), weights
+    assert told[0.0, 0.0] == study.baseline_choose  # the search's own choice
     assert len(set(told.values())) > 1
 
 
