@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -45,3 +46,14 @@ def check_choices(config: Any) -> None:
             check_field(
                 config, field.name, getattr(config, field.name) in choices, f"one of {', '.join(choices)}"
             )
+
+
+def as_json(config: Any) -> dict[str, Any]:
+    """All fields of a dataclass as JSON can hold them: tuples become lists."""
+    fields = dataclasses.asdict(config)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
+def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with tuples where JSON has lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}

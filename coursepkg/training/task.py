@@ -1,8 +1,9 @@
 """What `fit` asks of a task and of its data. Any object with these methods will do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from torch import Tensor, nn
 
 
@@ -42,3 +43,24 @@ class Batches(Protocol):
         The same number must give the same batches in the same order, whatever was asked before: this is how a run
         that is resumed finds its place. A batch may be built only when it is asked for by its index.
         """
+
+
+@torch.no_grad()
+def mean_loss(model: nn.Module, task: Task, batches: Iterable[Any]) -> float:
+    """The loss of a task a unit over some batches, in evaluation mode; the model's own mode stays as it was.
+
+    Raises:
+        ValueError: there is no batch.
+    """
+    was_training, device = model.training, next(model.parameters()).device
+    total, n_units = 0.0, 0
+    try:
+        model.eval()
+        for batch in batches:
+            total += float(task.loss(model, batch.to(device)))
+            n_units += task.count(batch)
+    finally:
+        model.train(was_training)
+    if not n_units:
+        raise ValueError("batches must hold at least one batch, got none")
+    return total / n_units

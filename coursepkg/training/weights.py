@@ -99,3 +99,9 @@ def check_same_tensors(wanted: Mapping[str, Tensor], weights: Mapping[str, Tenso
                 f"{source} has {name} of shape {tuple(weights[name].shape)}, the model of "
                 f"{tuple(wanted[name].shape)}; build the model as it was when it was saved"
             )
+
+
+def parameter_counts(model: nn.Module) -> dict[str, int]:
+    """Trainable numbers by part of a network, and all of them as `total`; what parts share counts in each."""
+    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
+    return {name: n for name, n in counts.items() if n} | {"total": sum(counts.values())}

@@ -91,8 +91,7 @@ def test_a_start_that_is_refused_leaves_nothing(tmp_path: Path, is_there: bool) 
 
 
 def test_a_refusal_on_the_way_leaves_an_older_run_as_it_is(tmp_path: Path) -> None:
-    with begun_run(tmp_path, {"recipe": {}}, False, changeable=()):
-        pass
+    open_run(tmp_path, {"recipe": {}}, False, changeable=())
     with pytest.raises(ValueError, match="later"), begun_run(tmp_path, {"recipe": {}}, True, changeable=()):
         raise ValueError("later")
     assert (tmp_path / CARD).exists()

@@ -12,9 +12,10 @@ from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.audit import audit_lines
 from coursepkg.projects.ocr.data.audit_report import as_json, as_text
 from coursepkg.projects.ocr.data.describe import describe_lines
-from coursepkg.projects.ocr.model.build import build_model, parameter_counts
+from coursepkg.projects.ocr.model.build import build_model
 from coursepkg.projects.ocr.packed_corpus import pack_corpus
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+from coursepkg.training.weights import parameter_counts
 
 
 def audit_command(options: Audit) -> int:

@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from coursepkg.projects.ocr.data.batches import LineBatch
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
+from coursepkg.training import task as training_task
 from coursepkg.training.losses import label_smoothed_cross_entropy, to_float32
 
 
@@ -91,7 +92,6 @@ def mask_tokens(tgt_in: Tensor, share: float) -> Tensor:
     return tgt_in.masked_fill(hidden & (tgt_in != BOS) & (tgt_in != PAD), UNK)
 
 
-@torch.no_grad()
 def mean_loss(model: nn.Module, batches: Iterable[LineBatch]) -> float:
     """Cross-entropy of the decoder a token over some batches, in nats, without smoothing; the mode stays as it was.
 
@@ -100,16 +100,4 @@ def mean_loss(model: nn.Module, batches: Iterable[LineBatch]) -> float:
     Raises:
         ValueError: there is no batch.
     """
-    plain, was_training = LineTask(0.0, 0.0, 0.0), model.training
-    device = next(model.parameters()).device
-    total, n_tokens = 0.0, 0
-    try:
-        model.eval()
-        for batch in batches:
-            total += float(plain.loss(model, batch.to(device)))
-            n_tokens += plain.count(batch)
-    finally:
-        model.train(was_training)
-    if not n_tokens:
-        raise ValueError("batches must hold at least one batch, got none")
-    return total / n_tokens
+    return training_task.mean_loss(model, LineTask(0.0, 0.0, 0.0), batches)

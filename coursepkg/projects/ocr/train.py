@@ -20,7 +20,7 @@ from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.batches import Augment, LineBatches
 from coursepkg.projects.ocr.learning import Validation, picture_options, train_config
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.model.build import build_model, parameter_counts, rebuild
+from coursepkg.projects.ocr.model.build import build_model, rebuild
 from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import VOCABULARY
@@ -35,6 +35,7 @@ from coursepkg.training.run_card import open_run
 from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
+from coursepkg.training.weights import parameter_counts
 
 CHANGEABLE = ("max_epochs", "max_seconds", "patience", "reader", "beam_size", "length_penalty", "ctc_share")
 """Settings of a recipe that may change when a run goes on."""

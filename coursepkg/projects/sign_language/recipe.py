@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coursepkg.arguments import check_choices, check_count, check_field, check_finite, flag_of
+from coursepkg.arguments import (
+    as_json,
+    check_choices,
+    check_count,
+    check_field,
+    check_finite,
+    flag_of,
+    with_tuples,
+)
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "plateau")
 
@@ -151,12 +159,7 @@ class Recipe:
 
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in dataclasses.asdict(self).items()}
-
-
-def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with tuples where JSON has lists."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        return as_json(self)
 
 
 TINY = Recipe(

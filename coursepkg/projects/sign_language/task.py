@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor, nn
 
 from coursepkg.projects.sign_language.losses import ClipLoss
+from coursepkg.training import task as training_task
 
 
 @runtime_checkable
@@ -66,23 +66,10 @@ class ClipTask:
         return judge(model(batch.frames, batch.mask).logits, batch.targets)
 
 
-@torch.no_grad()
 def mean_loss(model: nn.Module, batches: Iterable[Any]) -> float:
     """Plain cross-entropy a clip over some batches, in nats; the network's mode stays as it was.
 
     Raises:
         ValueError: there is no batch.
     """
-    plain, was_training = ClipTask(), model.training
-    device = next(model.parameters()).device
-    total, n_clips = 0.0, 0
-    try:
-        model.eval()
-        for batch in batches:
-            total += float(plain.loss(model, batch.to(device)))
-            n_clips += plain.count(batch)
-    finally:
-        model.train(was_training)
-    if not n_clips:
-        raise ValueError("batches must hold at least one batch, got none")
-    return total / n_clips
+    return training_task.mean_loss(model, ClipTask(), batches)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from coursepkg.blocks.seq2seq import GRUSeq2Seq
 from coursepkg.data.batching import TextBatch
 from coursepkg.text.vocabulary import PAD
+from coursepkg.training import task as training_task
 from coursepkg.training.losses import CONVENTIONS, label_smoothed_cross_entropy
 from coursepkg.training.rdrop import r_drop_loss, twice
 from coursepkg.training.scheduled_sampling import mix_in_parallel, mix_step_by_step
@@ -99,7 +100,6 @@ def predict(model: Any, src: Tensor, tgt_in: Tensor) -> Tensor:
     return model(src, tgt_in)
 
 
-@torch.no_grad()
 def mean_loss(model: nn.Module, batches: Iterable[TextBatch]) -> float:
     """Cross-entropy a target token over some batches, in nats, without smoothing and dropout.
 
@@ -108,21 +108,7 @@ def mean_loss(model: nn.Module, batches: Iterable[TextBatch]) -> float:
     Raises:
         ValueError: there is no batch.
     """
-    was_training = model.training
-    device = next(model.parameters()).device
-    total, n_tokens = 0.0, 0
-    try:
-        model.eval()
-        for batch in batches:
-            here = batch.to(device)
-            logits = predict(model, here.src, here.tgt_in)
-            total += float(label_smoothed_cross_entropy(logits, here.tgt_out, 0.0))
-            n_tokens += batch.n_tokens
-    finally:
-        model.train(was_training)
-    if not n_tokens:
-        raise ValueError("batches must hold at least one batch, got none")
-    return total / n_tokens
+    return training_task.mean_loss(model, TranslationTask(label_smoothing=0.0), batches)
 
 
 def _unwrapped(model: Any) -> nn.Module:

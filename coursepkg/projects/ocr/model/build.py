@@ -5,12 +5,12 @@ import dataclasses
 from typing import Any
 
 import torch
-from torch import nn
 
+from coursepkg.arguments import with_tuples
 from coursepkg.projects.ocr.model.config import ModelConfig
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.model.resnet import ResNetBackbone, load_pretrained
-from coursepkg.projects.ocr.recipe import Recipe, with_tuples
+from coursepkg.projects.ocr.recipe import Recipe
 
 SHARED = [field.name for field in dataclasses.fields(ModelConfig) if field.name != "vocab_size"]
 """Fields that a recipe and a model's configuration have in common."""
@@ -38,12 +38,6 @@ def build_model(recipe: Recipe, vocab_size: int, *, pretrained: bool = True) -> 
 def rebuild(fields: dict[str, Any]) -> LineTransformer:
     """A network of the configuration that a file holds; any weights."""
     return LineTransformer(ModelConfig(**with_tuples(fields)))
-
-
-def parameter_counts(model: nn.Module) -> dict[str, int]:
-    """Trainable numbers by part of the network, and all of them as `total`."""
-    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
-    return {name: n for name, n in counts.items() if n} | {"total": sum(counts.values())}
 
 
 def in_half(model: LineTransformer) -> LineTransformer:

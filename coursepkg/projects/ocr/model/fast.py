@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from coursepkg.blocks.packed import pack_where_possible
-from coursepkg.projects.ocr.model.backbone import ConvNorm
+from coursepkg.blocks.residual import ConvNorm
 from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 

@@ -5,6 +5,7 @@ cannot be decoded is counted; nothing is left out silently.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,8 +173,7 @@ def _decode_by_jumping(path: Path, choose: Choose, framing: Framing) -> DecodedV
         if not can_seek(container):
             return None
         table = PacketTable(announced=stream.frames)
-        for _ in packets(container, stream, table):
-            pass
+        deque(packets(container, stream, table), maxlen=0)  # read through, for what it writes into the table
         stamps = sorted(set(table.shown))
         if len(stamps) < table.expected or not table.keys:
             return None

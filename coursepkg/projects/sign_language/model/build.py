@@ -3,12 +3,11 @@
 import dataclasses
 from typing import Any
 
-from torch import nn
-
+from coursepkg.arguments import with_tuples
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
 from coursepkg.projects.sign_language.model.config import ModelConfig
 from coursepkg.projects.sign_language.model.library import LibraryBackbone, load_pretrained
-from coursepkg.projects.sign_language.recipe import Recipe, with_tuples
+from coursepkg.projects.sign_language.recipe import Recipe
 
 SHARED = [field.name for field in dataclasses.fields(ModelConfig) if field.name != "n_classes"]
 """Fields that a recipe and a model's configuration have in common."""
@@ -42,9 +41,3 @@ def build_model(recipe: Recipe, n_classes: int, *, pretrained: bool = True) -> C
 def rebuild(fields: dict[str, Any]) -> ClipClassifier:
     """A network of the configuration that a file holds; any weights."""
     return ClipClassifier(ModelConfig(**with_tuples(fields)))
-
-
-def parameter_counts(model: nn.Module) -> dict[str, int]:
-    """Numbers that can be trained by part of the network, and all of them as `total`."""
-    counts = {name: sum(p.numel() for p in part.parameters()) for name, part in model.named_children()}
-    return {name: n for name, n in counts.items() if n} | {"total": sum(counts.values())}

@@ -11,43 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.blocks.residual import ConvNorm, ResidualBlock
 from coursepkg.projects.sign_language.model.config import ModelConfig
-
-
-class ConvNorm(nn.Module):
-    """A 3 x 3 convolution and batch normalisation.
-
-    Batch statistics serve in training only. In evaluation mode the normalisation is a fixed scale and shift, so a
-    clip's result does not depend on what else is in the batch.
-
-    Source: Ioffe and Szegedy, "Batch Normalization" (arXiv 1502.03167), section 3.1.
-    """
-
-    def __init__(self, n_in: int, n_out: int, stride: int = 1) -> None:
-        super().__init__()
-        self.conv = nn.Conv2d(n_in, n_out, 3, stride, padding=1, bias=False)
-        self.norm = nn.BatchNorm2d(n_out)
-        nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x (N, C, H, W) -> (N, C', H', W')."""
-        normed: Tensor = self.norm(self.conv(x))
-        return normed
-
-
-class ResidualBlock(nn.Module):
-    """y = relu(x + f(x)), f two convolutions with a ReLU between them.
-
-    Source: He et al., "Deep Residual Learning for Image Recognition" (arXiv 1512.03385), section 3.
-    """
-
-    def __init__(self, n_channels: int) -> None:
-        super().__init__()
-        self.first, self.second = ConvNorm(n_channels, n_channels), ConvNorm(n_channels, n_channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x (N, C, H, W) -> the same shape."""
-        return F.relu(x + self.second(F.relu(self.first(x))))
 
 
 class Stage(nn.Module):
