@@ -130,4 +130,30 @@ COMMANDS: dict[str, Command | Group] = {
             ("export", "commands:Export", "write encoder and CTC head as a program for PyTorch alone"),
         ),
     ),
+    "sign-language": Group(
+        "words signed in short videos: recognise clips, folders and streams",
+        _verbs(
+            "sign_language",
+            (
+                "audit",
+                "commands:Audit",
+                "look for faults of the folder, unreadable clips, copies, and leakage between parts",
+            ),
+            (
+                "describe",
+                "commands:Describe",
+                "print the statistics of the data and the size of the model",
+            ),
+            ("survey", "commands:Survey", "decode every clip; print figures, broken frames and copies"),
+            ("prepare", "commands:Prepare", "part, clean and decode the clips of a set once, to train from"),
+            ("train", "commands:Train", "train a recogniser by a preset, with every option a flag"),
+            (
+                "evaluate",
+                "commands:Evaluate",
+                "score a recogniser with signatures, intervals and the worst clips",
+            ),
+            ("predict", "commands:Predict", "name the signed word of clips, folders and streams"),
+            ("export", "commands:Export", "write a model as a program for PyTorch alone"),
+        ),
+    ),
 }
