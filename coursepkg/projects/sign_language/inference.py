@@ -1,0 +1,227 @@
+"""What networks say of clips: probabilities of the words, and what each frame weighed.
+
+    views       a clip is looked at several times, shifted in time and cropped; probabilities are averaged
+    ensemble    several networks look at it; probabilities are averaged
+    adjustment  log p - tau log prior, for a network that has learnt that rare words are rare
+
+in this order. One view of one network without adjustment is a plain pass.
+
+Source of the adjustment: Menon et al., "Long-tail learning via logit adjustment" (arXiv 2007.07314), section 4.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.projects.sign_language.data.imagenet import normalise
+from coursepkg.projects.sign_language.data.sampling import Places, sample_frames
+from coursepkg.projects.sign_language.losses import adjusted
+from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.training.losses import to_float32
+
+Clips = CachedClips | Sequence[Clip]
+"""What can be looked at: cached clips, or clips in memory whose frames have the size that the network reads."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What was said of some clips, in their order."""
+
+    probabilities: np.ndarray
+    """Of the words, float32 (N, V)."""
+    weights: np.ndarray | None
+    """What each sampled frame weighed in attention pooling, float32 (N, T), 0 at padding; None without such pooling."""
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Class number of the likeliest word, int64 (N,)."""
+        return self.probabilities.argmax(axis=1)
+
+    def words(self, labels: Sequence[str]) -> list[str]:
+        """The likeliest word of each clip."""
+        return [labels[number] for number in self.numbers.tolist()]
+
+
+class View(NamedTuple):
+    """One way to look at a clip."""
+
+    offset: float
+    """By what share of the distance between two sampled moments all of them are moved, in [-1, 1]."""
+    crop: float
+    """Share of height and width that is kept of the middle and enlarged to the old size, in (0, 1]."""
+
+
+def views_of(count: int) -> tuple[View, ...]:
+    """The views that are averaged: first the clip as it is, then later and earlier moments and closer crops.
+
+    No view is mirrored: a mirrored sign may be another sign.
+    """
+    check_count("--views", count)
+    return tuple(View((0.0, 1 / 3, -1 / 3)[k % 3], max(0.8, 1 - 0.05 * k)) for k in range(count))
+
+
+def predict_clips(
+    model: nn.Module,
+    clips: Clips,
+    recipe: Recipe,
+    *,
+    batch_size: int = 32,
+    models: Sequence[nn.Module] = (),
+    counts: Sequence[int] = (),
+) -> Predicted:
+    """What a network, or several together, say of clips. The networks' modes stay as they were.
+
+    Args:
+        model: `ClipClassifier`.
+        clips: what to look at.
+        recipe: frames, padding, `views` and `adjust`.
+        batch_size: clips at once; it changes the result by rounding alone.
+        models: further networks for the same words and frames, for an ensemble.
+        counts: training clips of each word, at least 1; needed where `recipe.adjust` is above 0.
+
+    Raises:
+        ValueError: there is no clip, frames have another size than the network reads, the networks do not go together,
+            or counts are needed and missing.
+    """
+    check_count("--batch-size", batch_size)
+    together = (model, *models)
+    _check_together(together)
+    source = clips if isinstance(clips, CachedClips) else _InMemory(clips)
+    if not len(source):
+        raise ValueError("clips must hold at least one clip, got none")
+    if source.size != recipe.size:
+        raise ValueError(
+            f"the clips have {source.size} pixels and the model reads {recipe.size}; prepare them with --size "
+            f"{recipe.size}"
+        )
+    if recipe.adjust and not counts:
+        raise ValueError(f"--adjust {recipe.adjust:g} needs the number of training clips of each word")
+    said, weighed = [], []
+    for start in range(0, len(source), batch_size):
+        numbers = range(start, min(start + batch_size, len(source)))
+        probabilities, weights = _of_batch(together, source, numbers, recipe)
+        said.append(probabilities)
+        weighed.append(weights)
+    probabilities = torch.cat(said)
+    if recipe.adjust:
+        probabilities = adjust_probabilities(probabilities, counts, recipe.adjust)
+    kept = [weights for weights in weighed if weights is not None]
+    return Predicted(probabilities.numpy(), torch.cat(kept).numpy() if kept else None)
+
+
+def adjust_probabilities(probabilities: Tensor, counts: Sequence[int], tau: float) -> Tensor:
+    """Probabilities (N, V) as they would be if all words were alike frequent: softmax(log p - tau log prior).
+
+    Raises:
+        ValueError: counts do not fit, one of them is 0, or tau is negative.
+    """
+    # What is too small for float32 counts as the smallest number that is not.
+    logs = probabilities.clamp_min(torch.finfo(torch.float32).tiny).log()
+    return adjusted(logs, counts, tau).softmax(dim=1)
+
+
+def view_of(
+    source: "CachedClips | _InMemory", number: int, recipe: Recipe, view: View
+) -> tuple[Tensor, Tensor]:
+    """A clip as a network takes it: frames float32 (T, 3, size, size), mask bool (T,)."""
+    places = _moved(view.offset) if view.offset else None
+    sampled = sample_frames(source.times(number), recipe.n_frames, recipe.padding, places=places)
+    frames = normalise(source.frames(number, sampled.numbers))
+    if view.crop < 1:
+        side = round(view.crop * recipe.size)
+        at = (recipe.size - side) // 2
+        inside = frames[..., at : at + side, at : at + side]
+        frames = F.interpolate(inside, size=(recipe.size, recipe.size), mode="bilinear", antialias=True)
+    return frames, torch.from_numpy(sampled.mask)
+
+
+class _InMemory:
+    """Clips in memory as `CachedClips` gives those in a file."""
+
+    def __init__(self, clips: Sequence[Clip]) -> None:
+        self.clips = clips
+        for clip in clips:
+            if clip.frames.shape[1:3] != (self.size, self.size):
+                height, width = clip.frames.shape[1:3]
+                raise ValueError(
+                    f"{clip.name}: frames must be squares of one size, {self.size}, got {width} x {height}"
+                )
+
+    def __len__(self) -> int:
+        return len(self.clips)
+
+    @property
+    def size(self) -> int:
+        """Height and width of the frames, in pixels."""
+        return int(self.clips[0].frames.shape[1]) if self.clips else 0
+
+    def times(self, number: int) -> np.ndarray:
+        """When the frames of a clip are shown, in seconds (N,)."""
+        return self.clips[number].times
+
+    def frames(self, number: int, chosen: np.ndarray) -> np.ndarray:
+        """Frames of a clip that are chosen by their numbers."""
+        return self.clips[number].frames[chosen]
+
+
+@torch.no_grad()
+def _of_batch(
+    models: Sequence[nn.Module], source: CachedClips | _InMemory, numbers: range, recipe: Recipe
+) -> tuple[Tensor, Tensor | None]:
+    """Mean probabilities (B, V) and, of the first view, mean weights (B, T) of some clips."""
+    views = views_of(recipe.views)
+    total: Tensor | None = None
+    weighed: list[Tensor] = []
+    was_training = [model.training for model in models]
+    try:
+        for model in models:
+            model.eval()
+        for place, view in enumerate(views):
+            frames, mask = (
+                torch.stack(one)
+                for one in zip(*(view_of(source, i, recipe, view) for i in numbers), strict=True)
+            )
+            for model in models:
+                device = next(model.parameters()).device
+                found = model(frames.to(device), mask.to(device))
+                p = to_float32(found.logits).softmax(dim=1).cpu()
+                total = p if total is None else total + p
+                if not place and _attends(model):
+                    weighed.append(to_float32(found.weights).cpu())
+    finally:
+        for model, mode in zip(models, was_training, strict=True):
+            model.train(mode)
+    assert total is not None
+    mean = total / (len(models) * len(views))
+    return mean, torch.stack(weighed).mean(dim=0) if weighed else None
+
+
+def _attends(model: nn.Module) -> bool:
+    return getattr(getattr(model, "config", None), "pooling", "attention") == "attention"
+
+
+def _moved(offset: float) -> Places:
+    """Evenly spaced places, moved by a share of the distance between two of them."""
+
+    def places(count: int) -> np.ndarray:
+        return np.linspace(0, 1, count) + offset / max(1, count - 1)
+
+    return places
+
+
+def _check_together(models: Sequence[nn.Module]) -> None:
+    """Raises a ValueError unless networks have the same number of words and read the same frames."""
+    configs = [getattr(model, "config", None) for model in models]
+    for field, what in (("n_classes", "words"), ("size", "pixels")):
+        values = [getattr(config, field, None) for config in configs]
+        if len(set(values)) > 1:
+            told = " and ".join(str(value) for value in dict.fromkeys(values))
+            raise ValueError(f"models of an ensemble must have the same number of {what}, got {told}")
