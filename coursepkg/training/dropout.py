@@ -1,8 +1,8 @@
 """Dropout that a processor without a fast random generator can afford.
 
-PyTorch draws one random number for every component, on one thread (on processors that are not Intel's). For a small
-Transformer that is a seventh of a training step on one thread and a fifth on two. Here a component takes one byte:
-eight masks from each 64-bit number.
+PyTorch draws one random number for every component, on one thread (on processors that are not Intel's). In a training
+step of a small Transformer that takes long enough to be seen. Here a component takes one byte: eight masks from each
+64-bit number.
 """
 
 import torch

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from coursepkg.projects.options import RUNS, Flag, preset_in
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.corpora import Parts
 
 Language = Literal["zh", "vi", "en"]
 Preset = Literal["gru-baseline", "tiny", "plain", "small", "report"]
@@ -36,6 +39,15 @@ class Common:
         """The corpus to use: `--data`, where `auto` is the phrasebook for `tiny` and for the model that ships."""
         is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
         return "phrasebook" if is_tiny and self.data == "auto" else self.data
+
+    def parts(self, model: Path | None = None) -> "Parts":
+        """The corpus with its split; what was found while reading is printed."""
+        from coursepkg.projects.translation.corpora import load_parts
+
+        parts = load_parts(self.corpus(model), self.source, self.target)
+        for note in parts.notes:
+            print(f"note: {note}")
+        return parts
 
     @property
     def run_folder(self) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from coursepkg.data.split import grouped_split
 from coursepkg.metrics.scoring import score
@@ -45,6 +46,19 @@ def cross_chosen(
     best = [max(candidates, key=partial(bleu, other)) for other in reversed(halves)]
     chosen = {i: candidates[weight][i] for weight, own in zip(best, halves, strict=True) for i in own}
     return [chosen[i] for i in range(len(parts.dev))], (best[0], best[1])
+
+
+def at_edge(chosen: Any, tried: Sequence[Any], names: Sequence[str]) -> list[str]:
+    """Settings of which the largest or smallest of several was chosen; 0 is no edge, it leaves a part out.
+
+    Args:
+        chosen: a point of a grid.
+        tried: all points of the grid.
+        names: their attributes to look at.
+    """
+    values = {name: {getattr(point, name) for point in tried} for name in names}
+    edges = {name: (min(found), max(found)) for name, found in values.items() if len(found) > 1}
+    return [name for name, edge in edges.items() if (own := getattr(chosen, name)) and own in edge]
 
 
 def _places(parts: Parts) -> tuple[list[int], list[int]]:

@@ -34,7 +34,6 @@ class Neighbours:
 
     def run(self) -> int:
         """Build, tune and store; print the table."""
-        from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.halves import dev_halves
         from coursepkg.projects.translation.neighbours import FOLDER, build_datastore
         from coursepkg.projects.translation.neighbours_study import TEMPERATURES, WEIGHTS, neighbour_study
@@ -43,9 +42,7 @@ class Neighbours:
         self._check()
         common = self.common
         translator, folder = load_translator(common, self.model)
-        parts = load_parts(common.corpus(self.model), common.source, common.target)
-        for note in parts.notes:
-            print(f"note: {note}")
+        parts = common.parts(self.model)
         dev_halves(parts)  # a dev part that is too small is said before the long work
         store = build_datastore(translator, parts, batch_size=self.batch_size)
         print(f"{len(store)} target tokens of {len(parts.train)} training pairs", flush=True)

@@ -16,7 +16,7 @@ from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, comparison_as_json, translate_pairs
-from coursepkg.projects.translation.halves import dev_halves
+from coursepkg.projects.translation.halves import at_edge, dev_halves
 from coursepkg.projects.translation.neighbours import Datastore, with_neighbours
 from coursepkg.projects.translation.predict import Translator
 
@@ -71,16 +71,8 @@ class NeighbourStudy:
 
     @property
     def at_edge(self) -> list[str]:
-        """Settings of which the largest or smallest of several was chosen; weight 0 is no edge."""
-        tried = [row for row in self.rows if row.weight]
-        if not self.chosen.weight:
-            return []
-        values = {name: {getattr(row, name) for row in tried} for name in ("weight", "temperature")}
-        return [
-            name
-            for name, own in values.items()
-            if len(own) > 1 and getattr(self.chosen, name) in (min(own), max(own))
-        ]
+        """Settings of which the largest or smallest of several was chosen; the model alone is no edge."""
+        return at_edge(self.chosen, self.rows, ("weight", "temperature")) if self.chosen.weight else []
 
     def __str__(self) -> str:
         best = self.chosen

@@ -121,7 +121,6 @@ class RoundTrip:
         """Write PREFIX.zh, PREFIX.vi and PREFIX.json (for Chinese and Vietnamese), --out being PREFIX."""
         from coursepkg.projects.translation.back_translation.files import check_prefix
         from coursepkg.projects.translation.back_translation.generate import round_trip
-        from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.examples import fitting
         from coursepkg.projects.translation.predict_command import load_system
 
@@ -129,9 +128,7 @@ class RoundTrip:
         prefix = check_prefix(self.common.out, languages)
         translator, folder = load_system(self.common, self.search)
         method = self.draws.method(self.search, translator.recipe)
-        parts = load_parts(self.common.corpus(self.search.model), *languages)
-        for note in parts.notes:
-            print(f"note: {note}")
+        parts = self.common.parts(self.search.model)
         most = translator.recipe.max_len
         # Both ways, as the contrastive stage reads both sides.
         fits = fitting(parts.train, translator.subwords, languages, most, both_ways=True)

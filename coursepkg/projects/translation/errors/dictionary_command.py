@@ -14,14 +14,11 @@ class LearnDictionary:
 
     def run(self) -> int:
         """Learn, write, and return the exit code."""
-        from coursepkg.projects.translation.corpora import load_parts
         from coursepkg.projects.translation.errors.dictionary import Dictionary
 
         if self.common.out is None:
             raise ValueError("--out FILE must be given, the TSV file to write")
-        parts = load_parts(self.common.corpus(), self.common.source, self.common.target)
-        for note in parts.notes:
-            print(f"note: {note}")
+        parts = self.common.parts()
         # The corpora come cut into words, Vietnamese compounds joined: what is wanted here.
         learnt = Dictionary.learn([(p.source.split(), p.target.split()) for p in parts.train])
         learnt.save(self.common.out)

@@ -19,7 +19,7 @@ import tyro
 from coursepkg.arguments import check_count, check_finite
 from coursepkg.projects.options import RUNS, Flag
 from coursepkg.projects.translation.commands import Common, CommonOptions
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ladder.rows import ROWS, recipe_of, row_named, with_needed
 from coursepkg.projects.translation.ladder.run import Bench, is_new, make_row
 from coursepkg.projects.translation.ladder.store import (
@@ -102,9 +102,7 @@ def ladder(options: Ladder, results: Path) -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     common = options.common
-    parts = load_parts(common.corpus(), common.source, common.target)
-    for note in parts.notes:
-        print(f"note: {note}")
+    parts = common.parts()
     base = base_of(options)
     bench = Bench(base, parts, conditions_of(options, parts), common.out or RUNS / "ladder", options.clock)
     chosen = options.rows or tuple(ROWS)

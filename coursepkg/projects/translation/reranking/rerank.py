@@ -17,7 +17,7 @@ from torch import nn
 from coursepkg.metrics.bootstrap import Comparison, compare
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import N_RESAMPLES, comparison_as_json
-from coursepkg.projects.translation.halves import dev_halves
+from coursepkg.projects.translation.halves import at_edge, dev_halves
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
 
@@ -72,12 +72,7 @@ class RerankStudy:
     @property
     def at_edge(self) -> list[str]:
         """Weights of which the largest or smallest of several was chosen; 0 is no edge, it leaves the part out."""
-        found = []
-        for name in ("lm", "reverse", "length"):
-            tried, best = {getattr(row, name) for row in self.rows}, getattr(self.chosen, name)
-            if len(tried) > 1 and best and best in (min(tried), max(tried)):
-                found.append(name)
-        return found
+        return at_edge(self.chosen, self.rows, ("lm", "reverse", "length"))
 
     def __str__(self) -> str:
         best, told = self.chosen, self.comparison

@@ -25,7 +25,7 @@ from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.options import RUNS
 from coursepkg.projects.translation.commands import Common, CommonOptions
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.studies.measured_run import (
     headline,
@@ -91,9 +91,7 @@ def search(options: ConfigSearch) -> int:
         torch.set_num_threads(options.threads)
     combinations, base = combinations_of(options), base_of(options)
     common = options.common
-    parts = load_parts(common.corpus(), common.source, common.target)
-    for note in parts.notes:
-        print(f"note: {note}")
+    parts = common.parts()
     out = common.out or RUNS / f"search-{common.preset or 'tiny'}-{common.source}-{common.target}"
     trials = []
     for number, settings in enumerate(combinations, start=1):
