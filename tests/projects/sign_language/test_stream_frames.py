@@ -1,0 +1,98 @@
+"""A film read frame by frame has the frames and the times of the film decoded whole, in memory that does not grow."""
+
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from coursepkg.projects.sign_language.data.container import VideoError
+from coursepkg.projects.sign_language.data.video import decode_video
+from coursepkg.projects.sign_language.stream import StreamConfig, sliding_windows
+from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
+from tests.projects.sign_language.data.films import cut, number_of, picture, write_film, write_sound
+
+UNEVEN = [0, 40, 60, 200, 210, 500, 533, 900]
+"""Milliseconds."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"stamps": UNEVEN, "n_frames": len(UNEVEN)}, {"rotation": 90}, {"codec": "mpeg4"}],
+    ids=["even", "uneven", "turned", "mpeg4"],
+)
+@pytest.mark.parametrize("size", [0, 32])
+def test_frames_and_times_are_those_of_the_whole_film(tmp_path: Path, options: dict, size: int) -> None:
+    film = write_film(tmp_path / "film.mp4", **options)
+    whole = decode_video(film, size=size)
+    frames = VideoFrames(film, size=size)
+    found = list(frames)
+    np.testing.assert_allclose([one.seconds for one in found], whole.times)
+    assert np.array_equal(np.stack([one.pixels for one in found]), whole.frames)
+    assert frames.complaint == ""
+    assert next(iter(frames)).seconds == 0.0
+
+
+def test_of_a_film_that_is_cut_short_the_loss_is_told(tmp_path: Path) -> None:
+    shorter = cut(write_film(tmp_path / "film.mp4", container={"movflags": "faststart"}), 0.9)
+    frames = VideoFrames(shorter)
+    found = [number_of(one.pixels) for one in frames]
+    assert found == list(range(len(found)))
+    assert f"{30 - len(found)} of 30 frames are missing or cannot be decoded" in frames.complaint
+    assert str(shorter) in frames.complaint
+
+
+def test_what_is_no_video_is_refused_in_one_line(tmp_path: Path) -> None:
+    Image.new("RGB", (64, 48)).save(tmp_path / "a.mp4", "PNG")
+    for path, said in (
+        (tmp_path / "a.mp4", "a PNG picture, not a video"),
+        (write_sound(tmp_path / "b.mp4"), "audio only"),
+        (tmp_path, "is a folder"),
+    ):
+        with pytest.raises(VideoError, match=said) as told:
+            list(VideoFrames(path))
+        assert "\n" not in str(told.value)
+    with pytest.raises(FileNotFoundError, match="there is no such video"):
+        list(VideoFrames(tmp_path / "c.mp4"))
+
+
+def test_pictures_of_a_camera_get_the_size_that_a_film_has(tmp_path: Path) -> None:
+    pictures = [picture(number) for number in range(5)]
+    found = list(array_frames(pictures, fps=4, size=32))
+    assert [one.seconds for one in found] == [0.0, 0.25, 0.5, 0.75, 1.0]
+    film = list(VideoFrames(write_film(tmp_path / "film.mp4", 5), size=32))
+    for ours, theirs in zip(found, film, strict=True):
+        # The film has gone through H.264, which is not exact.
+        assert np.abs(ours.pixels.astype(int) - theirs.pixels).mean() < 4
+    untouched = next(array_frames(pictures, fps=4))
+    assert untouched.pixels is pictures[0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 3), np.float32), np.zeros((0, 4, 3), np.uint8)]
+)
+def test_a_picture_of_another_kind_is_named(wrong: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="camera, frame 2: frames must be RGB pictures"):
+        list(array_frames([picture(0), wrong], fps=10, name="camera"))
+
+
+def test_a_rate_of_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="fps must be above 0, got 0"):
+        next(array_frames([picture(0)], fps=0))
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    def camera(n_frames: int) -> Iterator[np.ndarray]:
+        return (np.full((64, 64, 3), number % 256, dtype=np.uint8) for number in range(n_frames))
+
+    def most(n_frames: int) -> int:
+        tracemalloc.start()
+        for window in sliding_windows(array_frames(camera(n_frames), fps=10), StreamConfig(hop=1.0)):
+            assert len(window.clip.frames) <= 26
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    assert most(2000) < 1.2 * most(200)
