@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_field, check_finite, flag_of
 from coursepkg.projects.sign_language.quality.thumbnails import brightness
 
 _ROUNDING = 1e-6
@@ -17,7 +17,7 @@ class BrokenThresholds:
     """When a frame counts as broken. Gray levels are those of 8 bits, 0 to 255, of the means of cells.
 
     Raises:
-        ValueError: a field is out of range; the message names it.
+        ValueError: a field is out of range; the message names its flag.
     """
 
     solid_spread: float = 8.0
@@ -55,10 +55,9 @@ class BrokenThresholds:
             ("longest_rest", 0.0, 1.0),
         ):
             value = getattr(self, name)
-            check_finite(name, value)
-            if not low <= value <= high:
-                raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {value}")
-        check_count("still_run", self.still_run)
+            check_finite(flag_of(name), value)
+            check_field(self, name, low <= value <= high, f"in [{low:g}, {high:g}]")
+        check_count("--still-run", self.still_run)
 
 
 @dataclass(frozen=True)

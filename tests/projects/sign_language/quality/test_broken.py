@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from coursepkg.arguments import flag_of
 from coursepkg.projects.sign_language.quality.broken import (
     BrokenFrames,
     BrokenThresholds,
@@ -137,7 +138,7 @@ def test_changes_are_those_of_the_cell_that_changes_most() -> None:
     ],
 )
 def test_thresholds_out_of_range_are_named(field: str, value: float) -> None:
-    with pytest.raises(ValueError, match=field):
+    with pytest.raises(ValueError, match=f"^{flag_of(field)} must be"):
         BrokenThresholds(**{field: value})
 
 
