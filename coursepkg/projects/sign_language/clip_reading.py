@@ -1,0 +1,59 @@
+"""Clips for prediction, read as `data.caching` reads those for training: square, and at most so many frames."""
+
+from pathlib import Path
+
+import numpy as np
+
+from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.data.cache import CacheConfig
+from coursepkg.projects.sign_language.data.framing import Framing
+from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.video import decode_needed
+from coursepkg.projects.sign_language.stream_frames import framed
+
+
+def kept_frames(times: np.ndarray, most: int) -> np.ndarray:
+    """The numbers of the frames that a cache keeps of a clip: all, or where there are more, so many evenly in time.
+
+    Args:
+        times: of all frames, in seconds (N,), rising.
+        most: how many are kept.
+    """
+    if len(times) <= most:
+        return np.arange(len(times))
+    return np.unique(uniform_frames(times, most))
+
+
+def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:
+    """A video as a clip of few small frames, and what is wrong with it although it can be read.
+
+    Args:
+        path: of the video.
+        config: size and number of the frames; its `most_lost` refuses nothing here.
+
+    Returns:
+        the clip, and one line, empty where nothing is wrong.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        VideoError: it cannot be read.
+        ImportError: av is not installed.
+    """
+    video = decode_needed(
+        path, lambda times: kept_frames(times, config.frames), size=config.size, fit=config.fit
+    )
+    return Clip(video.frames, video.times, "", "", str(path)), video.complaint
+
+
+def made_small(clip: Clip, config: CacheConfig) -> Clip:
+    """A clip in memory in the same form; frames that have the size already stay as they are.
+
+    Raises:
+        ImportError: frames are to be scaled and av is not installed.
+    """
+    chosen = kept_frames(clip.times, config.frames)
+    frames = clip.frames[chosen]
+    if frames.shape[1:3] != (config.size, config.size):
+        framing = Framing(config.size, config.fit)
+        frames = np.stack([framed(frame, framing, clip.name) for frame in frames])
+    return Clip(frames, clip.times[chosen], clip.label, clip.signer, clip.name)

@@ -1,0 +1,180 @@
+"""A trained network as one program of PyTorch's own: `torch.export`, which needs no class of this package to run.
+
+    OUT/program.pt2      frames (B, T, size, size, 3), uint8 RGB  ->  probabilities (B, V), weights (B, T)
+    OUT/export.json      the words in order, how frames are chosen and cut, and where the model is from
+
+Pixels go in as a video has them; the statistics of ImageNet are inside, and so is the adjustment for rare words if the
+recipe has one. The clips of one call have one number of frames and no padding: a short clip goes in by itself, with
+the frames that it has. Several views and ensembles are sums over such calls and no part of the program.
+
+>>> program = torch.export.load("OUT/program.pt2").module()
+>>> probabilities, weights = program(frames)
+"""
+
+import copy
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from coursepkg.files import file_sha256
+from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.clip_reading import made_small
+from coursepkg.projects.sign_language.data.cache import CacheConfig
+from coursepkg.projects.sign_language.data.imagenet import normalise
+from coursepkg.projects.sign_language.data.sampling import sample_frames
+from coursepkg.projects.sign_language.losses import adjusted
+from coursepkg.projects.sign_language.recognizer import SignRecognizer
+from coursepkg.training.files import read_json, write_json
+
+PROGRAM, CARD = "program.pt2", "export.json"
+LEAST_FRAMES = 2
+"""Fewest frames that the program takes, for PyTorch traces a single one as a case of its own; a clip of one frame is
+shown twice."""
+MOST_CLIPS = 4096
+"""Of one call."""
+
+
+class ClipProgram(nn.Module):
+    """What is exported: a network with what stands before and behind it.
+
+    Args:
+        recognizer: its network, and the adjustment of its recipe.
+    """
+
+    def __init__(self, recognizer: SignRecognizer) -> None:
+        super().__init__()
+        self.model = copy.deepcopy(recognizer.model).cpu().float().eval()
+        zeros = torch.zeros(1, len(recognizer.labels))
+        tau = recognizer.recipe.adjust
+        self.register_buffer("offset", adjusted(zeros, recognizer.counts, tau) if tau else zeros)
+
+    def forward(self, frames: Tensor) -> tuple[Tensor, Tensor]:
+        """frames uint8 (B, T, H, W, 3) -> probabilities float32 (B, V), weights float32 (B, T)."""
+        found = self.model(normalise(frames))
+        return (found.logits + self.offset).softmax(dim=-1), found.weights
+
+
+def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
+    """Write program and card; the folder appears whole or not at all.
+
+    Args:
+        recognizer: one network.
+        out: folder, which must not exist.
+
+    Returns:
+        the card.
+
+    Raises:
+        ValueError: it is an ensemble, or the folder exists.
+        OSError: it cannot be written.
+    """
+    if len(recognizer.models) > 1:
+        raise ValueError(
+            "an ensemble is no single program; export each model and average their probabilities"
+        )
+    if out.exists():
+        raise ValueError(f"{out} already exists; remove it or choose another --out")
+    part = out.with_name(out.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        torch.export.save(traced(recognizer), part / PROGRAM)
+        card = _card(recognizer) | {"sha256": file_sha256(part / PROGRAM), "torch": torch.__version__}
+        write_json(part / CARD, card)
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return card
+
+
+def traced(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
+    """The program for any number of clips, and of frames that the model takes."""
+    recipe = recognizer.recipe
+    example = torch.zeros(2, recipe.n_frames, recipe.size, recipe.size, 3, dtype=torch.uint8)
+    sizes: dict[int, Any] = {0: torch.export.Dim("clips", min=1, max=MOST_CLIPS)}
+    if recipe.n_frames > LEAST_FRAMES:
+        sizes[1] = torch.export.Dim("frames", min=LEAST_FRAMES, max=recipe.n_frames)
+    with torch.no_grad():
+        return torch.export.export(
+            ClipProgram(recognizer).eval(),
+            (example,),
+            dynamic_shapes=(sizes,),
+            strict=False,
+            prefer_deferred_runtime_asserts_over_guards=True,
+        )
+
+
+class ExportedRecognizer:
+    """Names clips by an exported program: what to copy into a service of one's own.
+
+    Args:
+        folder: that `export_program` wrote.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: the program is not the one that the card names.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        needs: dict[str, type] = {"labels": list, "frames": dict, "sha256": str}
+        self.card = read_json(folder / CARD, needs=needs)
+        if file_sha256(folder / PROGRAM) != self.card["sha256"]:
+            raise ValueError(f"{folder / PROGRAM} was changed or cut short; export the model again")
+        self.program = torch.export.load(folder / PROGRAM).module()
+        self.labels = tuple(self.card["labels"])
+
+    @torch.inference_mode()
+    def probabilities(self, clips: Sequence[Clip]) -> Tensor:
+        """The probability of each word for some clips of any size and length, one after another (N, V)."""
+        return torch.cat([self.program(self.frames_of(clip))[0] for clip in clips])
+
+    def label(self, clip: Clip) -> str:
+        """The likeliest word of a clip."""
+        return self.labels[int(self.probabilities([clip])[0].argmax())]
+
+    def frames_of(self, clip: Clip) -> Tensor:
+        """A clip as the program takes it, uint8 (1, T, size, size, 3)."""
+        told = self.card["frames"]
+        kept = made_small(clip, CacheConfig(size=told["size"], frames=told["kept"], fit=told["fit"]))
+        sampled = sample_frames(kept.times, told["count"], told["padding"])
+        numbers = sampled.numbers[sampled.mask]
+        if len(numbers) < told["least"]:
+            numbers = numbers.repeat(told["least"])
+        return torch.from_numpy(kept.frames[numbers])[None]
+
+
+def _card(recognizer: SignRecognizer) -> dict[str, Any]:
+    recipe, reading = recognizer.recipe, recognizer.cache_config
+    return {
+        "input": "frames, uint8 RGB (clips, frames, size, size, 3); all clips of a call have one number of frames",
+        "output": "probabilities, float32 (clips, words); weights of the frames, float32 (clips, frames)",
+        "labels": list(recognizer.labels),
+        "frames": {
+            "size": recipe.size,
+            "fit": reading.fit,
+            "kept": reading.frames,
+            "count": recipe.n_frames,
+            "least": min(LEAST_FRAMES, recipe.n_frames),
+            "padding": recipe.padding,
+            "how": (
+                f"the middle square of each frame, scaled to {recipe.size} pixels; of a clip with more than "
+                f"{reading.frames} frames those on the screen at {reading.frames} evenly spaced moments from the "
+                f"first frame to the last; of these in the same way {recipe.n_frames}; {_FILLED[recipe.padding]}"
+            ),
+        },
+        "adjust": recipe.adjust,
+        "views": 1,
+        "fingerprint": recognizer.fingerprint,
+    }
+
+
+_FILLED = {
+    "mask": "a clip with fewer goes in with all it has",
+    "repeat": "a clip with fewer is filled up with its last frame",
+    "loop": "a clip with fewer is filled up from its beginning",
+}
+"""What becomes of short clips."""

@@ -1,0 +1,121 @@
+"""What `coursepkg sign-language predict` does."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clips
+from coursepkg.projects.sign_language.contest import contest_clips
+from coursepkg.projects.sign_language.data.container import import_av
+from coursepkg.projects.sign_language.stream import StreamConfig
+
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.command_options import Common, Use
+    from coursepkg.projects.sign_language.commands import Predict
+    from coursepkg.projects.sign_language.predict_file import Places, Tally
+    from coursepkg.projects.sign_language.recognizer import SignRecognizer
+
+
+def predict_command(options: "Predict") -> int:
+    """Name words and return the exit code: 0, 1 where some videos cannot be read, 2 where none can."""
+    from coursepkg.projects.sign_language.predict_file import Places, answer_clips
+    from coursepkg.projects.sign_language.stream_file import watch_streams
+
+    common, use = options.common, options.use
+    places = Places(common.out, options.contest)
+    config = _check(options, places)
+    sources = _sources(options, places)
+    for note in sources.notes:
+        _say(f"note: {note}")
+    answers: list[dict[str, Any]] = []
+    writes = places.journal is not None
+
+    def show(record: dict[str, Any]) -> None:
+        if not writes:
+            _print_record(record)
+            answers.append(record)
+
+    with with_threads(use.threads):
+        recognizer = load_recognizer(common, use)
+        if options.stream:
+            tally = watch_streams(recognizer, sources, config, common.out, show=show, say=_say)
+        else:
+            size = {"n_best": options.n_best, "batch_size": use.batch_size}
+            tally = answer_clips(recognizer, sources, places, show=show, say=_say, **size)
+    if tally.clips > 1 or tally.resumed:
+        _say(str(tally))
+    if common.json:
+        print(json.dumps(_document(options, places, tally, answers), ensure_ascii=False))
+    return tally.exit_code
+
+
+def load_recognizer(common: "Common", use: "Use") -> "SignRecognizer":
+    """The model, or the ensemble, that the options name, looking as they say."""
+    from coursepkg.projects.sign_language.recognizer import SignRecognizer
+
+    folders = use.folders(common)
+    recognizer = SignRecognizer.load(*folders) if folders else SignRecognizer.load_default()
+    return recognizer.looking(views=use.views, adjust=use.adjust)
+
+
+@contextmanager
+def with_threads(threads: int) -> Iterator[None]:
+    """So many CPU threads; 0 leaves torch's own choice."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _check(options: "Predict", places: "Places") -> StreamConfig:
+    """All that can be wrong before anything is loaded; and how a stream is cut."""
+    if options.common.data != "auto":
+        raise ValueError("--data names clips to learn from or to score; name what to read behind predict")
+    if options.stream and options.contest is not None:
+        raise ValueError(
+            "--contest wants one answer a clip, and --stream finds several; leave one of them out"
+        )
+    check_count("--n-best", options.n_best)
+    check_count("--batch-size", options.use.batch_size)
+    check_count("--threads", options.use.threads, least=0)
+    import_av()
+    places.check()
+    return StreamConfig(window=options.window, hop=options.hop)
+
+
+def _sources(options: "Predict", places: "Places") -> ClipSources:
+    if options.contest is not None:
+        return contest_clips(options.inputs, leave=places.written)
+    return find_clips(options.inputs, recursive=options.recursive, leave=places.written)
+
+
+def _print_record(record: dict[str, Any]) -> None:
+    if "start" in record:
+        span = f"{record['start']:.2f}-{record['end']:.2f} s"
+        print(f"{record['clip']}\t{span}\t{record['label']}\t{record['confidence']:.3f}", flush=True)
+        return
+    for word, probability in record["candidates"]:
+        print(f"{record['clip']}\t{word}\t{probability:.3f}", flush=True)
+
+
+def _document(
+    options: "Predict", places: "Places", tally: "Tally", answers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The JSON of a run; answers that are written nowhere else are in it."""
+    named = {"out": places.out, "contest": places.contest}
+    written = {name: str(path) for name, path in named.items() if path is not None}
+    models = [str(folder) for folder in options.use.folders(options.common)]
+    counts = {"clips": tally.clips, "failed": tally.failed, "resumed_after": tally.resumed}
+    found = {} if written else {"events" if options.stream else "answers": answers}
+    return {**written, "model": models or ["default"], **counts, **found}
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

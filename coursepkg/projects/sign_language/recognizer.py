@@ -1,0 +1,246 @@
+"""Name the signed word of clips: the class that an application imports.
+
+>>> recognizer = SignRecognizer.load_default()
+>>> [one.label for one in recognizer.recognize(["first.mp4", "second.mp4"])]
+['cảm ơn', 'xin lỗi']
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from coursepkg.arguments import check_count
+from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.clip_reading import made_small, read_small
+from coursepkg.projects.sign_language.corpora import cache_config
+from coursepkg.projects.sign_language.data.sampling import sample_frames
+from coursepkg.projects.sign_language.inference import Predicted, predict_clips
+from coursepkg.projects.sign_language.model.classifier import ClipClassifier
+from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.trained_model import check_ensemble, read_model
+
+DEFAULT = Path(__file__).parent / "checkpoint"
+"""The model that ships with the package: small, trained on generated signers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recognition:
+    """A clip and the word that is signed in it."""
+
+    name: str
+    """Of its file."""
+    candidates: tuple[tuple[str, float], ...]
+    """Words with their probabilities, the likeliest first; empty where the clip could not be read."""
+    weights: np.ndarray | None
+    """What each sampled frame weighed in the decision, float32 (T,), 0 at padding; None where the network has no
+    attention pooling, and for a clip that could not be read."""
+    times: np.ndarray
+    """When the sampled frames are shown, in seconds from the start of the clip, float64 (T,)."""
+    flaw: str = ""
+    """What is wrong with the clip although it was read, in one line."""
+    error: str = ""
+    """Why it could not be read, in one line."""
+
+    @property
+    def label(self) -> str:
+        """The likeliest word; empty where the clip could not be read."""
+        return self.candidates[0][0] if self.candidates else ""
+
+    @property
+    def confidence(self) -> float:
+        """The probability of that word; 0 where there is none."""
+        return self.candidates[0][1] if self.candidates else 0.0
+
+
+class SignRecognizer:
+    """One trained network with its words, or several that look at the same frames and decide together.
+
+    Args:
+        model: the network.
+        labels: its words in the order of their class numbers (V).
+        recipe: what it was trained by; `views` and `adjust` are the defaults here.
+        counts: training clips of each word (V); needed where `recipe.adjust` is above 0.
+        others: further networks for the same words and frames; probabilities are averaged.
+        card: what is stored beside the weights.
+
+    Raises:
+        ValueError: the networks do not go together.
+    """
+
+    def __init__(
+        self,
+        model: ClipClassifier,
+        labels: Sequence[str],
+        recipe: Recipe,
+        *,
+        counts: Sequence[int] = (),
+        others: Sequence[ClipClassifier] = (),
+        card: Mapping[str, Any] | None = None,
+    ) -> None:
+        for one in (model, *others):
+            if one.config.n_classes != len(labels):
+                raise ValueError(
+                    f"labels must be the model's {one.config.n_classes} words, got {len(labels)}"
+                )
+        self.models = tuple(one.eval() for one in (model, *others))
+        self.labels, self.recipe = tuple(labels), recipe
+        self.counts, self.card = tuple(counts), dict(card or {})
+        self.cache_config = cache_config(recipe)
+        """How clips are read, as those were that the network learnt from."""
+
+    @property
+    def model(self) -> ClipClassifier:
+        """The network; of several the first."""
+        return self.models[0]
+
+    @classmethod
+    def load(cls, *folders: str | Path) -> "SignRecognizer":
+        """Read the folder that `coursepkg sign-language train --out` wrote; several become an ensemble.
+
+        Raises:
+            FileNotFoundError: there is no finished model in it.
+            ValueError: a file is damaged, the model is one of another project, or the models do not go together.
+        """
+        if not folders:
+            raise ValueError("folders must hold at least one model, got none")
+        read = [read_model(folder) for folder in folders]
+        check_ensemble([str(folder) for folder in folders], read)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        first, *others = read
+        return cls(
+            first.model.to(device),
+            first.labels,
+            first.recipe,
+            counts=first.counts,
+            others=[one.model.to(device) for one in others],
+            card=first.card,
+        )
+
+    @classmethod
+    def load_default(cls) -> "SignRecognizer":
+        """The model that ships with the package."""
+        return cls.load(DEFAULT)
+
+    def looking(self, *, views: int | None = None, adjust: float | None = None) -> "SignRecognizer":
+        """The same networks with other settings of looking; None keeps what the recipe says.
+
+        Raises:
+            ValueError: a setting is out of range, or the model's card has no counts to adjust by.
+        """
+        changes: dict[str, Any] = {
+            name: v for name, v in (("views", views), ("adjust", adjust)) if v is not None
+        }
+        recipe = replace(self.recipe, **changes)
+        if recipe.adjust and not self.counts:
+            raise ValueError(
+                f"--adjust {recipe.adjust:g} needs the training clips of each word, which the card lacks"
+            )
+        first, *others = self.models
+        return SignRecognizer(first, self.labels, recipe, counts=self.counts, others=others, card=self.card)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of weights, words, and all settings that change an answer."""
+        names = ("size", "n_frames", "padding", "views", "adjust")
+        told = [self.labels, [getattr(self.recipe, name) for name in names]]
+        if self.recipe.adjust:
+            told.append(self.counts)
+        digest = hashlib.sha256(json.dumps(told).encode())
+        for model in self.models:
+            for name, weight in model.state_dict().items():
+                digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
+        return digest.hexdigest()
+
+    def recognize(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        n_best: int = 5,
+        batch_size: int = 32,
+        keep_going: bool = False,
+    ) -> list[Recognition]:
+        """Name the words of video files, one recognition a file, in order; see `recognize_each`."""
+        if isinstance(paths, str | Path):
+            raise ValueError("paths must be a list of videos, got one; put it into a list")
+        return list(self.recognize_each(paths, n_best=n_best, batch_size=batch_size, keep_going=keep_going))
+
+    def recognize_each(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        n_best: int = 5,
+        batch_size: int = 32,
+        keep_going: bool = False,
+    ) -> Iterator[Recognition]:
+        """The same as they come: the clips of one batch are in memory, however many there are.
+
+        What else is in a batch changes nothing but the last digits.
+
+        Args:
+            paths: of videos.
+            n_best: words of each clip; never more than there are.
+            batch_size: clips at once.
+            keep_going: a clip that cannot be read gives a recognition with its `error` instead of stopping all.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: a file cannot be read, or an option is out of range.
+            ImportError: av is not installed.
+        """
+        check_count("n_best", n_best)
+        check_count("batch_size", batch_size)
+        rest = iter(paths)
+        while chunk := list(islice(rest, batch_size)):
+            read = [self._read(Path(path), keep_going) for path in chunk]
+            clips = [one for one, _ in read if isinstance(one, Clip)]
+            found = iter(self._name(clips, n_best))
+            for path, (one, flaw) in zip(chunk, read, strict=True):
+                if isinstance(one, Clip):
+                    yield replace(next(found), flaw=flaw)
+                else:
+                    yield Recognition(str(path), (), None, np.zeros(0), error=one)
+
+    def recognize_clips(self, clips: Sequence[Clip], *, n_best: int = 5) -> list[Recognition]:
+        """Name the words of clips in memory, of any size and length, all at once."""
+        return self._name([made_small(clip, self.cache_config) for clip in clips], n_best)
+
+    def probabilities(self, clip: Clip) -> np.ndarray:
+        """The probability of each word for one clip in memory, float32 (V,)."""
+        return self._look([made_small(clip, self.cache_config)]).probabilities[0]
+
+    def _look(self, clips: Sequence[Clip]) -> Predicted:
+        first, *others = self.models
+        return predict_clips(
+            first, clips, self.recipe, batch_size=len(clips), models=others, counts=self.counts
+        )
+
+    def _read(self, path: Path, keep_going: bool) -> tuple[Clip | str, str]:
+        """A clip and its flaw; or why it cannot be read."""
+        try:
+            return read_small(path, self.cache_config)
+        except (ValueError, OSError) as reason:
+            if not keep_going:
+                raise
+            return " ".join(str(reason).split()), ""
+
+    def _name(self, clips: Sequence[Clip], n_best: int) -> list[Recognition]:
+        if not clips:
+            return []
+        found = self._look(clips)
+        order = np.argsort(-found.probabilities, axis=1, kind="stable")[:, :n_best]
+        recipe = self.recipe
+        named = []
+        for row, clip in enumerate(clips):
+            words = tuple((self.labels[i], float(found.probabilities[row, i])) for i in order[row])
+            weights = None if found.weights is None else found.weights[row]
+            sampled = sample_frames(clip.times, recipe.n_frames, recipe.padding)
+            named.append(Recognition(clip.name, words, weights, clip.times[sampled.numbers]))
+        return named
