@@ -3,7 +3,8 @@
     RUNS/<conditions>/<row>.seed0/                  the run of a row, see `train`, with dev.json: its answers
     RESULTS/<conditions>_<part>/<row>.seed0.json    its numbers
 
-The conditions are corpus, split, preset, budget and device: only rows under the same ones are held against one another. What is stored is never overwritten, so a later call adds rows to those that are there.
+The conditions are corpus, split, preset, budget and device: only rows under the same ones are held against one
+another. What is stored is never overwritten, so a later call adds rows to those that are there.
 """
 
 import shutil
