@@ -20,6 +20,7 @@ SUITES = {
     "translation": "beam search of the size of `small` against Hugging Face; the CTranslate2 export against PyTorch",
     "ocr": "reading lines against a VietOCR-sized network, lines a second, packed lines against picture files",
     "ocr-rivals": "error rate of the shipped recogniser against rapidocr's, seconds and memory of a page",
+    "sign-language": "cached clips against live decoding and a bare PyAV loop, a training step, all in clips a second",
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 
@@ -27,6 +28,7 @@ PROJECTS = {
     "translation": "translation.bench.searching",
     "ocr": "ocr.bench.reading",
     "ocr-rivals": "ocr.bench.against_rapidocr",
+    "sign-language": "sign_language.bench.clips",
 }
 """Suites that lie with their project, by module below `coursepkg.projects`; the others are in `bench.suites`."""
 

@@ -142,7 +142,7 @@ def test_unknown_suite_and_device():
     with pytest.raises(
         ValueError,
         match="suite must be one of attention, window, linear, gqa-decode, decoding, training, "
-        "translation, ocr, ocr-rivals, resume, got 'x'",
+        "translation, ocr, ocr-rivals, sign-language, resume, got 'x'",
     ):
         run_suite("x")
     if not torch.cuda.is_available():

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from coursepkg.arguments import check_field, check_finite
 from coursepkg.projects.options import RUNS, Flag
 from coursepkg.projects.sign_language.quality.broken import BrokenThresholds
 from coursepkg.projects.sign_language.quality.fingerprint import SAME
@@ -95,6 +96,10 @@ class Look:
     """When a frame counts as broken."""
     same: float = SAME
     """Distance up to which two clips count as copies, in [0, 1); 0 takes equal pictures and motions only."""
+
+    def __post_init__(self) -> None:
+        check_finite("--same", self.same)
+        check_field(self, "same", 0 <= self.same < 1, "at least 0 and below 1")
 
 
 LookOptions = tyro.conf.OmitArgPrefixes[Look]

@@ -79,7 +79,7 @@ class Prepare:
 
     def run(self) -> int:
         """Write the folder --out and say what was removed."""
-        from coursepkg.projects.sign_language.inspect_commands import prepare_command
+        from coursepkg.projects.sign_language.prepare_command import prepare_command
 
         return prepare_command(self)
 

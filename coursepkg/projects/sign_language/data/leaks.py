@@ -53,7 +53,7 @@ def find_leaks(
         "recording": [(file.group,) if file.group else () for file in files],
         "copies": [()] * len(files) if copies is None else list(copies),
     }
-    return tuple(leak for kind in KINDS for leak in _of_kind(kind, files, part_of, keys[kind]))
+    return tuple(leak for kind in KINDS for leak in _of_kind(kind, files, part_of, keys[kind], tuple(parts)))
 
 
 def leaks_as_text(leaks: Sequence[Leak], parts: Mapping[str, Sequence[int]]) -> str:
@@ -92,7 +92,11 @@ def clips_concerned(leaks: Iterable[Leak]) -> Counter[str]:
 
 
 def _of_kind(
-    kind: Kind, files: Sequence[ClipFile], part_of: Mapping[int, str], keys: Sequence[Sequence[Hashable]]
+    kind: Kind,
+    files: Sequence[ClipFile],
+    part_of: Mapping[int, str],
+    keys: Sequence[Sequence[Hashable]],
+    order: Sequence[str],
 ) -> list[Leak]:
     members: dict[Hashable, list[int]] = {}
     for i in sorted(part_of):
@@ -100,9 +104,10 @@ def _of_kind(
             members.setdefault(key, []).append(i)
     found = []
     for key, numbers in members.items():
-        parts = list(dict.fromkeys(part_of[i] for i in numbers))
-        if len(parts) < 2:
+        shared = {part_of[i] for i in numbers}
+        if len(shared) < 2:
             continue
+        parts = [part for part in order if part in shared]
         clips = {part: tuple(str(files[i].path) for i in numbers if part_of[i] == part) for part in parts}
         name = str(files[numbers[0]].path) if kind == "copies" else str(key)
         found.append(Leak(kind, name, clips))

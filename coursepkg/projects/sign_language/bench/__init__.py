@@ -1,0 +1,1 @@
+"""Suites of `coursepkg bench` on clips of signs."""
