@@ -69,7 +69,7 @@ def answers_of(probabilities: np.ndarray, clips: Clips, labels: Sequence[str]) -
     Raises:
         ValueError: shapes do not fit, a probability is no number, or a clip has a word that is not in the list.
     """
-    known = list(clips.clips) if isinstance(clips, CachedClips) else list(clips)
+    known: list[KnownClip] = [*(clips.clips if isinstance(clips, CachedClips) else clips)]
     number = {word: i for i, word in enumerate(labels)}
     _check(probabilities, known, number)
     found = []

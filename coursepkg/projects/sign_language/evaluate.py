@@ -6,7 +6,7 @@ clips of one person share what makes them hard, and what is asked is how well th
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -138,15 +138,15 @@ def compare(
     """
     check_choice("metric", metric, ("macro-F1", "accuracy"))
     first, second = ([(one.name, one.label) for one in scores.answers] for scores in (baseline, system))
-    if first != second or baseline.labels != system.labels:
+    if first != second or set(baseline.labels) != set(system.labels):
         raise ValueError(
             f"the two systems were scored on different clips ({len(first)} and {len(second)}) or words "
             f"({len(baseline.labels)} and {len(system.labels)}); evaluate both on the same part"
         )
     found = Scorer(system.answers, system.labels, protocol, n_resamples)
     words = tuple(word for word, one in system.words.items() if one.band == band) if band else ()
-    if band and not words:
-        raise ValueError(f"band {band} has no word by these counts")
+    if band and (metric == "accuracy" or not words):
+        raise ValueError(f"band {band} goes with macro-F1, and must have a word by these counts")
     measure: Metric = Accuracy() if metric == "accuracy" else found.metric(words, band or "")
     groups = draw_groups(system.answers, by)
     if groups is None:
@@ -156,7 +156,12 @@ def compare(
     if not all(found.can_draw(measure, groups, said) for said in (baseline.said, system.said)):
         raise ValueError(f"draws by {by} may have no clip of a {band} word; compare by clip, or all words")
     outputs = baseline.said, system.said, system.truths
-    options = {"n_resamples": n_resamples, "seed": SEED, "protocol": protocol, "groups": groups}
+    options: dict[str, Any] = {
+        "n_resamples": n_resamples,
+        "seed": SEED,
+        "protocol": protocol,
+        "groups": groups,
+    }
     return compare_outputs(measure, *outputs, **options)
 
 
@@ -191,7 +196,8 @@ def _notes(found: Scorer, bands: dict[Band, Score]) -> list[str]:
         notes.append(f"no word belongs to {' or '.join(empty)} by these counts")
     n_unreadable = sum(one.said is None for one in found.answers)
     if n_unreadable:
-        notes.append(f"{n_unreadable} clips could not be read and count as wrong")
+        clips = "clip" if n_unreadable == 1 else "clips"
+        notes.append(f"{n_unreadable} {clips} could not be read, counted as wrong")
     return notes + (_notes_on_draws(found, bands) if found.n_resamples else [])
 
 

@@ -84,7 +84,7 @@ def test_a_signer_with_one_clip() -> None:
     assert next(iter(found.signers)) == "Once", "understood worst"
     one = found.signers["Once"]
     assert (one.n_clips, one.n_words, one.macro_f1, one.accuracy) == (1, 1, 0.0, 0.0)
-    assert "Once 0.0000 (1 clip, 1 words)" in str(found)
+    assert "Once 0.0000 (1 clip of 1 word)" in str(found)
     alone = score_answers([answer("mẹ", "mẹ", "Once")], LABELS, COUNTS)
     assert alone.macro_f1.interval is None
     assert alone.signers["Once"].macro_f1 == 1.0
@@ -106,7 +106,7 @@ def test_a_clip_that_cannot_be_read_counts_as_wrong() -> None:
     assert found.macro_f1.value == pytest.approx((2 / 3 + 1) / 2)
     assert "n:3/3" in found.macro_f1.signature
     assert (found.n_unreadable, found.confusions) == (1, ())
-    assert "1 clips could not be read and count as wrong" in found.notes
+    assert "1 clip could not be read, counted as wrong" in found.notes
 
 
 def test_confusions_come_the_most_frequent_first() -> None:
@@ -161,7 +161,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
     rare = score_answers(told, ("ăn", "chào"), (60, 4))
     with pytest.raises(ValueError, match="may have no clip of a tail word"):
         compare(rare, rare, band="tail")
-    with pytest.raises(ValueError, match="band body has no word"):
+    with pytest.raises(ValueError, match="band head goes with macro-F1"):
+        compare(found, found, metric="accuracy", band="head")
+    with pytest.raises(ValueError, match="band body goes with macro-F1, and must have a word"):
         compare(*[score_answers([answer("ăn", "ăn")], ("ăn",), (60,))] * 2, band="body")
 
 

@@ -1,0 +1,118 @@
+"""What `evaluate` prints and writes, what it compares with, and what it refuses."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from coursepkg.projects.sign_language.stored import stored_document
+from tests.projects.sign_language.folders import sign_language
+from tests.projects.sign_language.signed import COUNTS, WORDS, write_film, write_model
+from tests.said import Said
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Six signers of three words, and two models."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    rows = [("path", "label", "signer")]
+    for i, signer in enumerate(("An", "Bình", "Chi", "Dũng", "Em", "Giang")):
+        for j, word in enumerate(WORDS):
+            rows.append((f"{signer}-{j}.mp4", word, signer))
+            write_film(folder / "signs" / rows[-1][0], word, number=500 + 3 * i + j)
+    with (folder / "signs" / "manifest.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    first, second = (write_model(folder / name, seed) for seed, name in enumerate(("first", "second")))
+    return {"signs": folder / "signs", "first": first, "second": second, "cache": folder / "cache"}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, places: dict[str, Path]) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(places["cache"]))
+    monkeypatch.delenv("COURSEPKG_DATA", raising=False)
+
+
+def evaluate(places: dict[str, Path], *arguments: object, model: str = "first") -> Said:
+    return sign_language("evaluate", "--model", places[model], "--data", places["signs"], *arguments)
+
+
+def test_scores_answers_and_worst_clips_are_written(places: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "scores"
+    done = evaluate(places, "--part", "train", "--out", out, "--worst", "2", "--json")
+    assert done.code == 0, done.err
+    assert "macro-F1|nrefs:1|bs:1000|" in done.out
+    assert "accuracy|nrefs:1|bs:1000|" in done.out
+    document = json.loads(done.out.splitlines()[-1])
+    stored = stored_document("evaluation", out)
+    assert stored is not None
+    assert stored["schema"] == "evaluation"
+    assert stored["macro_f1"] == document["macro_f1"]
+    assert stored["machine"]["name"]
+    assert (document["part"], document["model"], document["counts"]) == ("train", ["first"], list(COUNTS))
+    low, high = document["macro_f1"]["interval"]
+    assert low <= document["macro_f1"]["value"] <= high
+    assert f"protocol:{places['signs']} train, split signer|" in document["macro_f1"]["signature"]
+    rows = (out / "answers.tsv").read_text("utf-8").splitlines()
+    assert len(rows) == 1 + document["n"] == 1 + len(document["answers"])
+    assert "<!doctype html>" in (out / "worst.html").read_text("utf-8")
+    assert any("does not say what it learnt from" in note for note in document["notes"])
+    assert "note: the model's card does not say" in done.out
+    assert [path for path in out.iterdir() if path.suffix == ".part"] == []
+
+
+def test_two_systems_are_compared_on_the_same_clips(places: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        assert evaluate(places, "--part", "train", "--out", tmp_path / name, model=name).code == 0
+    same = evaluate(places, "--part", "train", "--against", tmp_path / "first" / "evaluation.json", "--json")
+    told = json.loads(same.out.splitlines()[-1])["against"]
+    for metric in ("macro-F1", "accuracy"):
+        assert told[metric]["theirs"] == told[metric]["ours"]
+        assert (told[metric]["difference"], told[metric]["p_value"]) == ([0.0, 0.0], 1.0)
+    other = evaluate(places, "--part", "train", "--against", tmp_path / "second", "--json")
+    assert f"against {tmp_path / 'second'}: macro-F1|" in other.out
+    ours = json.loads((tmp_path / "first" / "evaluation.json").read_text("utf-8"))["macro_f1"]["value"]
+    theirs = json.loads((tmp_path / "second" / "evaluation.json").read_text("utf-8"))["macro_f1"]["value"]
+    told = json.loads(other.out.splitlines()[-1])["against"]["macro-F1"]
+    assert (told["ours"], told["theirs"]) == (ours, theirs)
+    assert "bsgroups:" in told["signature"]
+    wrong = evaluate(places, "--part", "test", "--against", tmp_path / "first")
+    assert wrong.code == 2
+    assert "scored on different clips" in wrong.err
+
+
+def test_an_ensemble_and_a_limit_are_said(places: dict[str, Path]) -> None:
+    done = evaluate(places, "--model", places["second"], "--part", "train", "--limit", "4", "--json")
+    document = json.loads(done.out.splitlines()[-1])
+    assert document["model"] == ["first", "second"]
+    assert "first 4, split signer, 2 models|" in document["macro_f1"]["signature"]
+    assert document["n"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--limit", "-1"), "--limit must be an integer of at least 0"),
+        (("--worst", "-1"), "--worst must be an integer of at least 0"),
+        (("--batch-size", "0"), "--batch-size must be an integer of at least 1"),
+        (("--against", "nothing.json"), "nothing.json is missing"),
+        (("--leave-one-signer-out",), "--model cannot be given with --leave-one-signer-out"),
+    ],
+)
+def test_a_mistake_gets_one_line(
+    places: dict[str, Path], tmp_path: Path, arguments: tuple, message: str
+) -> None:
+    done = evaluate(places, *arguments, "--part", "train", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_evaluation_is_refused(places: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "evaluation.json"
+    path.write_text(json.dumps({"format": 1, "labels": [], "counts": [], "answers": []}), "utf-8")
+    done = evaluate(places, "--part", "train", "--against", path)
+    assert done.code == 2
+    assert "holds no answers" in done.err
