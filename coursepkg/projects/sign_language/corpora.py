@@ -68,7 +68,10 @@ def load_corpus(
         say(line)
     files = _labelled(scan, say)
     found = survey(files, say=say)
-    parts = split_clips(files, protocol, copies=copy_keys(found, files)).parts
+    try:
+        parts = split_clips(files, protocol, copies=copy_keys(found, files)).parts
+    except ValueError as reason:
+        raise ValueError(f"--data {name}: {reason}; choose another --split, or add clips") from None
     chosen = {part: [files[i] for i in numbers] for part, numbers in parts.items()}
     return store_corpus(
         place,

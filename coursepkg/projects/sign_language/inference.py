@@ -104,7 +104,8 @@ def predict_clips(
         )
     if recipe.adjust and not counts:
         raise ValueError(f"--adjust {recipe.adjust:g} needs the number of training clips of each word")
-    said, weighed = [], []
+    said: list[Tensor] = []
+    weighed: list[Tensor | None] = []
     for start in range(0, len(source), batch_size):
         numbers = range(start, min(start + batch_size, len(source)))
         probabilities, weights = _of_batch(together, source, numbers, recipe)

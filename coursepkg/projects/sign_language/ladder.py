@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.metrics.bootstrap import Comparison
-from coursepkg.projects.sign_language.answers import from_rows
+from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.evaluate import compare, evaluate, score_answers
 from coursepkg.projects.sign_language.inference import predict_clips
@@ -178,7 +178,8 @@ def _against(bench: Bench, row: LadderRow, scores: SignScores) -> dict[str, Any]
             continue
         answers = from_rows(read_json(path), str(path))
         below = score_answers(answers, scores.labels, scores.counts, n_resamples=0)
-        found[name] = _as_json(compare(below, scores))
+        by: DrawBy = "clip" if draw_groups(scores.answers, "signer") is None else "signer"
+        found[name] = _as_json(compare(below, scores, by=by))
     return found
 
 

@@ -24,7 +24,7 @@ from coursepkg.projects.sign_language.ladder_rows import ROWS, is_new, row_named
 from coursepkg.projects.sign_language.ladder_table import ladder_lines, read_rows
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 from coursepkg.projects.sign_language.stored import stored_folder
-from coursepkg.stored import INSTALLED
+from coursepkg.stored import CHECKOUT, INSTALLED
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def results_of(options: Ladder) -> Path:
     """
     if options.results is not None:
         return options.results
-    found = stored_folder()
+    found = stored_folder() or (CHECKOUT / "sign_language" if CHECKOUT.is_dir() else None)
     if found is None or (found.name == INSTALLED and not options.list):
         raise ValueError("--results FOLDER is needed: this copy of coursepkg takes no new rows")
     return found / "ladder"
@@ -167,8 +167,7 @@ def _list(options: Ladder) -> int:
     """Print every row, and what is stored."""
     for row in ROWS.values():
         print(f"{row.name}: {row.about}{f' (against {row.builds_on})' if row.builds_on else ''}")
-    found = results_of(options) if options.results or stored_folder() else None
-    rows = read_rows(found, list(ROWS)) if found is not None and found.is_dir() else []
+    rows = read_rows(results_of(options), list(ROWS))
     print("\n".join(["", *ladder_lines(rows)]))
     if options.common.json:
         known = [dataclasses.asdict(row) for row in ROWS.values()]

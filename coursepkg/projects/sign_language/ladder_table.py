@@ -75,7 +75,10 @@ HEAD = (
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    scores, below = row["scores"], row["against"].get(row["builds_on"])
+    scores, against = row["scores"], row["against"]
+    # The row below, or else the first one, where it was made.
+    name = row["builds_on"] if row["builds_on"] in against else next(iter(against), "")
+    below = against.get(name)
     bands = [scores["bands"].get(band) for band in ("head", "tail")]
     return (
         row["row"],
@@ -85,7 +88,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         f"{row['cpu_seconds']:.0f}" if "cpu_seconds" in row else "",
         f"{scores['macro_f1']['value']:.4f}{_interval(scores['macro_f1']['interval'], '.3f')}",
         *("" if band is None else f"{band['value']:.3f}" for band in bands),
-        row["builds_on"],
+        name,
         "" if below is None else f"{below['difference']:+.4f}{_interval(below['interval'], '+.3f')}",
         "" if below is None else f"{below['p_value']:.3f}",
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from coursepkg.training.engine import native_precision
 from coursepkg.training.plateau import Plateau
 from coursepkg.training.schedules import Schedule
 
-MODES = {"macro_f1": "max", "loss": "min"}
+MODES: dict[str, Literal["min", "max"]] = {"macro_f1": "max", "loss": "min"}
 """What is better of each score that a recipe may choose by."""
 
 
@@ -144,7 +144,7 @@ def train_config(
         precision=native_precision() if recipe.precision == "auto" else recipe.precision,
         ema_decay=recipe.ema or None,
         select_by=recipe.select_by,
-        mode="max" if recipe.select_by == "macro_f1" else "min",
+        mode=MODES[recipe.select_by],
         patience=recipe.patience if validated else None,
         seed=seed,
         progress=progress,

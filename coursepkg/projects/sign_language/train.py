@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
@@ -153,9 +154,12 @@ def _best(
     """Load the best weights; their step, and what the dev part says of them."""
     if validate is None:
         return restore(model, run, "last"), {"dev_macro_f1": None, "n_dev": 0}
-    mode = "max" if MODES[recipe.select_by] == "max" else "min"
     judge = validate
-    step, _ = restore_best(model, run, history, lambda network: judge(network.eval())[recipe.select_by], mode)
+
+    def score_of(network: nn.Module) -> float:
+        return judge(network.eval())[recipe.select_by]
+
+    step, _ = restore_best(model, run, history, score_of, MODES[recipe.select_by])
     found = validate(model.eval())
     return step, {f"dev_{name}": value for name, value in found.items()} | {"n_dev": len(validate.clips)}
 
