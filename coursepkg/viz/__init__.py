@@ -20,6 +20,8 @@ _HOME = {
     "alignment_lines": "alignment",
     "line_attention": "looking",
     "lit_line": "looking",
+    "attention_strip": "attention_film",
+    "film_strips": "film_strip",
 }
 
 __all__ = list(_HOME)
