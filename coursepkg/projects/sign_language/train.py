@@ -180,13 +180,12 @@ def _check_words(recipe: Recipe, corpus: SignCorpus, say: Callable[[str], None])
         )
     once = [word for word, count in zip(corpus.labels, corpus.counts, strict=True) if count == 1]
     for words, what in (
-        (missing, "no training clip and cannot be learnt"),
-        (once, "a single training clip, too few to learn from"),
-        (corpus.absent("dev") if corpus.dev is not None else (), "no dev clip and count 0 there"),
+        (missing, "without a training clip, which cannot be learnt"),
+        (once, "with a single training clip, too few to learn from"),
+        (corpus.absent("dev") if corpus.dev is not None else (), "without a dev clip, which count 0 there"),
     ):
         if words:
-            say(
-                f"note: {len(words)} words have {what}: {', '.join(words[:8])}{', ...' if len(words) > 8 else ''}"
-            )
+            named = f"{', '.join(words[:8])}{', ...' if len(words) > 8 else ''}"
+            say(f"note: {len(words)} of {len(corpus.labels)} words {what}: {named}")
     if corpus.dev is None:
         say("note: there is no dev part to choose by; the last weights are kept")
