@@ -17,7 +17,7 @@ FADED = 0.25
 """How much of a frame is left that is no part of the clip."""
 _GAP = 0.03
 _BARS = 0.6
-_CAPTION = 0.24
+_CAPTION = 0.16
 _NEAR_ONE = 0.02
 """By how much weights may miss a sum of 1: half precision rounds."""
 
@@ -158,11 +158,13 @@ def _draw(
 
 def _place(axis: "Axes", frames: np.ndarray, real: np.ndarray, columns: int) -> None:
     """Frame i stands from i to i + 1 on the horizontal axis."""
-    ratio = frames.shape[1] / frames.shape[2]
+    tall = (1 - 2 * _GAP) * frames.shape[1] / frames.shape[2]
     for i, (frame, shown) in enumerate(zip(frames, real.tolist(), strict=True)):
-        extent = (i + _GAP, i + 1 - _GAP, 0.0, ratio)
-        axis.imshow(frame, extent=extent, alpha=1.0 if shown else FADED, aspect="auto")
-    axis.set(xlim=(0, columns), ylim=(0, ratio))
+        extent = (i + _GAP, i + 1 - _GAP, 0.0, tall)
+        axis.imshow(frame, extent=extent, alpha=1.0 if shown else FADED)
+    axis.set(xlim=(0, columns), ylim=(0, tall))
+    # What is too much of the row's height stays free below, so that frames keep their shape and their bars.
+    axis.set_anchor("N")
 
 
 def _check_frames(frames: np.ndarray) -> None:

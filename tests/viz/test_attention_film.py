@@ -37,6 +37,9 @@ def test_every_frame_stands_in_its_place() -> None:
     assert np.array_equal(np.stack(pictures(below)), FRAMES)
     assert captions(below) == [str(i) for i in range(11)]
     assert [round(image.get_extent()[0]) for image in below[2].images] == [0, 1, 2]
+    left, right, bottom, top = below[2].images[1].get_extent()
+    assert (top - bottom) / (right - left) == pytest.approx(12 / 16), "frames keep their shape"
+    assert below[2].get_aspect() == 1
     assert below[2].get_xlim() == (0, 4), "frames of a short row are no wider"
     assert figure.get_suptitle() == "a clip"
     assert "<img" in figure_html(figure, alt="eleven frames")

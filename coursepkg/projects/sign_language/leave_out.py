@@ -41,6 +41,8 @@ class Fold:
     steps: int
     """Steps of its training."""
     answers: tuple[Answer, ...]
+    n_unlearnt: int = 0
+    """Clips of words of which cleaning left nothing to learn from; they are asked about and cannot be right."""
 
     @property
     def n_right(self) -> int:
@@ -53,9 +55,12 @@ class Fold:
         return len(self.answers) / len(self.labels)
 
     def __str__(self) -> str:
+        unlearnt = (
+            f"; {self.n_unlearnt} of words that cleaning took from the others" if self.n_unlearnt else ""
+        )
         return (
             f"{self.signer}: {self.n_right} of {len(self.answers)} clips right, {self.n_by_chance:.1f} by chance "
-            f"({len(self.labels)} words from {self.n_train} clips of others)"
+            f"({len(self.labels)} words from {self.n_train} clips of others{unlearnt})"
         )
 
 
@@ -101,6 +106,7 @@ class LeftOut:
                 "by_chance": fold.n_by_chance,
                 "n_train": fold.n_train,
                 "n_words": len(fold.labels),
+                "n_unlearnt": fold.n_unlearnt,
                 "steps": fold.steps,
             }
             for fold in self.folds
@@ -199,7 +205,15 @@ def _fold(signer: str, corpus: SignCorpus, recipe: Recipe, out: Path, seed: int,
     clips = corpus.part("test")
     said = predict_clips(trained.model, clips, recipe, counts=corpus.counts)
     answers = answers_of(said.probabilities, clips, trained.labels)
-    fold = Fold(signer, len(corpus.part("train")), trained.labels, int(trained.card["steps"]), answers)
+    lacking = corpus.absent("train")
+    fold = Fold(
+        signer,
+        len(corpus.part("train")),
+        trained.labels,
+        int(trained.card["steps"]),
+        answers,
+        sum(one.label in lacking for one in answers),
+    )
     say(f"  {fold}")
     return fold
 
