@@ -20,6 +20,9 @@ CLOCKS = {"wall": time.monotonic, "cpu": time.process_time}
 CHANGEABLE = ("max_steps", "max_epochs", "max_seconds", "clock", "checkpoint_every", "keep_last", "progress")
 """Fields that a run may change when it is resumed, because no step depends on them."""
 
+LATER: dict[str, Any] = {"learning_rate_factors": {}}
+"""Fields that runs of older versions do not name, with what they had then."""
+
 
 @dataclass(frozen=True)
 class TrainConfig:

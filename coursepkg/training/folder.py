@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.training.checkpoint import LAST, point_to_best, read_checkpoint, tidy, write_checkpoint
-from coursepkg.training.config import CHANGEABLE
+from coursepkg.training.config import CHANGEABLE, LATER
 from coursepkg.training.log import CsvLog
 from coursepkg.training.run import Run
 
@@ -101,6 +101,7 @@ def _holds_run(path: Path) -> bool:
 
 
 def _check_identity(path: Path, stored: dict[str, Any], present: dict[str, Any]) -> None:
+    stored = LATER | stored
     differ = [
         f"{name} was {stored.get(name, 'absent')}, is {present.get(name, 'absent')}"
         for name in sorted(stored.keys() | present.keys())

@@ -148,6 +148,18 @@ def test_a_folder_that_holds_a_run_is_refused_unless_resumed(tmp_path: Path) -> 
     assert contents(tmp_path) == before
 
 
+def test_a_run_of_an_older_version_goes_on(tmp_path: Path) -> None:
+    whole, _ = train(tmp_path / "whole")
+    train(tmp_path / "cut", max_epochs=2)
+    step = json.loads((tmp_path / "cut" / "last.json").read_text())["folder"]
+    state = tmp_path / "cut" / step / "state.json"
+    document = json.loads(state.read_text())
+    del document["state"]["identity"]["learning_rate_factors"]
+    state.write_text(json.dumps(document))
+    resumed, _ = train(tmp_path / "cut")
+    assert same(resumed, whole)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
