@@ -12,6 +12,7 @@ from lightning_fabric.plugins import MixedPrecision
 
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.crash import kill_and_resume
+from coursepkg.training.files import read_json, write_json
 from coursepkg.training.loop import fit
 from coursepkg.training.plateau import Plateau
 from coursepkg.training.step import TrainingError
@@ -151,11 +152,11 @@ def test_a_folder_that_holds_a_run_is_refused_unless_resumed(tmp_path: Path) -> 
 def test_a_run_of_an_older_version_goes_on(tmp_path: Path) -> None:
     whole, _ = train(tmp_path / "whole")
     train(tmp_path / "cut", max_epochs=2)
-    step = json.loads((tmp_path / "cut" / "last.json").read_text())["folder"]
-    state = tmp_path / "cut" / step / "state.json"
-    document = json.loads(state.read_text())
+    last = tmp_path / "cut" / "last.json"
+    folder = read_json(last)["folder"]
+    document = read_json(last.parent / folder / "state.json")
     del document["state"]["identity"]["learning_rate_factors"]
-    state.write_text(json.dumps(document))
+    write_json(last, {"folder": folder, "state": write_json(last.parent / folder / "state.json", document)})
     resumed, _ = train(tmp_path / "cut")
     assert same(resumed, whole)
 
