@@ -58,7 +58,8 @@ def describe_command(options: Describe) -> int:
     document = facts(videos) | statistics(videos)
     document |= {"preset": preset, "parameters": parameters["total"]}
     for name, value in document.items():
-        print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}")
+        counted = isinstance(value, int) and not isinstance(value, bool)
+        print(f"{name}: {f'{value:,}' if counted else value}")
     for name, value in parameters.items():
         if name != "total":
             print(f"  {name}: {value:,}")

@@ -61,6 +61,11 @@ def _prepared(options: Prepare, out: Path, videos: Videos, config: CacheConfig, 
     parts = videos.parts(protocol, copy_keys(found, videos.files))
     chosen = {part: [videos.files[i] for i in numbers] for part, numbers in parts.items()}
     plan = plan_cleaning(found.part(chosen["train"]), options.rules)
+    if not plan.kept:
+        why = ", ".join(f"{count:,} for {reason}" for reason, count in plan.removed_by_reason.items())
+        raise ValueError(
+            f"--data {videos.name}: the rules leave none of {len(plan.removed):,} training clips ({why}); loosen them"
+        )
     print_head(videos)
     print(plan_as_text(plan))
     growing = out.with_name(f"{out.name}.part")

@@ -114,7 +114,6 @@ def test_train_and_resume(folder: Path, tmp_path: Path) -> None:
         (["evaluate", "--limit", "-1"], "--limit"),
         (["evaluate", "--worst", "-1"], "--worst"),
         (["evaluate", "--batch-size", "0"], "--batch-size"),
-        (["evaluate", "--against", "nowhere.json"], "nowhere.json"),
         (["predict"], "error: "),
         (["predict", "nowhere.mp4"], "nowhere.mp4"),
         (["predict", "nowhere.mp4", "--model", "nowhere"], "nowhere"),

@@ -64,11 +64,11 @@ def test_the_audit_names_what_is_wrong_with_single_clips(tmp_path: Path) -> None
 
 
 def test_thresholds_decide_what_counts(folder: Path) -> None:
-    loose = sign_language(
-        "audit", "--data", folder, "--same", "0.99", "--solid-spread", "128", "--json"
-    ).document
-    assert loose["copies"] > 0
-    assert loose["damaged"] == loose["clips"]
+    audit = ["audit", "--data", folder, "--split", "clip", "--json"]
+    alike = sign_language(*audit, "--same", "0.99").document
+    assert (alike["copies"], alike["damaged"]) == (11, 0)
+    plain = sign_language(*audit, "--solid-spread", "128").document
+    assert (plain["copies"], plain["damaged"]) == (0, 12)
 
 
 def test_describe_counts_clips_and_parameters(folder: Path) -> None:

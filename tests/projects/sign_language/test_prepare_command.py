@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coursepkg.projects.sign_language import prepare_command
 from coursepkg.projects.sign_language.corpus_files import open_corpus
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.prepare_command import PLAN
 from coursepkg.projects.sign_language.quality.plan_files import read_plan
 from tests.projects.sign_language.folders import QUICK, WORDS, add_clip, sign_language, write_folder
 from tests.projects.sign_language.quality.scenes import scene
+from tests.said import Said
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +31,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_training_clips_are_cleaned_and_others_are_not(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "prepared"
-    said = sign_language("prepare", "--data", folder, "--size", "16", "--out", out, "--json")
+@pytest.fixture(scope="module")
+def prepared(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Said, Path]:
+    """What the command said, and the folder that it wrote."""
+    out = tmp_path_factory.mktemp("out") / "prepared"
+    return sign_language("prepare", "--data", folder, "--size", "16", "--out", out, "--json"), out
+
+
+def test_training_clips_are_cleaned_and_others_are_not(folder: Path, prepared: tuple[Said, Path]) -> None:
+    said, out = prepared
     assert said.code == 0
     corpus = open_corpus(out)
     assert corpus.labels == WORDS
@@ -49,69 +57,69 @@ def test_training_clips_are_cleaned_and_others_are_not(folder: Path, tmp_path: P
     assert said.document["data"] == corpus.described()
     assert f"gone, broken frames: {n_signers['train']}" in said.out
     assert f"coursepkg sign-language train --preset tiny --data {out} --size 16" in said.out
-    trained = {clip.name for clip in corpus.part("train").clips} | {one.name for one in corpus.removed}
-    files = [
-        file
-        for file in scan_clips(folder).files
-        if file.signer in {c.signer for c in corpus.part("train").clips}
-    ]
-    assert len(files) == len(trained) == 5 * n_signers["train"]
+    people = {clip.signer for clip in corpus.part("train").clips}
+    files = [file for file in scan_clips(folder).files if file.signer in people]
     plan = read_plan(out / PLAN, files, folder)
-    assert len(plan.kept) == len(corpus.part("train"))
-    assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
+    assert (len(plan.kept), len(plan.removed)) == (len(corpus.part("train")), len(corpus.removed))
+    assert [path.name for path in out.parent.iterdir()] == ["prepared"]
 
 
-def test_again_it_is_there_already_and_other_options_are_refused(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "prepared"
+def test_again_it_is_there_already_and_other_options_are_refused(
+    folder: Path, prepared: tuple[Said, Path]
+) -> None:
+    first, out = prepared
     command = ["prepare", "--data", folder, "--size", "16", "--out", out]
-    first = sign_language(*command, "--json")
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     again = sign_language(*command, "--json")
     assert "holds these clips already" in again.out
     assert again.document == first.document
-    assert (
-        "holds other clips, or these by other options"
-        in sign_language(*command, "--most-broken", "1").mistake
-    )
+    for other in (["--most-broken", "1"], ["--same", "0"], ["--split", "group"], ["--frames", "9"]):
+        assert "holds other clips, or these by other options" in sign_language(*command, *other).mistake
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
-def test_rules_decide_what_goes(folder: Path, tmp_path: Path) -> None:
-    rules = ["--most-broken", "1", "--least-frames", "1", "--no-drop-frames", "--copies", "keep"]
-    said = sign_language(
-        "prepare", "--data", folder, "--size", "16", "--out", tmp_path / "all", *rules, "--json"
-    )
-    # Twenty-three of twenty-four frames of a gray clip repeat the one before; all of them have one colour.
-    assert [one["reason"] for one in said.document["removed"]] == ["broken frames"] * len(
-        said.document["removed"]
-    )
-    parts = ["--split", "clip", "--solid-spread", "0", "--still-change", "0", *rules]
-    whole = sign_language(
-        "prepare", "--data", folder, "--size", "16", "--out", tmp_path / "clip", *parts, "--json"
-    )
-    assert whole.document["data"]["protocol"] == "clip"
+def test_rules_and_thresholds_decide_what_goes(folder: Path, tmp_path: Path) -> None:
+    command = [
+        "prepare",
+        "--data",
+        folder,
+        "--size",
+        "16",
+        "--split",
+        "clip",
+        "--out",
+        tmp_path / "out",
+        "--json",
+    ]
+    said = sign_language(*command, "--solid-spread", "128", "--solid-share", "0.5", "--most-broken", "1")
+    # Every frame counts as of one colour, so nothing is left to train on, and nothing is written.
+    assert "leave none of" in said.mistake
+    assert not list(tmp_path.iterdir())
+    said = sign_language(*command, "--longest-rest", "1", "--solid-spread", "0", "--least-frames", "24")
+    assert said.document["data"]["protocol"] == "clip"
+    assert {one["label"] for one in said.document["removed"]} <= {"ăn"}
 
 
-def test_what_was_prepared_trains_the_same_model(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "prepared"
-    assert sign_language("prepare", "--data", folder, "--size", "16", "--out", out).code == 0
+def test_what_was_prepared_trains_the_same_model(
+    folder: Path, prepared: tuple[Said, Path], tmp_path: Path
+) -> None:
     runs = [
         sign_language("train", "--data", data, "--out", tmp_path / name, *QUICK, "--json")
-        for name, data in (("one", folder), ("other", out))
+        for name, data in (("one", folder), ("other", prepared[1]))
     ]
     assert [run.code for run in runs] == [0, 0], [run.err for run in runs]
     one, other = (run.document["card"] for run in runs)
     assert one["data"]["fingerprint"] == other["data"]["fingerprint"]
     weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("one", "other")]
     assert weights[0] == weights[1]
+    wrong = sign_language("train", "--data", prepared[1], "--out", tmp_path / "large", *QUICK, "--size", "24")
+    assert "holds clips of 16 pixels" in wrong.mistake
+    for verb in ("audit", "survey", "describe"):
+        assert "holds decoded clips" in sign_language(verb, "--data", prepared[1]).mistake
 
 
-def test_a_run_that_was_stopped_goes_on(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from coursepkg.projects.sign_language import prepare_command
-
-    out = tmp_path / "prepared"
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, out = write_folder(tmp_path / "signs", signers=("An", "Bình", "Chi")), tmp_path / "prepared"
     command = ["prepare", "--data", folder, "--size", "16", "--out", out]
 
     def stop(*_arguments: object) -> None:
@@ -123,7 +131,7 @@ def test_a_run_that_was_stopped_goes_on(
     assert not out.exists()
     assert (tmp_path / "prepared.part").is_dir()
     assert sign_language(*command).code == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["prepared"]
+    assert {path.name for path in tmp_path.iterdir()} == {"signs", "prepared"}
 
 
 def test_mistakes_get_one_line(folder: Path, tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def _gate(name: str, recipe: Recipe) -> Gate:
             model, batch = model.double(), dataclasses.replace(batch, frames=batch.frames.double())
         with plain_kernels() if plain else nullcontext():
             loss = step(model, batch)
-        return [loss, *(p.grad for p in model.parameters() if p.grad is not None)]
+        # As one vector: the gradient of a bias before a normalisation is zero but for rounding.
+        return [loss, torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])]
 
     return Gate(name, found, partial(found, plain=True), partial(found, double=True))
