@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from coursepkg.projects.sign_language.predict_file import Places, Tally
     from coursepkg.projects.sign_language.recognizer import SignRecognizer
 
+GENERATED = (
+    "note: the model has learnt from generated figures and made-up motions; of real signs it knows nothing"
+)
+
 
 def predict_command(options: "Predict") -> int:
     """Name words and return the exit code: 0, 1 where some videos cannot be read, 2 where none can."""
@@ -40,6 +44,8 @@ def predict_command(options: "Predict") -> int:
 
     with with_threads(use.threads):
         recognizer = load_recognizer(common, use)
+        if dict(recognizer.card.get("data") or {}).get("is_generated"):
+            _say(GENERATED)
         if options.stream:
             tally = watch_streams(recognizer, sources, config, common.out, show=show, say=_say)
         else:
@@ -83,6 +89,8 @@ def _check(options: "Predict", places: "Places") -> StreamConfig:
             "--contest wants one answer a clip, and --stream finds several; leave one of them out"
         )
     check_count("--n-best", options.n_best)
+    if options.stream and options.n_best > 1:
+        raise ValueError("--n-best goes with clips; a stream names one word at a time")
     check_count("--batch-size", options.use.batch_size)
     check_count("--threads", options.use.threads, least=0)
     import_av()

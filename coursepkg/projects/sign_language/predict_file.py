@@ -77,7 +77,9 @@ class Places:
     @property
     def written(self) -> list[Path]:
         """Files of the run itself, which no run reads."""
-        return [path for path in (self.out, self.contest) if path is not None]
+        named = [path for path in (self.out, self.contest) if path is not None]
+        endings = ("", ".part", ".part.json", ".whole")
+        return [path.with_name(path.name + ending) for path in named for ending in endings]
 
 
 def answer_clips(

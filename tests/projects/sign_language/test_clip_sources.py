@@ -53,10 +53,11 @@ def test_the_fingerprint_knows_other_files(tmp_path: Path) -> None:
 
 
 def test_nothing_to_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     for inputs, said in (
         ([], "no input; name videos or folders of them"),
         ([tmp_path / "none"], "none: there is no such file or folder"),
-        ([tmp_path], r"no video in it; videos are known by their ending, such as \.mp4"),
+        ([tmp_path / "empty"], r"no video in it; videos are known by their ending, such as \.mp4"),
         (
             [touch(tmp_path / "deep", "train/ăn/1.mp4")],
             "no video in it; 1 folders in it were not opened, add",

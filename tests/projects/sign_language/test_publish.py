@@ -1,0 +1,102 @@
+"""What ships names the clips that the run names, at half the size, and says what it scores."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from coursepkg.projects.sign_language import publish as module
+from coursepkg.projects.sign_language.clip import ClipFile
+from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.publish import in_half, measure, publish, smaller
+from coursepkg.projects.sign_language.recognizer import SignRecognizer
+from coursepkg.projects.sign_language.trained_model import TrainedModel
+from tests.projects.sign_language.signed import (
+    COUNTS,
+    RECIPE,
+    WORDS,
+    recognizer,
+    taught,
+    word_of,
+    write_films,
+    write_model,
+)
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> CachedClips:
+    folder = tmp_path_factory.mktemp("clips")
+    films = write_films(folder / "films", 9)
+    files = [ClipFile(film, word_of(film), f"S{number % 2}") for number, film in enumerate(films)]
+    return cache_clips(files, folder / "cache", recognizer().cache_config)
+
+
+def weight_of(folder: Path) -> int:
+    return (folder / "model" / "model.safetensors").stat().st_size
+
+
+def test_what_ships_is_smaller_and_says_the_same(clips: CachedClips, tmp_path: Path) -> None:
+    run = write_model(tmp_path / "run")
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "old").write_text("of an older model")
+    scores = publish(run, tmp_path / "checkpoint", parts={"test": clips}, facts={"calls": [1, 2]})
+    assert [path.name for path in (tmp_path / "checkpoint").iterdir()] == ["model"]
+    assert weight_of(tmp_path / "checkpoint") < 0.75 * weight_of(run)
+    stored, before = SignRecognizer.load(tmp_path / "checkpoint"), SignRecognizer.load(run)
+    assert next(stored.model.parameters()).dtype == torch.float32
+    films = sorted(clips.folder.parent.glob("films/*.mp4"))
+    for one, other in zip(stored.recognize(films), before.recognize(films), strict=True):
+        assert one.label == other.label
+        np.testing.assert_allclose(one.confidence, other.confidence, atol=5e-3)
+    card = stored.card
+    assert (card["stored_in"], card["answers_changed_by_float16"]) == ("float16", 0)
+    assert card["calls"] == [1, 2]
+    assert card["scores"]["test"] == json.loads(json.dumps(scores["test"].as_json()))
+    assert measure(stored, clips, "test").as_json() == scores["test"].as_json()
+    assert set(card) > {"recipe", "labels", "counts", "seed", "made"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "run"]
+
+
+def test_a_network_whose_answers_would_change_stays_as_it_is(clips: CachedClips) -> None:
+    model = in_half(taught()).float()
+    with torch.no_grad():
+        # Two words apart by less than float16 can tell: equal once stored, and the first of two equal ones is said.
+        model.output.weight[1:] = model.output.weight[0]
+        model.output.bias.zero_()
+        model.output.weight[1] += 1e-7
+        model.output.weight[2] -= 1e-7
+    trained = TrainedModel(model, WORDS, RECIPE, COUNTS, {})
+    chosen, changed = smaller(trained, {"test": clips})
+    assert changed > 0
+    assert chosen is model
+    same, none = smaller(TrainedModel(taught(), WORDS, RECIPE, COUNTS, {}), {"test": clips})
+    assert none == 0
+    assert {parameter.dtype for parameter in same.parameters()} == {torch.float16, torch.float32}
+    assert all(parameter.dim() > 1 for parameter in same.parameters() if parameter.dtype == torch.float16)
+
+
+def test_what_float16_cannot_hold_is_refused() -> None:
+    model = in_half(taught()).float()
+    with torch.no_grad():
+        model.output.weight[0, 0] = 1e6
+    with pytest.raises(ValueError, match=r"output\.weight has a weight beyond float16's largest number"):
+        in_half(model)
+
+
+def test_what_is_too_heavy_or_unfinished_leaves_the_old_one(
+    clips: CachedClips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, folder = write_model(tmp_path / "run"), tmp_path / "checkpoint"
+    folder.mkdir()
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"would weigh [\d,]+ bytes, more than 1,000"):
+        publish(run, folder, parts={"test": clips})
+    with pytest.raises(FileNotFoundError, match="no finished model in it"):
+        publish(tmp_path / "none", folder, parts={"test": clips})
+    with pytest.raises(ValueError, match="at least one part to measure on, got none"):
+        publish(run, folder, parts={})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "run"]
+    assert not list(folder.iterdir())
