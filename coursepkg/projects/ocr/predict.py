@@ -63,8 +63,8 @@ class LineReading:
 
     @property
     def confidence(self) -> float:
-        """That of the best reading; 0 where there is none."""
-        return self.n_best[0].confidence if self.n_best else 0.0
+        """That of the best reading; 0 where there is none, or where it is empty: nothing read is never sure."""
+        return self.n_best[0].confidence if self.text.strip() else 0.0
 
 
 class Recognizer:
@@ -198,10 +198,7 @@ class Recognizer:
             image = picture
         else:
             image, name = read_gray(picture), str(picture)
-        box_width = self.recipe.box_width
-        if not box_width and image.shape[1] * height > most * image.shape[0]:
-            box_width = most
-        return fit_image(image, height, box_width, name)
+        return fit_image(image, height, self.recipe.box_width, name, most_width=most)
 
     def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
         return LineReading(

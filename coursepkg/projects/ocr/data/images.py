@@ -103,8 +103,20 @@ def resize_to_box(image: np.ndarray, height: int, width: int, name: str = "image
     return _resize(image, width, height)
 
 
-def fit_image(image: np.ndarray, height: int, box_width: int = 0, name: str = "image") -> np.ndarray:
-    """Scale a picture as a model wants it: to a height, or with a `box_width` above 0 to that fixed size."""
+def fit_image(
+    image: np.ndarray, height: int, box_width: int = 0, name: str = "image", *, most_width: int = 0
+) -> np.ndarray:
+    """Scale a picture as a model wants it: to a height, or with a `box_width` above 0 to that fixed size.
+
+    Args:
+        image: uint8 (height, width).
+        height: in pixels.
+        box_width: in pixels; 0 keeps the proportions.
+        name: what messages call it.
+        most_width: a line that would be wider is squeezed to this many pixels; 0 sets no limit.
+    """
+    if most_width and not box_width and image.shape[1] * height > most_width * image.shape[0]:
+        box_width = most_width
     if box_width:
         return resize_to_box(image, height, box_width, name)
     return resize_to_height(image, height, name)

@@ -69,14 +69,14 @@ def test_a_photograph_in_perspective_is_straightened() -> None:
 
 def test_one_line_upside_down_on_an_upright_page() -> None:
     image, corners = drawn_page()
-    left, top = corners[4][0].astype(int)
-    right, bottom = corners[4][2].astype(int)
+    left, top = corners[3][0].astype(int)
+    right, bottom = corners[3][2].astype(int)
     image[top:bottom, left:right] = image[top:bottom, left:right][::-1, ::-1]
     page = read_page(image, KnownBoxes(corners), Matcher(LINES))
     assert page.text == TEXT
-    assert np.array_equal(page.lines[4].box.corners, np.roll(corners[4], 2, axis=0))
+    assert np.array_equal(page.lines[3].box.corners, np.roll(corners[3], 2, axis=0))
     one_way = read_page(image, KnownBoxes(corners), Matcher(LINES), ReadOptions(both_ways=False))
-    assert one_way.lines[4].confidence < 0.5 < page.lines[4].confidence
+    assert one_way.lines[3].confidence < 0.5 < page.lines[3].confidence
 
 
 def test_reading_both_ways_costs_nothing_where_nothing_is_doubtful() -> None:
