@@ -15,6 +15,7 @@ import numpy as np
 
 from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.detector.box import TextBox
+from coursepkg.projects.ocr.detector.settings import DetectorSettings
 from coursepkg.stored import stored_results
 from coursepkg.training.files import read_json
 
@@ -69,10 +70,13 @@ def stored_boxes(folder: Path | None = None) -> list[list[TextBox]] | None:
         ValueError: the file is damaged.
     """
     document = stored_document("boxes", folder)
-    return None if document is None else [[_box(text) for text in page] for page in document["boxes"]]
+    if document is None:
+        return None
+    rim = DetectorSettings(**document.get("settings", {})).rim
+    return [[_box(text, rim) for text in page] for page in document["boxes"]]
 
 
-def _box(text: str) -> TextBox:
+def _box(text: str, rim: float) -> TextBox:
     """A box from its corners x y and its score, nine numbers."""
     *corners, score = map(float, text.split())
-    return TextBox(np.reshape(corners, (-1, 2)), score)
+    return TextBox(np.reshape(corners, (-1, 2)), score, rim)

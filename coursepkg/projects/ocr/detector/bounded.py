@@ -96,7 +96,9 @@ class BoundedDetector:
             found = self._found(scaled, name)
         ratio = np.array([width / seen[0], height / seen[1]])
         boxes = [
-            TextBox(np.clip(corners * ratio, 0, (width, height)), min(1.0, max(0.0, score)))
+            TextBox(
+                np.clip(corners * ratio, 0, (width, height)), min(1.0, max(0.0, score)), self.settings.rim
+            )
             for corners, score in found
         ]
         return settle_directions(boxes)

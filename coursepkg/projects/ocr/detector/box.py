@@ -1,7 +1,7 @@
 """Where text stands in a picture, and what finds it: the two types that detectors, pages and commands hand on."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -14,7 +14,7 @@ class TextBox:
     """Four corners around some text. Two boxes are never equal by their fields: compare what you mean.
 
     Raises:
-        ValueError: there are not four finite corners, or the score is no number in [0, 1].
+        ValueError: there are not four finite corners, the score is no number in [0, 1], or the rim is none above -0.5.
     """
 
     corners: np.ndarray
@@ -22,6 +22,8 @@ class TextBox:
     it is read."""
     score: float
     """The detector's confidence, in [0, 1]."""
+    rim: float = 0.0
+    """How far the box reaches beyond the ink on every side, in heights of the ink, above -0.5; 0 for an outline."""
 
     def __post_init__(self) -> None:
         corners = np.array(self.corners, dtype=np.float64)
@@ -29,6 +31,8 @@ class TextBox:
             raise ValueError(f"corners of a box must be four finite points (x, y), got shape {corners.shape}")
         if not (math.isfinite(self.score) and 0 <= self.score <= 1):
             raise ValueError(f"score of a box must be in [0, 1], got {self.score}")
+        if not (math.isfinite(self.rim) and self.rim > -0.5):
+            raise ValueError(f"rim of a box must be a number above -0.5, got {self.rim}")
         object.__setattr__(self, "corners", corners)
         object.__setattr__(self, "score", float(self.score))
 
@@ -56,7 +60,7 @@ class TextBox:
 
     def turned(self, quarters: int) -> "TextBox":
         """The same place, read in another direction: by so many quarters further clockwise."""
-        return TextBox(np.roll(self.corners, -quarters, axis=0), self.score)
+        return replace(self, corners=np.roll(self.corners, -quarters, axis=0))
 
 
 @runtime_checkable

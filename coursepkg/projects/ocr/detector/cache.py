@@ -15,8 +15,8 @@ import numpy as np
 
 from coursepkg.arguments import check_count
 from coursepkg.data.location import cache_folder
-from coursepkg.files import whole_file
 from coursepkg.projects.ocr.detector.box import Detector, TextBox, check_rgb
+from coursepkg.projects.ocr.detector.weights import shared_file
 
 MOST_BYTES = 64 * 2**20
 """Boxes of some thirty thousand pages."""
@@ -52,7 +52,8 @@ class BoxCache:
         try:
             content = json.loads(path.read_bytes())
             boxes = [
-                TextBox(np.array(one["corners"], dtype=np.float64), one["score"]) for one in content["boxes"]
+                TextBox(np.array(one["corners"], dtype=np.float64), one["score"], one["rim"])
+                for one in content["boxes"]
             ]
             os.utime(path)
         except (OSError, ValueError, KeyError, TypeError):
@@ -66,13 +67,12 @@ class BoxCache:
             OSError: the file cannot be written; the message names it.
         """
         path = self._path(pixels, fingerprint)
-        content = {"boxes": [{"corners": box.corners.tolist(), "score": box.score} for box in boxes]}
+        content = {
+            "boxes": [{"corners": box.corners.tolist(), "score": box.score, "rim": box.rim} for box in boxes]
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Two processes that find the same boxes write two files; the later one stays.
-        own = path.with_name(f"{path.name}.{os.getpid()}")
-        with whole_file(own) as file:
+        with shared_file(path) as file:
             written = file.write(json.dumps(content).encode())
-        os.replace(own, path)
         self._n_bytes = written + (self._size() if self._n_bytes is None else self._n_bytes)
         if self._n_bytes > self.most_bytes:
             self._shrink()

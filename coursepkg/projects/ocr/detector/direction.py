@@ -6,6 +6,7 @@ have a page and its upside-down copy. What reads the lines can tell (`TextBox.tu
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def settle_directions(boxes: Sequence[TextBox]) -> list[TextBox]:
     Args:
         boxes: with corners in any order.
     """
-    upright = [TextBox(in_reading_order(box.corners), box.score) for box in boxes]
+    upright = [replace(box, corners=in_reading_order(box.corners)) for box in boxes]
     if not upright:
         return []
     sideways = lies_on_side(upright)

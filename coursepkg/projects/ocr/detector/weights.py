@@ -4,17 +4,20 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import BinaryIO
 
 from coursepkg.data.location import cache_folder
 from coursepkg.files import file_sha256, whole_file
 from coursepkg.projects.ocr.detector.settings import DetectorSettings
 
 _PATTERN = "*v6_det_small.onnx"
-_FORMAT = 2
-"""Version of what is done around the network: scaling, normalising, order of corners."""
+_FORMAT = 3
+"""Version of what is done around the network: scaling, normalising, order of corners, rim."""
 _PACKAGES = ("onnxruntime", "rapidocr", "paddleocr", "paddlex", "paddlepaddle")
 
 
@@ -51,16 +54,25 @@ def paddle_folder(model: str, folder: Path | None = None) -> Path:
     target.mkdir(parents=True, exist_ok=True)
     onnx, description = target / "inference.onnx", target / "inference.yml"
     if not onnx.exists():
-        own = onnx.with_name(f"{onnx.name}.{os.getpid()}")
-        with whole_file(own) as file, weights.open("rb") as source:
+        with shared_file(onnx) as file, weights.open("rb") as source:
             shutil.copyfileobj(source, file)
-        os.replace(own, onnx)
     if not description.exists():
-        own = description.with_name(f"{description.name}.{os.getpid()}")
-        with whole_file(own) as file:
+        with shared_file(description) as file:
             file.write(_description(model).encode())
-        os.replace(own, description)
     return target
+
+
+@contextmanager
+def shared_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into where other processes may write the same one: each writes its own, and the last one stays.
+
+    Raises:
+        OSError: it cannot be written; the message names it.
+    """
+    own = path.with_name(f"{path.name}.{os.getpid()}")
+    with whole_file(own) as file:
+        yield file
+    os.replace(own, path)
 
 
 def fingerprint(settings: DetectorSettings) -> str:

@@ -25,7 +25,7 @@ class ReadOptions:
     batch_size: int = 64
     """Lines at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP
-    """Boxes of one row are one line up to this gap, in heights of the lower one."""
+    """Boxes of one row are one line up to this gap between their letters, in heights of the lower letters."""
     margin: float = 0.0
     """Added to each box on every side before it is cut out, in heights of the line, from 0 to 1."""
     both_ways: tyro.conf.FlagCreatePairsOff[bool] = True

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from coursepkg.projects.ocr.detector.box import TextBox
 from coursepkg.projects.ocr.detector.lines import PlacedLine, place_lines
+from coursepkg.projects.ocr.detector.settings import CORE, DetectorSettings
 from coursepkg.projects.ocr.detector.straighten import fit_straightening
 from tests.projects.ocr.detector.pages import box, receipt, seen
 
@@ -73,6 +74,35 @@ def test_columns_stay_apart_until_they_are_wanted_together() -> None:
     for wrong in (-1.0, float("nan")):
         with pytest.raises(ValueError, match="word_gap"):
             place_lines(boxes, word_gap=wrong)
+
+
+def with_rim(one: TextBox, rim: float) -> TextBox:
+    """A box as a detector finds it around this ink."""
+    out = rim * one.height
+    return TextBox(one.corners + out * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), one.score, rim)
+
+
+@pytest.mark.parametrize("rim", [-0.1, 0.0, DetectorSettings().rim, 0.3])
+@pytest.mark.parametrize(("gap", "n_lines"), [(12, 1), (16, 2)])
+def test_a_column_stays_a_column_however_far_boxes_reach(rim: float, gap: int, n_lines: int) -> None:
+    inks = [box(0, 0, 100), box(100 + gap, 1, 60)]  # a gap of 0.6 heights, and one of 0.8
+    lines = place_lines([with_rim(one, rim) for one in inks])
+    assert len(lines) == n_lines
+    assert {line.row for line in lines} == {0}
+    assert all(line.box.rim == rim for line in lines)
+
+
+def test_a_rim_follows_the_unclip_ratio() -> None:
+    assert DetectorSettings().rim == pytest.approx(0.13, abs=0.005)
+    # Without it, the box is the core.
+    assert 1 + 2 * DetectorSettings(unclip=1e-9).rim == pytest.approx(CORE)
+
+
+def test_scores_that_are_all_the_highest_stay_in_range() -> None:
+    for widths in np.random.default_rng(0).uniform(30, 90, (200, 3)):
+        lefts = np.cumsum([0.0, *widths[:2]])
+        (line,) = place_lines([box(a, 0, w, score=1.0) for a, w in zip(lefts, widths, strict=True)])
+        assert line.box.score <= 1.0
 
 
 def test_large_letters_beside_small_ones_stay_their_own_line() -> None:
