@@ -22,6 +22,7 @@ def film_strips(
     *,
     captions: Sequence[Sequence[object]] | None = None,
     marked: Sequence[Sequence[bool] | np.ndarray] | None = None,
+    fade: float = 0.45,
     width: float = WIDTH,
 ) -> "Figure":
     """One row of frames under one another for each clip, with its title above.
@@ -32,6 +33,7 @@ def film_strips(
         rows: title and frames of each clip, uint8 (T, height, width, 3); all clips have frames of one size.
         captions: what stands below each frame, a text or a number; None leaves the place out.
         marked: True at frames that get a coloured border and are paled; None marks none.
+        fade: how much of a marked frame is left, in (0, 1].
         width: of the figure in inches.
 
     Raises:
@@ -49,7 +51,7 @@ def film_strips(
     )
     for i, (axis, (title, frames)) in enumerate(zip(axes[:, 0], rows, strict=True)):
         flags = np.zeros(len(frames), bool) if marked is None else np.asarray(marked[i], bool)
-        _draw_row(axis, frames, flags)
+        _draw_row(axis, frames, flags, fade)
         axis.set_title(title, fontsize=9.5, loc="left", pad=3)
         # Rows that end earlier keep the scale of the longest one.
         axis.set_xlim(0, most * wide * (1 + GAP))
@@ -59,13 +61,13 @@ def film_strips(
     return figure
 
 
-def _draw_row(axis: "Axes", frames: np.ndarray, flags: np.ndarray) -> None:
+def _draw_row(axis: "Axes", frames: np.ndarray, flags: np.ndarray, fade: float) -> None:
     from matplotlib.patches import Rectangle
 
     high, wide = frames.shape[1:3]
     for number, (frame, flag) in enumerate(zip(frames, flags, strict=True)):
         left = number * wide * (1 + GAP)
-        axis.imshow(frame, extent=(left, left + wide, high, 0), alpha=0.45 if flag else 1.0)
+        axis.imshow(frame, extent=(left, left + wide, high, 0), alpha=fade if flag else 1.0)
         if flag:
             axis.add_patch(Rectangle((left, 0), wide, high, fill=False, edgecolor=MARK, linewidth=2.0))
     axis.set_ylim(high, 0)

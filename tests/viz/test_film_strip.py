@@ -48,6 +48,9 @@ def test_captions_and_marks_belong_to_their_frames() -> None:
         assert left < text.get_position()[0] < right
     assert [patch.get_x() for patch in axis.patches] == [axis.images[i].get_extent()[0] for i in (1, 3)]
     assert [image.get_alpha() < 1 for image in axis.images] == [False, True, False, True]
+    (whole,) = film_strips([("one", LONG)], marked=[[True] * 4], fade=1.0).axes
+    assert [image.get_alpha() for image in whole.images] == [1.0] * 4
+    assert len(whole.patches) == 4
 
 
 @pytest.mark.parametrize(
