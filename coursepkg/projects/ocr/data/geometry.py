@@ -35,8 +35,13 @@ def as_corners(polygon: Outline) -> Corners:
 
 def area(polygon: Corners) -> float:
     """Area in square pixels: half of |sum x_i y_(i+1) - x_(i+1) y_i| (the shoelace formula)."""
+    return abs(signed_area(polygon))
+
+
+def signed_area(polygon: Corners) -> float:
+    """The area, positive for corners that run clockwise in the picture, where y points downwards."""
     after = np.roll(polygon, -1, axis=0)
-    return abs(float(np.sum(polygon[:, 0] * after[:, 1] - after[:, 0] * polygon[:, 1]))) / 2
+    return float(np.sum(polygon[:, 0] * after[:, 1] - after[:, 0] * polygon[:, 1])) / 2
 
 
 def convex_hull(points: Corners) -> Corners:
@@ -131,17 +136,21 @@ def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bo
     Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
     """
     found = polygon
-    for axis, most in ((0, float(width)), (1, float(height))):
-        found = _clip_side(found, axis, 0.0, 1.0)
-        found = _clip_side(found, axis, most, -1.0)
+    for axis, most in ((0, width), (1, height)):
+        found = cut_along(found, found[:, axis])
+        found = cut_along(found, most - found[:, axis])
     inside = (polygon >= -1e-9).all() and (polygon <= np.array([width, height]) + 1e-9).all()
     return found, not bool(inside)
 
 
-def _clip_side(polygon: Corners, axis: int, limit: float, sign: float) -> Corners:
-    """The part of a polygon where sign * (coordinate - limit) is not negative."""
+def cut_along(polygon: Corners, depth: np.ndarray) -> Corners:
+    """What of a polygon lies on one side of a line: the step that clipping repeats for every side of a window.
+
+    Args:
+        polygon: (n, 2), convex.
+        depth: of its corners (n,), how far on that side they lie, on any scale; negative beyond the line.
+    """
     kept: list[np.ndarray] = []
-    depth = sign * (polygon[:, axis] - limit)
     for i in range(len(polygon)):
         before, here = depth[i - 1], depth[i]
         if (before < 0) != (here < 0):
