@@ -18,8 +18,9 @@ from coursepkg.projects.ocr.detector.straighten import Straightening, fit_straig
 
 WORD_GAP = 0.7
 """Widest gap between the inks of two boxes of one line, in heights of the lower ink. Between the detector's boxes,
-which reach beyond the ink (`TextBox.rim`), such a gap is half as wide. Words in proportional type are whole lines from
-0.5 on; amounts of a real receipt in fixed-width type are whole at 0.7; columns of generated receipts begin at 0.8."""
+which reach beyond the ink (`TextBox.rim`), such a gap is half as wide. Words of generated receipts are whole lines from
+0.5 on, and their columns begin at 0.8. On the one real receipt frames were drawn around words, which part amounts for
+the detector, too; at 0.7 these are whole again."""
 _SAME_ROW = 0.5
 """Boxes stand in one row when they share so much of the lower one's height."""
 _LIKE_HEIGHT = 0.5
