@@ -117,7 +117,7 @@ def from_rows(document: Mapping[str, Any], source: str) -> tuple[Answer, ...]:
         ValueError: it holds none, or a row is no answer.
     """
     rows = document.get("answers")
-    kinds = (str, str, str, str, (str, type(None)), (int, float), (int, float), int)
+    kinds: tuple[Any, ...] = (str, str, str, str, str | None, int | float, int | float, int)
     if not isinstance(rows, list) or not rows:
         raise ValueError(f"{source} holds no answers; take the evaluation.json that evaluate --out wrote")
     for row in rows:

@@ -10,7 +10,7 @@ from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.bootstrap import Comparison
 from coursepkg.projects.options import RUNS
-from coursepkg.projects.sign_language.answers import draw_groups, from_rows
+from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
 from coursepkg.projects.sign_language.commands import Evaluate
 from coursepkg.projects.sign_language.corpora import load_corpus
 from coursepkg.projects.sign_language.corpus import SignCorpus
@@ -69,7 +69,7 @@ def against(path: Path, ours: SignScores, protocol: str) -> dict[str, Comparison
     document = read_json(path, needs={"labels": list, "counts": list, "answers": list})
     answers = from_rows(document, str(path))
     theirs = score_answers(answers, document["labels"], document["counts"], n_resamples=0)
-    by = "clip" if draw_groups(ours.answers, "signer") is None else "signer"
+    by: DrawBy = "clip" if draw_groups(ours.answers, "signer") is None else "signer"
     return {
         "macro-F1": compare(theirs, ours, by=by, protocol=protocol),
         "accuracy": compare(theirs, ours, metric="accuracy", by=by, protocol=protocol),
@@ -102,8 +102,10 @@ def _leave_out(options: Evaluate) -> int:
     if wrong is not None:
         raise ValueError(f"{wrong} cannot be given with --leave-one-signer-out, which trains its own models")
     preset = common.preset or "tiny"
-    changes = {name: v for name, v in (("views", use.views), ("adjust", use.adjust)) if v is not None}
-    recipe = dataclasses.replace(PRESETS[preset], **changes)
+    recipe = PRESETS[preset]
+    views = recipe.views if use.views is None else use.views
+    adjust = recipe.adjust if use.adjust is None else use.adjust
+    recipe = dataclasses.replace(recipe, views=views, adjust=adjust)
     name = "signs" if common.data == "auto" else common.data
     runs = (common.out or RUNS / f"sign-language-leave-out-{preset}") / "runs"
     found = leave_signers_out(name, recipe, runs, seed=options.seed)
