@@ -5,12 +5,12 @@ from pathlib import Path
 
 from coursepkg.data.split import split_fingerprint
 from coursepkg.projects.ocr.corpus import PARTS, Corpus, sizes_of
-from coursepkg.projects.ocr.data.audit import LabelledText
+from coursepkg.projects.ocr.data.audit import LabelledText, labelled_texts
 from coursepkg.projects.ocr.data.describe import table_sizes
 from coursepkg.projects.ocr.data.mc_ocr import Table, read_table
 from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable, receipt_lines
 from coursepkg.projects.ocr.data.splits import PROTOCOLS, split_lines
-from coursepkg.projects.ocr.data.table_row import Receipt
+from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.data.vi_lines import read_labels
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.table_render import render_receipt
@@ -69,7 +69,7 @@ def drawn_lines(receipts: Sequence[Receipt]) -> Iterator[TextLine | Unreadable]:
 
 def _drawn(receipt: Receipt) -> Iterator[TextLine | Unreadable]:
     page, left_out = render_receipt(receipt)
-    reasons = {f"{one.image}, instance {one.instance}": str(one) for one in left_out}
+    reasons = {instance_name(one.image, one.instance): str(one) for one in left_out}
     for line in receipt_lines([receipt], lambda _: page):
         if isinstance(line, TextLine) and line.name in reasons:
             yield Unreadable(line.name, line.text, line.group, reasons[line.name])
@@ -98,10 +98,7 @@ def parted_table(
         notes: what is to be known.
         generate: see `Corpus`.
     """
-    labels = [
-        LabelledText(one.text, receipt.image, f"{receipt.image}, instance {one.number}")
-        for receipt, one in table.instances
-    ]
+    labels = labelled_texts(table)
     _check_protocol(name, protocol, labels)
     split = split_lines(table.groups, protocol, sellers=table.sellers)
     chosen = {part: tuple(labels[i] for i in numbers) for part, numbers in split.parts.items()}

@@ -15,7 +15,7 @@ from coursepkg.data.leaks import Leak, find_leaks, leaking_records
 from coursepkg.projects.ocr.data.alphabet import DECLARED, characters_outside, seen_texts
 from coursepkg.projects.ocr.data.mc_ocr import Table
 from coursepkg.projects.ocr.data.splits import Split
-from coursepkg.projects.ocr.data.table_row import Fault
+from coursepkg.projects.ocr.data.table_row import Fault, instance_name
 from coursepkg.text.alphabet import UnknownCharacter
 from coursepkg.text.cleaning import clean
 from coursepkg.text.tones import count_tone_styles
@@ -146,12 +146,17 @@ def audit_lines(
     )
 
 
-def audit_table(table: Table, split: Split) -> LineAudit:
-    """Audit the MC-OCR table under one of its splits."""
-    lines = [
-        LabelledText(one.text, receipt.image, f"{receipt.image}, instance {one.number}")
+def labelled_texts(table: Table) -> list[LabelledText]:
+    """Every usable instance of the MC-OCR table, in the order of the file."""
+    return [
+        LabelledText(one.text, receipt.image, instance_name(receipt.image, one.number))
         for receipt, one in table.instances
     ]
+
+
+def audit_table(table: Table, split: Split) -> LineAudit:
+    """Audit the MC-OCR table under one of its splits."""
+    lines = labelled_texts(table)
     parts = {part: [lines[i] for i in numbers] for part, numbers in split.parts.items()}
     return audit_lines(parts, faults=table.faults)
 

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from coursepkg.projects.ocr.data.audit import LineAudit
+from coursepkg.projects.ocr.data.table_row import listed_faults
 
 _SHOWN = 5
 
@@ -104,13 +105,9 @@ def _bad(audit: LineAudit) -> list[str]:
 
 
 def _faults(audit: LineAudit) -> list[str]:
-    counts = Counter(fault.kind for fault in audit.faults).most_common()
-    lines = [f"faults of the table: {len(audit.faults):,}"] if counts else []
-    for kind, count in counts:
-        lines.append(f"  {kind}: {count:,}")
-        lines += [f"    {fault}" for fault in [one for one in audit.faults if one.kind == kind][:_SHOWN]]
-        lines += [f"  {more}" for more in _more(count)]
-    return lines
+    return (
+        [f"faults of the table: {len(audit.faults):,}", *listed_faults(audit.faults)] if audit.faults else []
+    )
 
 
 def _alphabet(audit: LineAudit) -> str:

@@ -4,21 +4,28 @@ Every fault is counted and named with its line, its image and its instance; what
 so. The table alone is enough to read it: photographs are looked for where a folder of them is given.
 """
 
-import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from coursepkg.data.csv_rows import csv_rows
 from coursepkg.files import file_sha256
+from coursepkg.projects.ocr.data.geometry import QUARTERS
 from coursepkg.projects.ocr.data.reading import outline_faults, quarters
-from coursepkg.projects.ocr.data.table_row import MOST_CHARACTERS, Fault, Instance, Receipt, read_row
+from coursepkg.projects.ocr.data.table_row import (
+    MOST_CHARACTERS,
+    Fault,
+    Instance,
+    Receipt,
+    listed_faults,
+    read_row,
+)
 
 COLUMNS = ("img_id", "anno_polygons", "anno_texts", "anno_labels", "anno_num", "anno_image_quality")
 TABLE = "mcocr_train_df.csv"
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -79,17 +86,11 @@ class Table:
             f"instances as they lie: {lying}",
         ]
         lines.append(f"faults: {len(self.faults):,}" if self.faults else "faults: none")
-        for kind, count in self.counts.items():
-            lines.append(f"  {kind}: {count:,}")
-            lines += [f"    {fault}" for fault in [f for f in self.faults if f.kind == kind][:_SHOWN]]
-            lines += [f"    ... and {count - _SHOWN:,} more"] if count > _SHOWN else []
-        return "\n".join(lines)
+        return "\n".join(lines + listed_faults(self.faults))
 
     @cached_property
     def turned(self) -> dict[str, int]:
         """Instances by how they lie in their photograph."""
-        from coursepkg.projects.ocr.data.geometry import QUARTERS
-
         found = Counter(quarter for receipt in self.receipts for quarter in quarters(receipt))
         return {QUARTERS[quarter]: count for quarter, count in sorted(found.items())}
 
@@ -126,7 +127,9 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
     faults: list[Fault] = []
     n_rows = n_annotated = 0
     seen: dict[str, int] = {}
-    for line, row in _rows(path):
+    # A cell that is too long to be parsed is a fault of its row, so the table is read beyond that.
+    for line, cells in csv_rows(path, COLUMNS, "the table of MC-OCR", longest=10 * MOST_CHARACTERS):
+        row = {name: cells[name] for name in COLUMNS}
         n_rows += 1
         announced = row["anno_num"] or ""
         n_annotated += int(announced) if announced.isdecimal() else 0
@@ -147,32 +150,3 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
             faults.append(Fault("missing image", line, receipt.image, -1, f"not in {images}"))
         receipts.append(receipt)
     return Table(path.name, file_sha256(path), n_rows, n_annotated, tuple(receipts), tuple(faults))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """The rows of the file with the lines where they begin."""
-    limit = csv.field_size_limit(10 * MOST_CHARACTERS)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            _check_columns(path, reader.fieldnames or ())
-            line = reader.line_num + 1
-            for row in reader:
-                yield line, {name: row[name] for name in COLUMNS}
-                line = reader.line_num + 1
-    except UnicodeDecodeError as reason:
-        raise ValueError(
-            f"{path}: not UTF-8 ({reason.reason} at byte {reason.start}); save the table as UTF-8"
-        ) from None
-    except csv.Error as reason:
-        raise ValueError(f"{path}, line {reader.line_num}: no CSV ({reason}); copy the table again") from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _check_columns(path: Path, found: Sequence[str]) -> None:
-    missing = [name for name in COLUMNS if name not in found]
-    if missing:
-        raise ValueError(
-            f"{path}, line 1: no column {', '.join(missing)}; the table of MC-OCR has {', '.join(COLUMNS)}"
-        )

@@ -10,7 +10,7 @@ import numpy as np
 from coursepkg.projects.ocr.data.crops import crop_polygons
 from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
-from coursepkg.projects.ocr.data.table_row import Receipt
+from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.line import TextLine
 
 Photograph = Callable[[Receipt], np.ndarray]
@@ -51,9 +51,8 @@ def receipt_lines(
             page = photograph(receipt)
         except (ValueError, OSError) as reason:
             for one in receipt.instances:
-                yield Unreadable(
-                    f"{receipt.image}, instance {one.number}", one.text, receipt.image, str(reason)
-                )
+                name = instance_name(receipt.image, one.number)
+                yield Unreadable(name, one.text, receipt.image, str(reason))
         else:
             yield from _lines_of(receipt, page, margin)
 
@@ -63,7 +62,7 @@ def _lines_of(receipt: Receipt, page: np.ndarray, margin: float) -> Iterator[Tex
     scale = np.array([page.shape[1] / receipt.width, page.shape[0] / receipt.height])
     turned = abs(float(scale[0] / scale[1]) - 1.0) > 0.02
     for one, quarter in zip(receipt.instances, quarters(receipt), strict=True):
-        name = f"{receipt.image}, instance {one.number}"
+        name = instance_name(receipt.image, one.number)
         corners = read_instance(one, quarter).corners
         if corners is None:
             yield Unreadable(name, one.text, receipt.image, f"{name}: the text runs over several lines")

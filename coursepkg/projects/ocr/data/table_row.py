@@ -5,7 +5,8 @@ A row holds three lists that must be equally long: polygons (a Python literal), 
 
 import ast
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,11 @@ Polygon = tuple[tuple[float, float], ...]
 """Corners (x, y) in pixels of the photograph, y downwards."""
 
 
+def instance_name(image: str, number: int) -> str:
+    """What messages and lines call an annotated text: its photograph and its number in the row, from 0."""
+    return f"{image}, instance {number}"
+
+
 class Fault(NamedTuple):
     """Something wrong with the table, named so that it can be found."""
 
@@ -34,8 +40,18 @@ class Fault(NamedTuple):
     detail: str
 
     def __str__(self) -> str:
-        place = self.image if self.instance < 0 else f"{self.image}, instance {self.instance}"
+        place = self.image if self.instance < 0 else instance_name(self.image, self.instance)
         return f"line {self.line}, {place}: {self.kind}: {self.detail}"
+
+
+def listed_faults(faults: Sequence[Fault], shown: int = 5) -> list[str]:
+    """Lines for readers: how often each kind of fault occurs, the most frequent first, each with its first examples."""
+    lines: list[str] = []
+    for kind, count in Counter(fault.kind for fault in faults).most_common():
+        lines.append(f"  {kind}: {count:,}")
+        lines += [f"    {fault}" for fault in [one for one in faults if one.kind == kind][:shown]]
+        lines += [f"    ... and {count - shown:,} more"] if count > shown else []
+    return lines
 
 
 @dataclass(frozen=True)

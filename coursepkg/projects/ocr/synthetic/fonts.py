@@ -131,6 +131,18 @@ def split_faces(faces: Sequence[Face]) -> tuple[tuple[Face, ...], tuple[Face, ..
     return train, tuple(face for face in faces if face.held_out)
 
 
+def complete_faces(faces: Sequence[Face]) -> tuple[Face, ...]:
+    """Those of the faces that write all of Vietnamese.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = tuple(face for face in faces if face.is_complete)
+    if not found:
+        raise ValueError(f"faces: none of the {len(faces)} given writes all of Vietnamese; add DejaVu Sans")
+    return found
+
+
 def check_covers(face: Face, text: str) -> None:
     """Raises a ValueError if the face lacks a character of the text."""
     lacking = face.missing(text)

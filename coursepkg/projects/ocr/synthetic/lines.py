@@ -9,7 +9,7 @@ import numpy as np
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.effects import EffectConfig, apply_effects, preset
-from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces, split_faces
+from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces, matplotlib_faces, split_faces
 from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
 from coursepkg.projects.ocr.synthetic.render import draw_line
 from coursepkg.projects.ocr.synthetic.texts import LineTexts, TextConfig
@@ -79,12 +79,8 @@ class SyntheticLines:
         self.seed = seed
         self.config = config or LineConfig()
         self.faces = tuple(split_faces(matplotlib_faces())[0] if faces is None else faces)
-        if not any(face.is_complete for face in self.faces):
-            raise ValueError(
-                f"faces: none of the {len(self.faces)} given writes all of Vietnamese; add DejaVu Sans"
-            )
         self._families = by_family(self.faces)
-        self._complete = by_family([face for face in self.faces if face.is_complete])
+        self._complete = by_family(complete_faces(self.faces))
         self._texts = LineTexts(self.config.texts)
         self._effects = [preset(name) for name in ("clean", "screen", "photo")]
         self._weights = [self.config.clean, self.config.screen, self.config.photo]

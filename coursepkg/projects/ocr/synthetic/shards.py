@@ -24,7 +24,7 @@ from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.data.packing import pack_lines
 from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.synthetic.fonts import Face
+from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
 from coursepkg.training.files import write_json
@@ -90,7 +90,7 @@ def draw_shard(
 
 def _cut_lines(seed: int, faces: Sequence[Face], avoid: Collection[str]) -> Iterator[TextLine]:
     """Lines cut out of photographs of receipts, without end, as loosely or tightly as annotators and detectors do."""
-    whole = [face for face in faces if face.is_complete]
+    whole = complete_faces(faces)
     number = 0
     while True:
         photo = make_receipt(seed, number, faces=whole, config=ReceiptConfig(empty=0.0))

@@ -15,9 +15,9 @@ from PIL import Image
 from coursepkg.projects.ocr.data.crops import perspective
 from coursepkg.projects.ocr.data.geometry import homography, sides
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
-from coursepkg.projects.ocr.data.table_row import Instance, Receipt
+from coursepkg.projects.ocr.data.table_row import Instance, Receipt, instance_name
 from coursepkg.projects.ocr.synthetic import optics, paper
-from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
+from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces, matplotlib_faces
 from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
 from coursepkg.projects.ocr.synthetic.receipts import write_jpeg
 from coursepkg.projects.ocr.synthetic.render import draw_line
@@ -33,7 +33,7 @@ class NotDrawn:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.image}, instance {self.instance}: {self.reason}"
+        return f"{instance_name(self.image, self.instance)}: {self.reason}"
 
 
 def render_receipt(
@@ -48,10 +48,13 @@ def render_receipt(
 
     Returns:
         uint8 (height, width) of the size that the table says, and the instances that are not in it.
+
+    Raises:
+        ValueError: no face is complete.
     """
     dice = random.Random(f"table:{seed}:{receipt.image}")
     rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
-    face = dice.choice([f for f in (faces or matplotlib_faces()) if f.is_complete])
+    face = dice.choice(complete_faces(matplotlib_faces() if faces is None else faces))
     ink = np.zeros((receipt.height, receipt.width), np.float32)
     left_out = []
     for one, quarter in zip(receipt.instances, quarters(receipt), strict=True):

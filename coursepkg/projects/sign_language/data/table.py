@@ -1,9 +1,9 @@
 """A table of clips: CSV with the columns path and label, where known also signer and group."""
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from coursepkg.data.csv_rows import csv_rows
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.problems import Problem, composed_label
 from coursepkg.text.vietnamese import compose
@@ -25,7 +25,7 @@ def read_clip_table(path: Path) -> tuple[list[ClipFile], list[Row], list[Problem
     rows: list[Row] = []
     problems: list[Problem] = []
     seen: dict[Path, int] = {}
-    for line, row in _rows(path):
+    for line, row in csv_rows(path, NEEDED, "a table of clips", empty=""):
         place = f"{path}, line {line}"
         fault = _fault(row)
         if fault:
@@ -48,28 +48,6 @@ def read_clip_table(path: Path) -> tuple[list[ClipFile], list[Row], list[Problem
             files.append(ClipFile(where, word, compose(row.get("signer", "")), row.get("group", "")))
             rows.append(row)
     return files, rows, problems
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """The rows of the file with the lines where they begin."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True, restval="")
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-            if missing:
-                raise ValueError(
-                    f"{path}, line 1: no column {', '.join(missing)}; a table of clips has {', '.join(NEEDED)}"
-                )
-            line = reader.line_num + 1
-            for row in reader:
-                yield line, row
-                line = reader.line_num + 1
-    except UnicodeDecodeError as reason:
-        raise ValueError(
-            f"{path}: not UTF-8 ({reason.reason} at byte {reason.start}); save the table as UTF-8"
-        ) from None
-    except csv.Error as reason:
-        raise ValueError(f"{path}, line {reader.line_num}: no CSV ({reason}); copy the table again") from None
 
 
 def _fault(row: Row) -> str:

@@ -73,6 +73,12 @@ def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "one.jpg").is_file()
 
 
+def test_faces_that_lack_letters_are_refused() -> None:
+    mono = [face for face in matplotlib_faces() if face.family == "DejaVu Sans Mono"]
+    with pytest.raises(ValueError, match=f"none of the {len(mono)} given writes all of Vietnamese"):
+        render_receipt(GOOD, faces=mono)
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
