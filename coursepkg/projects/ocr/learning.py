@@ -61,6 +61,7 @@ def train_config(recipe: Recipe, seed: int, progress: bool, epoch_steps: int) ->
     return TrainConfig(
         max_epochs=recipe.max_epochs,
         max_seconds=recipe.max_seconds,
+        clock=recipe.clock,
         learning_rate=_schedule(recipe, epoch_steps),
         weight_decay=recipe.weight_decay,
         clip_norm=recipe.clip_norm,

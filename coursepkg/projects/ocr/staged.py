@@ -24,9 +24,6 @@ from coursepkg.projects.ocr.train import Trained, train
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.call_log import CALLS, read_calls
 
-PAD_STEP = 32
-"""A batch may be so many pixels wider than its widest line."""
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -49,7 +46,6 @@ def usual_stages(recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epoc
         epochs: passes over all lines.
         decoder_epochs: passes of the decoder behind the encoder.
     """
-    wide = recipe.max_width - PAD_STEP
     ctc = dataclasses.replace(recipe, learns="ctc", reader="ctc")
     begin = dataclasses.replace(ctc, max_epochs=max(1, short_epochs), schedule="inverse-sqrt", warmup=500)
     every = dataclasses.replace(ctc, max_epochs=max(1, epochs), schedule="cosine", warmup=500)
@@ -63,8 +59,8 @@ def usual_stages(recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epoc
     )
     stages = (
         (short_epochs, Stage("1-short", begin, 8 * recipe.height)),
-        (epochs, Stage("2-all", every, wide)),
-        (decoder_epochs, Stage("3-decoder", behind, wide)),
+        (epochs, Stage("2-all", every, recipe.widest_line)),
+        (decoder_epochs, Stage("3-decoder", behind, recipe.widest_line)),
     )
     return tuple(stage for count, stage in stages if count)
 
@@ -122,7 +118,7 @@ def run_stages(
             f"  {len(fitting):,} lines; {len(lines) - len(fitting):,} of {len(lines):,} are too wide or too long"
         )
         trained = train(
-            dataclasses.replace(stage.recipe, max_seconds=min(left, stage.recipe.max_seconds)),
+            dataclasses.replace(stage.recipe, max_seconds=min(left, stage.recipe.max_seconds), clock="wall"),
             LineBatches(fitting, vocabulary, seed=seed, **picture_options(stage.recipe)),
             dev,
             folder,

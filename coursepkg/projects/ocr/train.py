@@ -37,7 +37,10 @@ from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
 from coursepkg.training.weights import parameter_counts
 
-CHANGEABLE = ("max_epochs", "max_seconds", "patience", "reader", "beam_size", "length_penalty", "ctc_share")
+CHANGEABLE = (
+    *("max_epochs", "max_seconds", "clock", "patience"),
+    *("reader", "beam_size", "length_penalty", "ctc_share"),
+)
 """Settings of a recipe that may change when a run goes on."""
 N_VALIDATED = 1000
 """Lines of the dev part that each validation reads."""
@@ -158,7 +161,7 @@ def _fitting(
 
     def fits(line: TextLine) -> bool:
         width = recipe.box_width or round(line.width * recipe.height / line.height)
-        return bool(line.text) and width <= recipe.max_width - 32 and len(line.text) < recipe.max_len
+        return bool(line.text) and width <= recipe.widest_line and len(line.text) < recipe.max_len
 
     kept = [line for line in lines if fits(line)]
     left = [line.name for line in lines if not fits(line)]

@@ -101,7 +101,7 @@ def test_a_run_of_before_the_setting_goes_on(tmp_path: Path) -> None:
 def test_the_report_says_its_width_and_a_bad_one_is_refused() -> None:
     assert (PRESETS["report"].height, PRESETS["report"].box_width) == (32, 300)
     assert PRESETS["small"].box_width == PRESETS["tiny"].box_width == 0
-    with pytest.raises(ValueError, match="--box-width 500 needs --max-width of at least 32 more"):
+    with pytest.raises(ValueError, match="--box-width 500 needs --max-width of at least 532"):
         dataclasses.replace(FAST, box_width=500)
     with pytest.raises(ValueError, match="--box-width"):
         dataclasses.replace(FAST, box_width=-1)

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
+from coursepkg.projects.ocr.learning import train_config
 from coursepkg.projects.ocr.model.build import config_of
-from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+from coursepkg.projects.ocr.recipe import LATER, PRESETS, Recipe
 
 
 def test_presets_are_those_of_the_command_line() -> None:
@@ -25,6 +26,20 @@ def test_the_report_trains_as_the_report_says() -> None:
     assert (report.learning_rate, report.schedule, report.weight_decay) == (1e-4, "constant", 0.01)
     assert (report.max_epochs, report.clip_norm, report.ctc_weight) == (50, 1.0, 0.0)
     assert (report.reader, report.beam_size) == ("attention", 1)
+
+
+def test_a_busy_machine_makes_the_same_tiny_model() -> None:
+    tiny = PRESETS["tiny"]
+    config = train_config(tiny, seed=0, progress=False, epoch_steps=153)
+    # Epochs end it; what bounds it beyond them is no clock that other programs use up.
+    assert (config.max_epochs, config.clock) == (tiny.max_epochs, "cpu")
+    assert tiny.max_epochs < 20
+    assert Recipe().clock == "wall"
+
+
+def test_settings_of_later_versions_are_what_they_were_before() -> None:
+    described = Recipe().described()
+    assert {name: described[name] for name in LATER} == LATER
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,9 @@ from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.recipe import STEP
 from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
 
-STEP = 32
-"""Widths are rounded up to a multiple of so many pixels."""
 WHITE = 255
 
 Augment = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -51,12 +50,6 @@ class LineBatch:
     """What it is to say (B, T), each row ends with EOS, then PAD."""
     n_tokens: int
     """Positions of `tgt_out` that are no padding: what a loss sums over."""
-
-    @property
-    def ctc_targets(self) -> tuple[Tensor, Tensor]:
-        """The characters of all lines in one row, without EOS, and their number in each line (B,)."""
-        is_character = (self.tgt_out != PAD) & (self.tgt_out != EOS)
-        return self.tgt_out[is_character], is_character.sum(dim=1)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "LineBatch":
         """The same batch on a device."""

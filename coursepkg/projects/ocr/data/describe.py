@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from coursepkg.projects.ocr.data.alphabet import character_counts
-from coursepkg.projects.ocr.data.batches import STEP, bucket_width
+from coursepkg.projects.ocr.data.batches import bucket_width
 from coursepkg.projects.ocr.data.geometry import sides
 from coursepkg.projects.ocr.data.mc_ocr import Table
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
+from coursepkg.projects.ocr.recipe import STEP
 from coursepkg.text.vietnamese import ACCENTED
 
 

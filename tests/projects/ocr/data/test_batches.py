@@ -121,14 +121,6 @@ def test_augmentation_belongs_to_line_and_epoch() -> None:
     assert batches(augment=noisy).fingerprint != batches().fingerprint
 
 
-def test_ctc_targets_are_the_characters_alone() -> None:
-    batch = batches(max_columns=10**6, step=1000).epoch(0)[0]
-    ids, lengths = batch.ctc_targets
-    cut = torch.split(ids, lengths.tolist())
-    assert ["".join(VOCABULARY.decode(row)) for row in cut] == texts(batch)
-    assert len(cut) == len(GIVEN)
-
-
 def test_equal_data_have_equal_fingerprints() -> None:
     changed = [*GIVEN[:-1], TextLine(255 - GIVEN[-1].image, GIVEN[-1].text, "g", "n")]
     assert batches().fingerprint == batches().fingerprint
