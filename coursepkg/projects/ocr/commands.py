@@ -59,6 +59,12 @@ class Common:
         """Where `train` puts a run of this preset."""
         return RUNS / f"ocr-{self.preset or 'tiny'}"
 
+    def model_folder(self, model: Path | None) -> Path:
+        """The model that a verb reads with: the one it names, else that of the preset, else the one that ships."""
+        from coursepkg.projects.ocr.predict import DEFAULT
+
+        return model or (self.run_folder if self.preset else DEFAULT)
+
 
 CommonOptions = tyro.conf.OmitArgPrefixes[Common]
 ModelFolder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")]
@@ -154,6 +160,8 @@ class Evaluate:
     """Score only so many lines of the part, the first ones; 0 takes all. The signature says so."""
     worst: int = 100
     """Most readings on the page of the worst ones, which --out gets."""
+    worst_by: Literal["error", "confidence"] = "error"
+    """What puts a reading on that page: its errors; or how unsure the model is, as where nobody knows what is right."""
 
     def run(self) -> int:
         """Print the scores; with --out also write readings, JSON and a page of the worst crops into that folder."""

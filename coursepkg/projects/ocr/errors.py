@@ -73,12 +73,33 @@ def line_edits(hypothesis: str, reference: str) -> list[Edit]:
 
 
 def marked_html(hypothesis: str, reference: str) -> tuple[str, str]:
-    """Hypothesis and reference as HTML with their differences marked: `ins` what is too much, `del` what is missing."""
+    """Hypothesis and reference as HTML with their differences marked: `ins` what is too much, `del` what is missing.
+
+    What nobody would see as a mark is written out there, see `visible`.
+
+    Example:
+        >>> marked_html("22 .000", "22.000")
+        ('22<ins>␣</ins>.000', '22.000')
+    """
     ours: list[str] = []
     right: list[str] = []
     for edit in line_edits(hypothesis, reference):
         for parts, symbol, tag in ((ours, edit.hypothesis, "ins"), (right, edit.reference, "del")):
             if symbol is not None:
-                shown = escape(symbol)
-                parts.append(shown if edit.kind == "equal" else f"<{tag}>{shown}</{tag}>")
+                is_equal = edit.kind == "equal"
+                parts.append(escape(symbol) if is_equal else f"<{tag}>{escape(visible(symbol))}</{tag}>")
     return "".join(ours), "".join(right)
+
+
+def visible(symbol: str) -> str:
+    r"""A character so that it can be seen by itself: a space as ␣, others without a shape of their own by their number.
+
+    Example:
+        >>> visible("a"), visible(" "), visible("\u00a0")
+        ('a', '␣', 'U+00A0')
+    """
+    if symbol == " ":
+        return "␣"
+    # Other spaces, controls, and marks that have lost their letter.
+    has_shape = unicodedata.category(symbol)[0] not in "ZCM"
+    return symbol if has_shape else f"U+{ord(symbol):04X}"

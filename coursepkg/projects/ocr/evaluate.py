@@ -6,7 +6,7 @@ the number in the file.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,6 +89,7 @@ def evaluate(
     *,
     protocol: str = "",
     seen: Sequence[bool] | None = None,
+    groups: Sequence[str] | None = None,
     n_resamples: int = N_RESAMPLES,
 ) -> Evaluation:
     """Score readings, one for each line of the test set.
@@ -98,23 +99,26 @@ def evaluate(
         references: what the lines say.
         protocol: data, split and reader in a few words, for the signature.
         seen: for each line whether training saw its text (`data.alphabet.seen_texts`); None: not known.
+        groups: of each line, its photograph or document. The lines of one are hard or easy together, so the resamples
+            draw whole groups, and intervals are wider; see `several_groups`.
         n_resamples: bootstrap resamples behind the intervals; 0 leaves them out.
 
     Raises:
         ValueError: the numbers differ, or there is no line.
     """
-    _check(hypotheses, references, seen)
+    _check(references, hypotheses=hypotheses, seen=seen, groups=groups)
     said = tuple(unicodedata.normalize("NFC", text or "") for text in hypotheses)
     true = tuple(unicodedata.normalize("NFC", text) for text in references)
     rates = sentence_scores(CER(), said, true)
-    whole: dict[str, Any] = {"protocol": protocol, "n_resamples": n_resamples}
+    options: dict[str, Any] = {"protocol": protocol, "n_resamples": n_resamples}
+    whole = options | {"groups": several_groups(groups)}
     return Evaluation(
         cer=score(CER(), said, true, **whole),
         wer=score(WER(), said, true, **whole),
         right=score(Accuracy(), *([text.strip() for text in side] for side in (said, true)), **whole),
         mean_cer=float(rates.mean()),
         macro_cer=macro_cer(said, true),
-        parts={} if seen is None else _scores_apart(said, true, seen, protocol, n_resamples),
+        parts={} if seen is None else _scores_apart(said, true, seen, groups, options),
         kinds=dict(error_kinds(said, true)),
         n_unreadable=sum(text is None for text in hypotheses),
         hypotheses=said,
@@ -122,8 +126,20 @@ def evaluate(
     )
 
 
+def several_groups(groups: Sequence[str] | None) -> Sequence[str] | None:
+    """The groups that a bootstrap can draw; None where it must draw lines.
+
+    That is where all lines are of one group, which every draw would hold, or each is a group of its own.
+    """
+    return groups if groups is not None and 1 < len(set(groups)) < len(groups) else None
+
+
 def _scores_apart(
-    said: Sequence[str], true: Sequence[str], seen: Sequence[bool], protocol: str, n_resamples: int
+    said: Sequence[str],
+    true: Sequence[str],
+    seen: Sequence[bool],
+    groups: Sequence[str] | None,
+    options: Mapping[str, Any],
 ) -> dict[str, Score]:
     """CER of the lines whose text training saw, and of those it did not."""
     parts = {}
@@ -131,7 +147,8 @@ def _scores_apart(
         chosen = [i for i, known in enumerate(seen) if known == wanted]
         if chosen:
             own = [said[i] for i in chosen], [true[i] for i in chosen]
-            parts[name] = score(CER(), *own, n_in_file=len(true), protocol=protocol, n_resamples=n_resamples)
+            drawn = several_groups(groups and [groups[i] for i in chosen])
+            parts[name] = score(CER(), *own, n_in_file=len(true), groups=drawn, **options)
     return parts
 
 
@@ -162,9 +179,9 @@ def _as_json(one: Score) -> dict[str, Any]:
     return {"value": one.value, "signature": f"{one.name}|{one.signature}", "interval": interval}
 
 
-def _check(hypotheses: Sequence[str | None], references: Sequence[str], seen: Sequence[bool] | None) -> None:
+def _check(references: Sequence[str], **beside: Sequence[Any] | None) -> None:
     if not references:
         raise ValueError("references must hold at least one line, got none")
-    for name, given in (("hypotheses", hypotheses), ("seen", seen)):
+    for name, given in beside.items():
         if given is not None and len(given) != len(references):
             raise ValueError(f"{name} must be {len(references)}, one for each line, got {len(given)}")

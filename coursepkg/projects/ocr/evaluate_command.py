@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,12 @@ from coursepkg.projects.ocr.commands import Common, Evaluate
 from coursepkg.projects.ocr.corpora import CORPORA
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.alphabet import seen_texts
+from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
+from coursepkg.projects.ocr.data.splits import PROTOCOLS
 from coursepkg.projects.ocr.evaluate import Evaluation, commonest_confusions, evaluate
 from coursepkg.projects.ocr.learnt import learnt_texts
-from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.worst import Reading, write_worst_page
 from coursepkg.training.call_log import read_calls
 from coursepkg.training.run_card import stored_card
@@ -36,7 +39,7 @@ def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
     check_count("--limit", options.limit, least=0)
     check_count("--worst", options.worst, least=0)
-    folder = options.model or (options.common.run_folder if options.common.preset else DEFAULT)
+    folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder)
     card = stored_card(folder)
     corpus = _corpus(options.common, card)
@@ -57,7 +60,8 @@ def evaluate_command(options: Evaluate) -> int:
     document |= {"corpus": corpus.described(), "model": folder.name, "fingerprint": recognizer.fingerprint}
     document |= _origin(options, recognizer, folder, card) | circumstances()
     if options.common.out is not None:
-        _write(options.common.out, found, document, options.worst)
+        _write(options.common.out, found, document)
+        _write_worst(options, options.common.out / "worst.html", found.readings, document)
     if options.common.json:
         print(json.dumps(document, ensure_ascii=False))
     return 0
@@ -103,7 +107,8 @@ def read_part(
     ]
     readings += [Reading(None, one.text, "", 0.0, one.name) for one in missing]
     hypotheses = [None if one.error else one.text for one in found] + [None] * len(missing)
-    references = [one.reference for one in readings]
+    everything: list[TextLine | Unreadable] = [*pictures, *missing]
+    references = [line.text for line in everything]
     learnt, unclear = learnt_texts(card, corpus)
     limited = f", first {limit}" if limit and limit < n_there else ""
     used = f"{reader or recognizer.recipe.reader} beam {beam_size or recognizer.recipe.beam_size}"
@@ -112,6 +117,7 @@ def read_part(
         references,
         protocol=f"{corpus.name} {part}{limited}, split {corpus.protocol}, {used}",
         seen=None if learnt is None else seen_texts(learnt, references),
+        groups=[line.group for line in everything],
     )
     reasons = [f"{lines.summary()}"] if missing else []
     return ReadPart(tuple(readings), result, (*corpus.notes, *reasons, *unclear))
@@ -122,9 +128,7 @@ def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
     learnt = card.get("data")
     if common.data == "auto" and isinstance(learnt, dict) and learnt.get("name") in CORPORA:
         protocol = learnt.get("protocol")
-        split = (
-            protocol if protocol in ("line", "receipt", "seller") and common.split == "auto" else common.split
-        )
+        split = protocol if protocol in PROTOCOLS and common.split == "auto" else common.split
         generate = common.generate or int(learnt.get("generate", 0))
         common = dataclasses.replace(common, data=learnt["name"], split=split, generate=generate)
     return common.corpus(is_tiny=common.preset == "tiny")
@@ -147,8 +151,8 @@ def _origin(
     }
 
 
-def _write(out: Path, found: ReadPart, document: dict[str, Any], worst: int) -> None:
-    """Readings, references, scores and the page of the worst crops, each file whole or not at all."""
+def _write(out: Path, found: ReadPart, document: dict[str, Any]) -> None:
+    """Readings, references and scores, each file whole or not at all."""
     out.mkdir(parents=True, exist_ok=True)
     result = found.result
     document["confusions"] = commonest_confusions(result.hypotheses, result.references)
@@ -164,6 +168,11 @@ def _write(out: Path, found: ReadPart, document: dict[str, Any], worst: int) -> 
     for name, content in files.items():
         with whole_file(out / name) as file:
             file.write(content.encode())
+
+
+def _write_worst(
+    options: Evaluate, path: Path, readings: Sequence[Reading], document: Mapping[str, Any]
+) -> None:
     title = f"Worst readings of {document['model']}: {document['corpus']['name']}, {document['part']}"
-    shown = write_worst_page(out / "worst.html", found.readings, title=title, most=worst)
-    print(f"{shown} worst readings in {out / 'worst.html'}")
+    shown = write_worst_page(path, readings, title=title, most=options.worst, order=options.worst_by)
+    print(f"{shown} worst readings in {path}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
 from coursepkg.projects.ocr.corpus import Corpus
+from coursepkg.projects.ocr.data.splits import PROTOCOLS
 
 
 def learnt_texts(card: Mapping[str, Any], corpus: Corpus) -> tuple[list[str] | None, list[str]]:
@@ -34,7 +35,7 @@ def _rebuilt(card: Mapping[str, Any], corpus: Corpus) -> Corpus:
     if data.get("name") not in CORPORA:
         raise ValueError(f"the model learnt from {data.get('name')}, which --data does not name")
     protocol = data.get("protocol")
-    split = protocol if protocol in ("line", "receipt", "seller", "test") else "auto"
+    split = protocol if protocol in PROTOCOLS else "auto"
     there = load_corpus(data["name"], split=split, generate=int(data.get("generate", 0)))
     if dict(there.source) != data["source"]:
         raise ValueError(f"the model learnt from another version of {data['name']} than is here")

@@ -6,11 +6,11 @@ from pathlib import Path
 import torch
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.ocr.commands import Common, Export, Train
+from coursepkg.projects.ocr.commands import Export, Train
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.evaluate_command import read_part
 from coursepkg.projects.ocr.inspect_commands import say_notes
-from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.train import Trained, train
 
 
@@ -57,14 +57,9 @@ def export_command(options: Export) -> int:
 
     if options.common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")
-    folder = model_folder(options.common, options.model)
+    folder = options.common.model_folder(options.model)
     card = export_program(Recognizer.load(folder), options.common.out)
     print(f"exported to {options.common.out}")
     if options.common.json:
         print(json.dumps({"out": str(options.common.out), "model": folder.name} | card))
     return 0
-
-
-def model_folder(common: Common, model: Path | None) -> Path:
-    """The folder of the model that the options name."""
-    return model or (common.run_folder if common.preset else DEFAULT)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import circumstances
-from coursepkg.projects.ocr.evaluate import Evaluation, evaluate
+from coursepkg.projects.ocr.evaluate import Evaluation
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import in_half, rebuild
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
+from coursepkg.projects.ocr.rivals import evaluate_reader
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model, save_model
 
@@ -47,7 +48,7 @@ def publish(
         vocabulary.save(work / VOCABULARY)
         save_model(work / "model", halved, **meta)
         reader = Recognizer.load(work)
-        scores = {name: measure(reader, lines) for name, lines in parts.items()}
+        scores = {name: evaluate_reader(reader, lines) for name, lines in parts.items()}
         shutil.rmtree(work / "model")
         found = {name: score.as_json() for name, score in scores.items()}
         card = meta | {"scores": found, "made": circumstances()} | (facts or {})
@@ -62,9 +63,3 @@ def publish(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return scores
-
-
-def measure(reader: Recognizer, lines: Sequence[TextLine], protocol: str = "") -> Evaluation:
-    """What a recogniser scores on some lines."""
-    said = [one.text for one in reader.read_lines([line.image for line in lines])]
-    return evaluate(said, [line.text for line in lines], protocol=protocol)

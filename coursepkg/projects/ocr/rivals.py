@@ -107,14 +107,23 @@ def _version() -> str:
 def compare(readers: Mapping[str, LineReader], lines: Sequence[TextLine]) -> dict[str, Evaluation]:
     """Scores of several readers on the same lines in the same order, by name; texts are compared in NFC.
 
+    Intervals are by the lines' groups.
+
     Raises:
         ValueError: there is no line.
     """
-    texts, pictures = [line.text for line in lines], [line.image for line in lines]
-    return {
-        name: evaluate([one.text for one in reader.read_lines(pictures)], texts, protocol=name)
-        for name, reader in readers.items()
-    }
+    return {name: evaluate_reader(reader, lines, protocol=name) for name, reader in readers.items()}
+
+
+def evaluate_reader(reader: LineReader, lines: Sequence[TextLine], protocol: str = "") -> Evaluation:
+    """What a reader scores on some lines; intervals are by the lines' groups.
+
+    Raises:
+        ValueError: there is no line.
+    """
+    said = [one.text for one in reader.read_lines([line.image for line in lines])]
+    texts, groups = [line.text for line in lines], [line.group for line in lines]
+    return evaluate(said, texts, protocol=protocol, groups=groups)
 
 
 def _in_colours(picture: Picture) -> np.ndarray:

@@ -1,5 +1,7 @@
 """A page of the worst readings: every crop beside what it says and what was read, differences marked.
 
+Worst are those with the most errors; or, where nobody has said what is right, those that are least sure.
+
 The page is one file that needs nothing else: crops are inside it, and it follows the reader's light or dark setting.
 It shows the pictures and texts of the test set: keep it as private as these.
 """
@@ -36,21 +38,53 @@ class Reading(NamedTuple):
 
     image: np.ndarray | None
     """uint8 (height, width); None where it could not be read."""
-    reference: str
+    reference: str | None
+    """None where nobody has said it."""
     hypothesis: str
     confidence: float
     name: str
 
 
+ORDERS = ("error", "confidence")
+"""What a page may go by."""
+Ranked = tuple[float | None, Reading]
+"""A reading and its CER, where that is known."""
+
+
 def worst_first(readings: Sequence[Reading]) -> list[tuple[float, Reading]]:
-    """Readings with errors and their CERs, worst first; of equal ones the more confident first."""
-    rates = sentence_scores(CER(), [r.hypothesis for r in readings], [r.reference for r in readings])
-    wrong = [(float(rate), one) for rate, one in zip(rates, readings, strict=True) if rate > 0]
+    """Readings with errors and their CERs, worst first; of equal ones the more confident first.
+
+    Raises:
+        ValueError: there is no reading, or one has no reference; it is named.
+    """
+    wrong = [(rate, one) for rate, one in zip(_rates(readings), readings, strict=True) if rate > 0]
     return sorted(wrong, key=lambda pair: (-pair[0], -pair[1].confidence, pair[1].name))
 
 
+def least_sure_first(readings: Sequence[Reading]) -> list[Ranked]:
+    """All readings with their CERs, where these are known; the least confident first."""
+    known = [one for one in readings if one.reference is not None]
+    rates = iter(_rates(known) if known else [])
+    ranked: list[Ranked] = [(None if one.reference is None else next(rates), one) for one in readings]
+    return sorted(ranked, key=lambda pair: (pair[1].confidence, pair[1].name))
+
+
+def _rates(readings: Sequence[Reading]) -> list[float]:
+    references: list[str] = []
+    for one in readings:
+        if one.reference is None:
+            raise ValueError(f"{one.name}: nobody has said what is right; take the order by confidence")
+        references.append(one.reference)
+    return [float(rate) for rate in sentence_scores(CER(), [one.hypothesis for one in readings], references)]
+
+
 def write_worst_page(
-    path: str | Path, readings: Sequence[Reading], *, title: str = "Worst readings", most: int = 100
+    path: str | Path,
+    readings: Sequence[Reading],
+    *,
+    title: str = "Worst readings",
+    most: int = 100,
+    order: str = "error",
 ) -> int:
     """Write the page and return how many readings it shows.
 
@@ -59,16 +93,20 @@ def write_worst_page(
         readings: all lines of the test set.
         title: heading of the page.
         most: readings to show.
+        order: one of `ORDERS`. By error it shows no right lines and needs a reference for every one; by confidence it
+            is for readings that nobody has checked.
 
     Raises:
-        ValueError: there is no reading.
+        ValueError: there is no reading, or the order is unknown or not to be had.
     """
-    ranked = worst_first(readings)
+    ranked = _ranked(readings, order)
     shown = ranked[:most]
+    have = "lines have an error" if order == "error" else "lines were read"
+    first = "worst" if order == "error" else "least sure"
     rows = "\n".join(_row(number, rate, one) for number, (rate, one) in enumerate(shown, start=1))
     body = (
-        f"<h1>{escape(title)}</h1>\n<p>{len(ranked)} of {len(readings)} lines have an error; "
-        f"{len(shown)} are shown, worst first. <ins>Read</ins> and <del>right</del> differ where they are marked.</p>\n"
+        f"<h1>{escape(title)}</h1>\n<p>{len(ranked)} of {len(readings)} {have}; {len(shown)} are shown, {first} first. "
+        "<ins>Read</ins> and <del>right</del> differ where they are marked.</p>\n"
         f"<table>\n<tr><th>CER</th><th>line</th></tr>\n{rows}\n</table>"
     )
     page = (
@@ -81,13 +119,22 @@ def write_worst_page(
     return len(shown)
 
 
-def _row(number: int, rate: float, one: Reading) -> str:
-    read, right = marked_html(one.hypothesis, one.reference)
+def _ranked(readings: Sequence[Reading], order: str) -> Sequence[Ranked]:
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    if not readings:
+        raise ValueError("readings must hold at least one reading, got none")
+    return worst_first(readings) if order == "error" else least_sure_first(readings)
+
+
+def _row(number: int, rate: float | None, one: Reading) -> str:
+    read, right = marked_html(one.hypothesis, one.hypothesis if one.reference is None else one.reference)
     picture = "<p>The picture could not be read.</p>" if one.image is None else _picture(one.image, number)
     return (
-        f"<tr><td>{rate:.0%}</td><td>{picture}\n"
-        f'<p class="text" lang="vi">read {read or "nothing"}</p>\n<p class="text" lang="vi">right {right}</p>\n'
-        f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small></p></td></tr>"
+        f"<tr><td>{'' if rate is None else f'{rate:.0%}'}</td><td>{picture}\n"
+        f'<p class="text" lang="vi">read {read or "nothing"}</p>\n'
+        + ("" if one.reference is None else f'<p class="text" lang="vi">right {right}</p>\n')
+        + f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small></p></td></tr>"
     )
 
 

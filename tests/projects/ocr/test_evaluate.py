@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coursepkg.metrics.alignment import Edit
 from coursepkg.projects.ocr.errors import KINDS, edit_kind, error_kinds, letter_parts, marked_html
 from coursepkg.projects.ocr.evaluate import commonest_confusions, evaluate, macro_cer
-from coursepkg.projects.ocr.worst import Reading, worst_first, write_worst_page
+from coursepkg.projects.ocr.worst import Reading, least_sure_first, worst_first, write_worst_page
 from coursepkg.text.vietnamese import LETTERS
 
 TEXT = st.text(alphabet="aăâáạẤấĐđdD oơớ09O.,₫", max_size=12)
@@ -93,6 +93,33 @@ def test_seen_and_unseen_texts_are_scored_apart() -> None:
     assert found.as_json()["parts"]["texts seen in training"]["value"] == 0.0
 
 
+def test_intervals_draw_whole_groups_where_there_are_several() -> None:
+    true = ["abcd"] * 40
+    # Of ten photographs three are lost as a whole.
+    groups = [f"photo {i // 4}" for i in range(40)]
+    said = ["wxyz" if i // 4 in (1, 5, 8) else "abcd" for i in range(40)]
+    known = [i % 2 == 0 for i in range(40)]
+    by_line = evaluate(said, true, seen=known)
+    by_photo = evaluate(said, true, seen=known, groups=groups)
+    assert "bsgroups" not in by_line.cer.signature
+    for one, other in (
+        (by_line.cer, by_photo.cer),
+        (by_line.wer, by_photo.wer),
+        (by_line.right, by_photo.right),
+    ):
+        assert one.value == other.value
+        assert "|bsgroups:10|" in other.signature
+        assert one.interval is not None
+        assert other.interval is not None
+        assert other.interval.upper - other.interval.lower > 1.3 * (one.interval.upper - one.interval.lower)
+    assert all("|bsgroups:10|" in one.signature for one in by_photo.parts.values())
+    # One group would be in every draw, and groups of one line are lines.
+    for alike in (["one"] * 40, [str(i) for i in range(40)]):
+        assert evaluate(said, true, groups=alike).cer == by_line.cer
+    with pytest.raises(ValueError, match="groups must be 40, one for each line, got 39"):
+        evaluate(said, true, groups=groups[1:])
+
+
 def test_forms_of_unicode_and_spaces_at_the_ends_do_not_count() -> None:
     found = evaluate([" pho\u031b\u0309 "], ["phở"], n_resamples=0)
     assert (found.cer.value, found.accuracy) == (0.0, 1.0)
@@ -134,6 +161,41 @@ def test_the_page_shows_the_worst_first_and_escapes(tmp_path: Path) -> None:
     assert page.count("data:image/png;base64,") == 1
     assert "<title>A &amp; B</title>" in page
     assert "http" not in page
+
+
+def test_without_the_truth_the_least_sure_come_first(tmp_path: Path) -> None:
+    crop = np.full((8, 20), 255, dtype=np.uint8)
+    readings = [
+        Reading(crop, None, "sure", 0.9, "a"),
+        Reading(crop, "right", "right", 0.6, "b"),
+        Reading(crop, None, "doubtful", 0.2, "c"),
+        Reading(crop, "phở", "phơ", 0.4, "d"),
+    ]
+    ranked = least_sure_first(readings)
+    assert [(rate, one.name) for rate, one in ranked] == [
+        (None, "c"),
+        (pytest.approx(1 / 3), "d"),
+        (0.0, "b"),
+        (None, "a"),
+    ]
+    assert write_worst_page(tmp_path / "worst.html", readings, most=3, order="confidence") == 3
+    page = (tmp_path / "worst.html").read_text("utf-8")
+    assert "4 of 4 lines were read; 3 are shown, least sure first" in page
+    assert page.index("read doubtful") < page.index("ph<ins>ơ</ins>") < page.index("read right")
+    assert page.count(">right ") == 2
+    assert "read sure" not in page
+    with pytest.raises(ValueError, match="a: nobody has said what is right; take the order by confidence"):
+        write_worst_page(tmp_path / "worst.html", readings)
+    with pytest.raises(ValueError, match="order must be one of error, confidence, got 'length'"):
+        write_worst_page(tmp_path / "worst.html", readings, order="length")
+
+
+def test_marks_that_have_no_shape_are_written_out() -> None:
+    assert marked_html("22 .000", "22.000") == ("22<ins>␣</ins>.000", "22.000")
+    assert marked_html("trà đá", "tràđá") == ("trà<ins>␣</ins>đá", "tràđá")
+    assert marked_html("trà\u00a0đá", "trà đá") == ("trà<ins>U+00A0</ins>đá", "trà<del>␣</del>đá")
+    assert marked_html("1\u200b2", "12") == ("1<ins>U+200B</ins>2", "12")
+    assert marked_html("trà đá", "trà đá") == ("trà đá", "trà đá")
 
 
 def test_differences_are_marked() -> None:

@@ -18,8 +18,9 @@ from tests.projects.ocr.sets import ocr
 def evaluated(labelled: Path, quick_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("evaluated") / "eval"
     done = ocr(
-        "evaluate", "--model", quick_run, "--data", labelled, "--part", "test", "--out", out, "--worst", "2"
-    )
+        "evaluate", "--model", quick_run, "--data", labelled, "--part", "test", "--out", out, "--worst", "2",
+        "--worst-by", "confidence",
+    )  # fmt: skip
     assert done.code == 0, done.err
     assert "CER|nrefs:1|bs:1000|" in done.out
     assert "WER|nrefs:1|bs:1000|" in done.out
@@ -38,11 +39,14 @@ def test_the_folder_holds_readings_scores_and_a_page(evaluated: Path, labelled: 
         low, high = document[name]["interval"]
         assert low <= document[name]["value"] <= high
         assert "split receipt, ctc beam 1" in document[name]["signature"]
+        n_documents = len({one.group for one in corpus.labels["test"]})
+        assert f"|bsgroups:{n_documents}|" in document[name]["signature"]
     assert sum(document["errors"].values()) > 0
     assert document["errors"].keys() == {"tone", "vowel mark", "case", "digit", "punctuation", "other"}
     assert document["machine"]["name"]
     page = (evaluated / "worst.html").read_text("utf-8")
     assert page.count("<img ") == 2
+    assert "least sure first" in page
     assert "Worst readings of run: lines, test" in page
 
 

@@ -90,6 +90,13 @@ def test_readers_are_scored_on_the_same_lines() -> None:
         compare({"right": Parrot([])}, [])
 
 
+def test_intervals_of_a_comparison_are_by_photograph() -> None:
+    image = np.full((10, 30), 255, np.uint8)
+    lines = [TextLine(image, "phở", f"photo {i // 2}", str(i)) for i in range(4)]
+    found = compare({"plain": Parrot(["pho"] * 4)}, lines)["plain"]
+    assert "|bsgroups:2|" in found.cer.signature
+
+
 def test_rapidocr_reads_latin_letters() -> None:
     pytest.importorskip("rapidocr", reason="rapidocr is not installed; see the extra `ocr`")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed; see the extra `ocr`")

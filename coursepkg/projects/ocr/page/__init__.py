@@ -8,6 +8,7 @@ _HOME = {
     "ReadOptions": "options",
     "read_page": "read",
     "read_single_lines": "read",
+    "page_readings": "doubts",
     "page_record": "record",
     "record_page": "record",
     "draw_overlay": "overlay",

@@ -109,10 +109,10 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     """What reads, and all that decides how; the detector is closed at the end."""
     from coursepkg.projects.ocr.detector.bounded import open_detector
     from coursepkg.projects.ocr.page.run import line_reader, page_reader
-    from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+    from coursepkg.projects.ocr.predict import Recognizer
 
     common, read = options.common, options.read
-    recognizer = Recognizer.load(options.model or (common.run_folder if common.preset else DEFAULT))
+    recognizer = Recognizer.load(common.model_folder(options.model))
     # A reader that the model lacks is an error of the command, not of every page.
     recognizer.read_lines([], reader=read.reader, beam_size=read.beam_size)
     decides = {name: value for name, value in asdict(read).items() if name != "batch_size"}
@@ -166,7 +166,8 @@ def _document(output: "Output", resumed: int, scored: dict[str, Any] | None) -> 
     """The JSON of a run; where one picture was read and its page is written nowhere, that page is in it."""
     places, tally = output.places, output.tally
     document = {name: str(path) for name in ("out", "text", "overlay") if (path := getattr(places, name))}
-    counts = {"pages": tally.pages, "lines": tally.lines, "empty": tally.empty, "failed": tally.failed}
+    counts: dict[str, Any] = {"pages": tally.pages, "lines": tally.lines, "empty": tally.empty}
+    counts |= {"unread": tally.unread, "failed": tally.failed}
     document_of_page = {"page": output.last} if places.one_page and output.part is None else {}
     scores = {} if scored is None else {"score": scored}
     return {**document, **counts, "resumed_after": resumed, **document_of_page, **scores}

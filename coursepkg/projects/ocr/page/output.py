@@ -81,6 +81,8 @@ class Tally:
     """Of text."""
     empty: int = 0
     """Pages without any text."""
+    unread: int = 0
+    """Boxes in which nothing was read, on pages with text: frames, drawings, or print that is beyond the recogniser."""
     failed: list[str] = field(default_factory=list)
     """Files with pages that could not be read, each once."""
     texts: list[str] | None = None
@@ -95,6 +97,7 @@ class Tally:
         self.pages += 1
         self.lines += len(record["lines"])
         self.empty += not record["lines"]
+        self.unread += record["left_out"].get("empty", 0) if record["lines"] else 0
         if self.texts is not None:
             self.texts.append(record["text"])
 
@@ -102,6 +105,8 @@ class Tally:
         said = f"{_counted(self.pages, 'page')} read, {_counted(self.lines, 'line')}"
         if self.empty:
             said += f"; without text: {_counted(self.empty, 'page')}"
+        if self.unread:
+            said += f"; boxes in which nothing was read: {self.unread:,}"
         if self.failed:
             shown = ", ".join(self.failed[:5]) + (" and more" if len(self.failed) > 5 else "")
             said += f"; could not be read: {_counted(len(self.failed), 'file')} ({shown})"
