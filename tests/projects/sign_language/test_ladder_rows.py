@@ -1,0 +1,87 @@
+"""The rows of the ladder: each one change, each behind what it builds on, the preset at the end of the first steps."""
+
+from dataclasses import replace
+
+import pytest
+
+from coursepkg.projects.sign_language.ladder_rows import (
+    FIRST,
+    ROWS,
+    changes_of,
+    is_new,
+    recipe_of,
+    row_named,
+    with_needed,
+)
+from coursepkg.projects.sign_language.model.build import config_of
+from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
+
+BASE = replace(PRESETS["small"], max_epochs=3)
+
+
+def test_every_row_stands_behind_those_that_it_needs() -> None:
+    seen: set[str] = set()
+    for row in ROWS.values():
+        assert {row.builds_on, *row.models} - {""} <= seen
+        assert all(ROWS[name].trains for name in row.models)
+        assert row.name == FIRST or row.builds_on
+        seen.add(row.name)
+
+
+def test_the_first_steps_lead_from_the_last_state_to_the_preset() -> None:
+    assert recipe_of(ROWS["improved"], BASE) == BASE
+    first = recipe_of(ROWS[FIRST], BASE)
+    assert (first.temporal, first.pooling, first.n_convolutions) == ("lstm", "last", 0)
+    # Nothing but what stands behind the backbone differs: sampler, augmentation, loss, budget are the same.
+    assert set(changes_of(ROWS[FIRST], BASE)) == {"temporal", "n_layers", "n_convolutions", "pooling"}
+    steps = ("lstm-mean", "lstm-attention", "transformer", "improved")
+    assert [changes_of(ROWS[name], BASE) for name in steps] == [
+        {"pooling": "mean"},
+        {"pooling": "attention"},
+        {"temporal": "transformer", "n_layers": 2},
+        {"n_convolutions": 2},
+    ]
+
+
+def test_every_other_row_changes_what_it_says() -> None:
+    changes = {name: changes_of(row, BASE) for name, row in ROWS.items()}
+    assert changes["flip"] == {"flip": 0.5}
+    assert changes["no-augmentation"] == {"warp": 0.0}
+    assert recipe_of(ROWS["no-augmentation"], BASE).crop == 1.0
+    assert changes["post-hoc"] == {"adjust": 1.0}
+    assert not recipe_of(ROWS["post-hoc"], BASE).balanced
+    twice = recipe_of(ROWS["sampler-and-weights"], BASE)
+    assert (twice.balanced, twice.loss) == (True, "weighted")
+    assert recipe_of(ROWS["weighted"], BASE) == replace(twice, balanced=False)
+    assert {
+        recipe_of(ROWS[name], BASE).mix for name in ("mixup", "mixup-time", "cutmix-space", "cutmix-time")
+    } == {
+        "mixup",
+        "mixup-time",
+        "cutmix-space",
+        "cutmix-time",
+    }
+    assert changes["second-seed"] == changes["ensemble"] == {}
+    assert all(is_new(row, BASE) for row in ROWS.values())
+    # Every row builds a network, and all of them on the same backbone.
+    sizes = {config_of(recipe_of(row, BASE), 24).stage_channels for row in ROWS.values()}
+    assert len(sizes) == 1
+
+
+def test_a_row_that_a_preset_has_already_is_not_new() -> None:
+    plain = replace(BASE, balanced=False)
+    assert not is_new(ROWS["plain-sampler"], plain)
+    assert is_new(ROWS["weighted"], plain)
+
+
+def test_rows_bring_those_whose_networks_they_ask() -> None:
+    assert [row.name for row in with_needed(["ensemble", "post-hoc"])] == [
+        "improved",
+        "plain-sampler",
+        "post-hoc",
+        "second-seed",
+        "ensemble",
+    ]
+    with pytest.raises(ValueError, match=r"--rows must be of lstm-last, .*, got best"):
+        row_named("best")
+    assert isinstance(recipe_of(row_named("lstm-mean"), Recipe()), Recipe)
