@@ -5,7 +5,9 @@
 
 Pixels go in as a video has them; the statistics of ImageNet are inside, and so is the adjustment for rare words if the
 recipe has one. The clips of one call have one number of frames and no padding: a short clip goes in by itself, with
-the frames that it has. Several views and ensembles are sums over such calls and no part of the program.
+the frames that it has. Of one or two frames, and in a network with an LSTM of fewer than the recipe has, the last is
+repeated, which padding with a mask does not do: there the program and the network may differ. Several views and
+ensembles are sums over such calls and no part of the program.
 
 >>> program = torch.export.load("OUT/program.pt2").module()
 >>> probabilities, weights = program(frames)
@@ -13,10 +15,12 @@ the frames that it has. Several views and ensembles are sums over such calls and
 
 import copy
 import shutil
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -27,13 +31,15 @@ from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.imagenet import normalise
 from coursepkg.projects.sign_language.data.sampling import sample_frames
 from coursepkg.projects.sign_language.losses import adjusted
+from coursepkg.projects.sign_language.model.pooling import LastFrame, Pooled
+from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.training.files import read_json, write_json
 
 PROGRAM, CARD = "program.pt2", "export.json"
-LEAST_FRAMES = 2
-"""Fewest frames that the program takes, for PyTorch traces a single one as a case of its own; a clip of one frame is
-shown twice."""
+LEAST_FRAMES = 3
+"""Fewest frames that the program takes, for PyTorch traces a single one, and a single change between two, as cases of
+their own. An LSTM is traced for one number of frames, that of the recipe."""
 MOST_CLIPS = 4096
 """Of one call."""
 
@@ -54,8 +60,18 @@ class ClipProgram(nn.Module):
 
     def forward(self, frames: Tensor) -> tuple[Tensor, Tensor]:
         """frames uint8 (B, T, H, W, 3) -> probabilities float32 (B, V), weights float32 (B, T)."""
-        found = self.model(normalise(frames))
-        return (found.logits + self.offset).softmax(dim=-1), found.weights
+        vectors = self.model.frame_vectors(normalise(frames), None)
+        pooled = self._pooled(self.model.temporal(vectors, None))
+        return (self.model.output(pooled.vector) + self.offset).softmax(dim=-1), pooled.weights
+
+    def _pooled(self, x: Tensor) -> Pooled:
+        """x (B, T, E), every frame real. `len` of a tensor, as `LastFrame` asks for it, would fix a traced size."""
+        some = x[..., 0]
+        if isinstance(self.model.pooling, LastFrame):
+            weights = torch.cat([torch.zeros_like(some[:, 1:]), torch.ones_like(some[:, :1])], dim=1)
+            return Pooled(x[:, -1], weights)
+        pooled: Pooled = self.model.pooling(x, torch.ones_like(some, dtype=torch.bool))
+        return pooled
 
 
 def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
@@ -96,9 +112,12 @@ def traced(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
     recipe = recognizer.recipe
     example = torch.zeros(2, recipe.n_frames, recipe.size, recipe.size, 3, dtype=torch.uint8)
     sizes: dict[int, Any] = {0: torch.export.Dim("clips", min=1, max=MOST_CLIPS)}
-    if recipe.n_frames > LEAST_FRAMES:
-        sizes[1] = torch.export.Dim("frames", min=LEAST_FRAMES, max=recipe.n_frames)
-    with torch.no_grad():
+    least = least_frames(recipe)
+    if recipe.n_frames > least:
+        sizes[1] = torch.export.Dim("frames", min=least, max=recipe.n_frames)
+    with torch.no_grad(), warnings.catch_warnings():
+        # An LSTM lists its weights anew while it is traced; they are the same ones.
+        warnings.filterwarnings("ignore", message=r"The tensor attributes? .*_flat_weights")
         return torch.export.export(
             ClipProgram(recognizer).eval(),
             (example,),
@@ -106,6 +125,11 @@ def traced(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
             strict=False,
             prefer_deferred_runtime_asserts_over_guards=True,
         )
+
+
+def least_frames(recipe: Recipe) -> int:
+    """Fewest frames of a clip that the program of a recipe takes."""
+    return recipe.n_frames if recipe.temporal == "lstm" else min(LEAST_FRAMES, recipe.n_frames)
 
 
 class ExportedRecognizer:
@@ -142,8 +166,7 @@ class ExportedRecognizer:
         kept = made_small(clip, CacheConfig(size=told["size"], frames=told["kept"], fit=told["fit"]))
         sampled = sample_frames(kept.times, told["count"], told["padding"])
         numbers = sampled.numbers[sampled.mask]
-        if len(numbers) < told["least"]:
-            numbers = numbers.repeat(told["least"])
+        numbers = numbers[np.arange(max(len(numbers), told["least"])).clip(max=len(numbers) - 1)]
         return torch.from_numpy(kept.frames[numbers])[None]
 
 
@@ -158,12 +181,13 @@ def _card(recognizer: SignRecognizer) -> dict[str, Any]:
             "fit": reading.fit,
             "kept": reading.frames,
             "count": recipe.n_frames,
-            "least": min(LEAST_FRAMES, recipe.n_frames),
+            "least": least_frames(recipe),
             "padding": recipe.padding,
             "how": (
                 f"the middle square of each frame, scaled to {recipe.size} pixels; of a clip with more than "
                 f"{reading.frames} frames those on the screen at {reading.frames} evenly spaced moments from the "
-                f"first frame to the last; of these in the same way {recipe.n_frames}; {_FILLED[recipe.padding]}"
+                f"first frame to the last; of these in the same way {recipe.n_frames}; {_FILLED[recipe.padding]}, "
+                f"and with its last frame up to {least_frames(recipe)}"
             ),
         },
         "adjust": recipe.adjust,

@@ -65,7 +65,9 @@ def test_any_number_of_clips_and_frames(root: Path, name: str) -> None:
     program = torch.export.load(root / "out" / name / PROGRAM).module()
     network = SignRecognizer.load(root / "models" / name)
     draw = np.random.default_rng(0)
-    for n_clips, n_frames in ((1, 6), (3, 2), (5, 4)):
+    for n_clips, n_frames in ((1, 6), (3, 6), (3, 3), (5, 4)):
+        if name == "lstm" and n_frames < RECIPE.n_frames:
+            continue
         frames = draw.integers(0, 256, (n_clips, n_frames, 16, 16, 3), dtype=np.uint8)
         with torch.no_grad():
             probabilities, weights = program(torch.from_numpy(frames))
@@ -88,11 +90,13 @@ def test_clips_of_any_size_and_length_are_named_as_the_recognizer_does(root: Pat
     assert exported.label(clips[0]) == network.recognize_clips(clips[:1])[0].label
 
 
-def test_a_clip_of_one_frame_is_shown_twice(root: Path) -> None:
-    one = clip("lên", 50, 1)
-    twice = Clip(one.frames.repeat(2, axis=0), np.arange(2) / FPS, "", "", "twice")
+def test_of_a_very_short_clip_the_last_frame_is_repeated(root: Path) -> None:
+    two = clip("lên", 50, 2)
+    frames = two.frames[[0, 1, 1]]
+    three = Clip(frames, np.arange(3) / FPS, "", "", "three")
     exported = ExportedRecognizer(root / "out" / "usual")
-    assert torch.equal(exported.probabilities([one]), exported.probabilities([twice]))
+    assert torch.equal(exported.probabilities([two]), exported.probabilities([three]))
+    assert exported.frames_of(clip("lên", 50, 1)).shape == (1, 3, 16, 16, 3)
 
 
 def test_the_card_says_what_was_exported(root: Path) -> None:
