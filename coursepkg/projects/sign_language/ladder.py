@@ -16,6 +16,7 @@ from typing import Any
 
 from coursepkg.metrics.bootstrap import Comparison
 from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
+from coursepkg.projects.sign_language.augment.resampling import DrawResampling, ResamplingConfig
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.evaluate import compare, evaluate, score_answers
 from coursepkg.projects.sign_language.inference import predict_clips
@@ -104,6 +105,7 @@ def make_row(bench: Bench, row: LadderRow) -> dict[str, Any]:
         "changes": changes_of(row, bench.base),
         "models": list(row.models),
         "seed_shift": row.seed_shift,
+        "speed": row.speed,
         "recipe": recipe.described(),
         "data": bench.corpus.described(),
         "part": bench.part,
@@ -150,6 +152,7 @@ def _trained(bench: Bench, row: LadderRow, recipe: Recipe) -> dict[str, Any]:
         seed=seed,
         resume=True,
         clock=bench.clock,
+        draw_places=DrawResampling(ResamplingConfig(row.speed)) if row.speed else None,
         say=lambda line: None,
         progress=False,
     )

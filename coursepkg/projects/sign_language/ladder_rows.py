@@ -38,6 +38,8 @@ class LadderRow:
     """Rows whose trained networks answer together instead of one of its own; empty for a row that trains."""
     seed_shift: int = 0
     """What is added to the seed."""
+    speed: float = 0.0
+    """Strength of plain resampling in training, see `augment.resampling`; 0 has none."""
 
     @property
     def trains(self) -> bool:
@@ -79,8 +81,14 @@ ROWS: dict[str, LadderRow] = {
         _row("places-mean", "the mean of the last map instead of its places", places="mean"),
         _row(
             "no-warp",
-            "time as it is; plain resampling before even sampling comes to the same, see `resampling_shift`",
+            "time as it is",
             warp=0.0,
+        ),
+        _row(
+            "resampling",
+            "clips played faster or slower as a whole, as much as the warp was strong; even sampling undoes it",
+            "no-warp",
+            speed=0.3,
         ),
         _row("no-pictures", "no crop, colour and rotation", crop=1.0, colour=0.0, rotation=0.0),
         _row("no-augmentation", "and time as it is", "no-pictures", warp=0.0),
@@ -158,7 +166,9 @@ def changes_of(row: LadderRow, base: Recipe) -> dict[str, Any]:
 
 def is_new(row: LadderRow, base: Recipe) -> bool:
     """Whether a row is another system than the one below; with some presets its setting is there already."""
-    return not row.builds_on or bool(row.seed_shift or len(row.models) > 1 or changes_of(row, base))
+    return not row.builds_on or bool(
+        row.seed_shift or row.speed or len(row.models) > 1 or changes_of(row, base)
+    )
 
 
 def with_needed(names: Sequence[str]) -> list[LadderRow]:

@@ -12,7 +12,7 @@ from coursepkg.metrics.classification import MacroF1
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.sign_language.augment.settings import AugmentSettings, batch_steps
 from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.data.batches import ClipBatches
+from coursepkg.projects.sign_language.data.batches import ClipBatches, DrawPlaces
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.inference import adjust_probabilities, predict_clips
@@ -77,8 +77,16 @@ def make_task(recipe: Recipe, counts: Sequence[int]) -> ClipTask:
     )
 
 
-def make_batches(recipe: Recipe, corpus: SignCorpus, seed: int) -> ClipBatches:
+def make_batches(
+    recipe: Recipe, corpus: SignCorpus, seed: int, draw_places: DrawPlaces | None = None
+) -> ClipBatches:
     """The training part in batches, changed as the recipe says.
+
+    Args:
+        recipe: how clips are changed.
+        corpus: whose training part.
+        seed: of order and chance.
+        draw_places: moves the places where frames are taken, instead of the recipe's warp.
 
     Raises:
         ValueError: the part has no clip, or clips of another size.
@@ -90,6 +98,8 @@ def make_batches(recipe: Recipe, corpus: SignCorpus, seed: int) -> ClipBatches:
             f"the clips have {clips.size} pixels and --size is {recipe.size}; give both the same"
         )
     steps: dict[str, Any] = batch_steps(AugmentSettings.of(recipe), len(corpus.labels))
+    if draw_places is not None:
+        steps["draw_places"] = draw_places
     return ClipBatches(
         clips,
         corpus.mapping,

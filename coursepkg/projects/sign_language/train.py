@@ -18,6 +18,7 @@ from torch import nn
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.sign_language.corpus import SignCorpus
+from coursepkg.projects.sign_language.data.batches import DrawPlaces
 from coursepkg.projects.sign_language.learning import (
     MODES,
     Validation,
@@ -66,6 +67,7 @@ def train(
     seed: int = 0,
     resume: bool = False,
     clock: str = "wall",
+    draw_places: DrawPlaces | None = None,
     say: Callable[[str], None] = print,
     progress: bool = True,
 ) -> Trained:
@@ -83,6 +85,7 @@ def train(
         seed: of weights, order and chance.
         resume: go on with the run in `out`.
         clock: what `recipe.max_seconds` counts: `wall`, or `cpu` for CPU time, which other programs do not use up.
+        draw_places: moves the places where training frames are taken, instead of the recipe's warp.
         say: receives one line at a time.
         progress: show a progress bar.
 
@@ -93,7 +96,7 @@ def train(
     """
     check_count("--seed", seed, least=0, most=2**32 - 1)
     out = Path(out)
-    batches = make_batches(recipe, corpus, seed)
+    batches = make_batches(recipe, corpus, seed, draw_places)
     _check_words(recipe, corpus, say)
     facts = {"data": corpus.described(), "seed": seed, "start": None if start is None else Path(start).name}
     card: dict[str, Any] = {"recipe": recipe.described(), "labels": list(corpus.labels), **facts}

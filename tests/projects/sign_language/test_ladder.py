@@ -76,6 +76,15 @@ def test_a_table_shows_what_is_stored(blocks: SignCorpus, tmp_path: Path) -> Non
     assert "lstm-last" in second
 
 
+def test_plain_resampling_takes_other_frames_than_the_warp(blocks: SignCorpus, tmp_path: Path) -> None:
+    bench, _ = bench_in(tmp_path, blocks)
+    assert make_rows(bench, ("no-warp", "resampling")) == []
+    still, played = (read_model(bench.run(name)).model.state_dict() for name in ("no-warp", "resampling"))
+    assert any(not still[name].equal(played[name]) for name in still)
+    (row,) = (one for one in read_rows(tmp_path / "results", list(ROWS)) if one["row"] == "resampling")
+    assert (row["speed"], row["changes"], row["recipe"]["warp"]) == (0.3, {}, 0.0)
+
+
 def test_rows_of_other_settings_are_refused(blocks: SignCorpus, tmp_path: Path) -> None:
     bench, _ = bench_in(tmp_path, blocks)
     make_rows(bench, ("lstm-last",))

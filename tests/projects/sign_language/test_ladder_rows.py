@@ -61,7 +61,9 @@ def test_every_other_row_changes_what_it_says() -> None:
         "cutmix-space",
         "cutmix-time",
     }
-    assert changes["second-seed"] == changes["ensemble"] == {}
+    assert changes["second-seed"] == changes["ensemble"] == changes["resampling"] == {}
+    assert recipe_of(ROWS["resampling"], BASE).warp == 0.0
+    assert [row.name for row in ROWS.values() if row.speed] == ["resampling"]
     assert all(is_new(row, BASE) for row in ROWS.values())
     # Every row builds a network, and all of them on the same backbone.
     sizes = {config_of(recipe_of(row, BASE), 24).stage_channels for row in ROWS.values()}
