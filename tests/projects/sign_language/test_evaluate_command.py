@@ -2,13 +2,16 @@
 
 import csv
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from coursepkg.projects.sign_language.recipe import PRESETS
 from coursepkg.projects.sign_language.stored import stored_document
 from tests.projects.sign_language.folders import sign_language
-from tests.projects.sign_language.signed import COUNTS, WORDS, write_film, write_model
+from tests.projects.sign_language.signed import COUNTS, RECIPE, WORDS, write_film, write_model
 from tests.said import Said
 
 
@@ -87,6 +90,33 @@ def test_an_ensemble_and_a_limit_are_said(places: dict[str, Path]) -> None:
     assert document["model"] == ["first", "second"]
     assert "first 4, split signer, 2 models|" in document["macro_f1"]["signature"]
     assert document["n"] == 4
+
+
+def test_one_signer_is_left_out_at_a_time(
+    places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = replace(RECIPE, max_epochs=1, warmup=1, warp=0.0, crop=1.0, colour=0.0, rotation=0.0)
+    monkeypatch.setitem(PRESETS, "tiny", quick)
+    folder, out = tmp_path / "pairs", tmp_path / "out"
+    folder.mkdir()
+    rows = [(f"{signer}-{j}.mp4", WORDS[j], signer) for signer in ("An", "Chi") for j in (0, 2)]
+    for name, _, _ in rows:
+        shutil.copy(places["signs"] / name, folder / name)
+    with (folder / "manifest.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("path", "label", "signer"), *rows])
+    done = sign_language("evaluate", "--leave-one-signer-out", "--data", folder, "--out", out, "--json")
+    assert done.code == 0, done.err
+    document = json.loads(done.out.splitlines()[-1])
+    assert [(fold["signer"], fold["n"], fold["n_train"]) for fold in document["folds"]] == [
+        ("An", 2, 2),
+        ("Chi", 2, 2),
+    ]
+    assert (document["chance"], document["n"]) == (0.5, 4)
+    assert (out / "runs" / "without-An" / "model").is_dir()
+    stored = stored_document("evaluation", out)
+    assert stored is not None
+    assert stored["folds"] == document["folds"]
+    assert "chance: accuracy 0.5000" in done.out
 
 
 @pytest.mark.parametrize(
