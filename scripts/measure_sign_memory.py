@@ -62,7 +62,12 @@ def main() -> None:
         raise SystemExit(
             f"error: {sum(parts.values())} of {chosen.clips} clips were kept, so this measures fewer"
         )
-    facts = {"clips": chosen.clips, "parts": parts, "distinct_films": len(films), "cache_bytes": cached}
+    facts = {
+        "clips": chosen.clips,
+        "parts": parts,
+        "distinct_films": min(len(films), chosen.clips),
+        "cache_bytes": cached,
+    }
     facts |= {"promised_bytes": PROMISED, "epochs": chosen.epochs, "commands": COMMANDS, "rows": rows}
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     write_json(chosen.out, {"schema": "coursepkg.sign_language.memory/1"} | facts | circumstances())
