@@ -143,8 +143,7 @@ def _read_vgg(theirs: VggTransformer, read: Sequence[TextLine]) -> None:
 
 def _fitted(line: TextLine) -> np.ndarray:
     """At the opponent's height; a line wider than it takes is squeezed, which VietOCR does, too."""
-    wide = line.width * HEIGHT > MOST_WIDTH * line.height
-    return fit_image(line.image, HEIGHT, MOST_WIDTH if wide else 0, line.name)
+    return fit_image(line.image, HEIGHT, 0, line.name, most_width=MOST_WIDTH)
 
 
 def _batches(read: Sequence[TextLine], size: int = 16) -> list[list[TextLine]]:

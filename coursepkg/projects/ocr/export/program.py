@@ -143,10 +143,7 @@ class ExportedReader:
     @torch.inference_mode()
     def _read(self, image: np.ndarray) -> str:
         height, (least, most) = self.card["height"], self.card["widths"]
-        box_width = self.card["box_width"]
-        if not box_width and image.shape[1] * height > most * image.shape[0]:
-            box_width = most
-        fitted = fit_image(image, height, box_width)
+        fitted = fit_image(image, height, self.card["box_width"], most_width=most)
         pixels, _ = pad_images([fitted], max(least, fitted.shape[1]))
         log_probs = self.program(pixels)
         draft = greedy_ctc(log_probs, torch.tensor([log_probs.shape[1]]))[0]

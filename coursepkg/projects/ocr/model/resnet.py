@@ -14,11 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.data.imagenet import MEAN, STD
 from coursepkg.projects.ocr.model.columns import clear_padding, real_columns, strided
 from coursepkg.projects.ocr.model.config import ModelConfig
 
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's pictures with values in [0, 1], red, green and blue: what pretrained weights expect to be taken out."""
 STEM_CHANNELS = 64
 
 
@@ -43,7 +42,7 @@ class ResNetBackbone(nn.Module):
                 if isinstance(module, nn.Conv2d):
                     module.stride = (1, 1)
         self.reduce = nn.Conv2d(config.channels[-1], config.d_model, 1)
-        for name, values in (("mean", MEAN), ("deviation", DEVIATION)):
+        for name, values in (("mean", MEAN), ("deviation", STD)):
             self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
         self.out_channels, self.out_height, self.width_stride = config.d_model, config.height // 8, 8
 

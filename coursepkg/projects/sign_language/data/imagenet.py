@@ -9,10 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-MEAN = (0.485, 0.456, 0.406)
-"""Mean of red, green, blue over ImageNet, in [0, 1]."""
-STD = (0.229, 0.224, 0.225)
-"""Their standard deviation."""
+from coursepkg.data.imagenet import MEAN, STD
 
 
 def normalise(frames: np.ndarray | Tensor) -> Tensor:
