@@ -3,7 +3,8 @@
     .venv/bin/python scripts/measure_sign_memory.py --out book/_data/sign_language/memory.json
 
 The clips are generated films under as many names as are wanted: each name is opened, decoded, surveyed and cached for
-itself, and no rule removes any. Both commands run in a process of their own; stored is the largest resident size of each.
+itself, and no rule removes any. Both commands run in a process of their own; stored is the largest resident size of
+each.
 """
 
 import argparse
