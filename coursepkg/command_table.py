@@ -154,6 +154,11 @@ COMMANDS: dict[str, Command | Group] = {
             ),
             ("predict", "commands:Predict", "name the signed word of clips, folders and streams"),
             ("export", "commands:Export", "write a model as a program for PyTorch alone"),
+            (
+                "ladder",
+                "ladder_command:Ladder",
+                "train and score the rows of the ablation ladder, and store their results",
+            ),
         ),
     ),
 }
