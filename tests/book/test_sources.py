@@ -42,6 +42,7 @@ PARTS = {
         "t5",
     ],
     "ocr": ["receipt_data"],
+    "sign_language": ["sign_data", "sign_augmentation"],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]
 BIBLIOGRAPHY = parse_file(str(ROOT / "book" / "references.bib")).entries
