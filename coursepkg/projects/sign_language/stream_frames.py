@@ -7,7 +7,7 @@ One frame is in memory at a time, however long the film is. A camera is an itera
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class VideoFrames:
         """
         self.complaint = ""
         with opened(self.path) as (container, stream):
-            table, count, last = _Counted(announced=stream.frames), 0, -1.0
+            table, count, last = PacketTable(announced=stream.frames, keeps_stamps=False), 0, -1.0
             first: int | None = None
             usual = 1 / float(stream.average_rate or 25)
             for packet in packets(container, stream, table):
@@ -72,31 +72,14 @@ class VideoFrames:
                     last = max(0.0, seconds if seconds > last else last + usual)
                     count += 1
                     yield TimedFrame(last, to_array(frame, stream, self.framing))
-        lost = table.n_expected - count
+        lost = table.expected - count
         if not count:
             raise VideoError(f"{self.path}: no frame of it can be decoded; copy it again or leave it out")
         if lost > 0:
             self.complaint = (
-                f"{self.path}: {lost} of {table.n_expected} frames are missing or cannot be decoded; copy the "
+                f"{self.path}: {lost} of {table.expected} frames are missing or cannot be decoded; copy the "
                 "video again"
             )
-
-
-class _Counted(PacketTable):
-    """A table that counts its packets and keeps none of them."""
-
-    n_shown: int = 0
-
-    def add(self, packet: Any) -> None:
-        super().add(packet)
-        self.n_shown += len(self.shown)
-        self.shown.clear()
-        self.keys.clear()
-
-    @property
-    def n_expected(self) -> int:
-        """Frames that there should be."""
-        return max(self.n_shown, self.announced - self.n_hidden)
 
 
 def array_frames(

@@ -49,6 +49,10 @@ class PacketTable:
     """Frames that the container's own table promises; 0 where it has none."""
     n_hidden: int = 0
     """Packets that an edit list hides: they are decoded and not shown."""
+    n_shown: int = 0
+    """Frames that are to be shown."""
+    keeps_stamps: bool = True
+    """False only counts, for a film that may be long."""
 
     def add(self, packet: Any) -> None:
         """Take a packet into account."""
@@ -56,14 +60,16 @@ class PacketTable:
         if packet.is_discard or stamp is None:
             self.n_hidden += packet.is_discard
             return
-        self.shown.append(stamp)
-        if packet.is_keyframe:
+        self.n_shown += 1
+        if self.keeps_stamps:
+            self.shown.append(stamp)
+        if self.keeps_stamps and packet.is_keyframe:
             self.keys.append(stamp)
 
     @property
     def expected(self) -> int:
         """Frames that there should be: those that were found, and those that the container promises beyond them."""
-        return max(len(self.shown), self.announced - self.n_hidden)
+        return max(self.n_shown, self.announced - self.n_hidden)
 
 
 def import_av() -> Any:
