@@ -59,21 +59,6 @@ def ladder_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-HEAD = (
-    "row",
-    "seed",
-    "parameters",
-    "clips",
-    "CPU s",
-    "macro-F1",
-    "head",
-    "tail",
-    "against",
-    "difference",
-    "p",
-)
-
-
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     scores, against = row["scores"], row["against"]
     # The row below, or else the first one, where it was made.
