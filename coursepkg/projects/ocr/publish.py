@@ -8,11 +8,12 @@ from typing import Any
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.ocr.evaluate import Evaluation
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.model.build import in_half, rebuild
+from coursepkg.projects.ocr.model.build import rebuild
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.rivals import evaluate_reader
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model, save_model
+from coursepkg.training.weights import in_half
 
 MOST_BYTES = 15_000_000
 """What a shipped folder may weigh."""
@@ -40,7 +41,7 @@ def publish(
         raise FileNotFoundError(f"{run}: no finished model in it; go on training first")
     vocabulary = Vocabulary.load(run / VOCABULARY)
     model, meta = load_model(run / "model", rebuild, vocabulary=vocabulary.fingerprint)
-    halved = in_half(model)  # type: ignore[arg-type]
+    halved = in_half(model)
     work = folder.with_name(folder.name + ".part")
     shutil.rmtree(work, ignore_errors=True)
     try:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.sign_language.data.cache import CachedClips
@@ -21,6 +20,7 @@ from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.projects.sign_language.scores import SignScores
 from coursepkg.projects.sign_language.trained_model import TrainedModel, read_model
 from coursepkg.training.saved_model import save_model
+from coursepkg.training.weights import in_half
 
 MOST_BYTES = 15_000_000
 """What a shipped folder may weigh."""
@@ -89,27 +89,6 @@ def smaller(trained: TrainedModel, parts: Parts) -> tuple[ClipClassifier, int]:
         for clips in parts.values()
     )
     return (trained.model if changed else halved), changed
-
-
-def in_half(model: ClipClassifier) -> ClipClassifier:
-    """A copy to be stored: matrices and kernels in float16, half as large; norms and biases stay in float32.
-
-    Loading puts them back into float32, so nothing computes in half precision. float16 keeps 11 binary digits of a
-    weight, where bfloat16 keeps 8.
-
-    Raises:
-        ValueError: a weight is too large for float16.
-    """
-    halved = copy.deepcopy(model)
-    for name, parameter in halved.named_parameters():
-        if parameter.dim() > 1:
-            half = parameter.data.to(torch.float16)
-            if not bool(half.isfinite().all()):
-                raise ValueError(
-                    f"{name} has a weight beyond float16's largest number, 65504; store it in float32"
-                )
-            parameter.data = half
-    return halved
 
 
 def measure(recognizer: SignRecognizer, clips: CachedClips, protocol: str = "") -> SignScores:

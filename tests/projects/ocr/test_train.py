@@ -11,11 +11,11 @@ from PIL import Image
 
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.model.build import in_half
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.train import Trained, train
 from coursepkg.training.saved_model import restore, save_model
+from coursepkg.training.weights import in_half
 from tests.projects.ocr.drawn import SMALL, draw, drawn_lines
 
 LINES, DEV = drawn_lines(16, longest=2), drawn_lines(3, seed=1, longest=2)

@@ -11,9 +11,10 @@ from coursepkg.projects.sign_language import publish as module
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.caching import cache_clips
-from coursepkg.projects.sign_language.publish import in_half, measure, publish, smaller
+from coursepkg.projects.sign_language.publish import measure, publish, smaller
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.projects.sign_language.trained_model import TrainedModel
+from coursepkg.training.weights import in_half
 from tests.projects.sign_language.signed import (
     COUNTS,
     RECIPE,

@@ -1,10 +1,7 @@
-"""From a recipe to a network, and from a network's file back to one; how many parameters it has, and where."""
+"""From a recipe to a network, and from a network's file back to one."""
 
-import copy
 import dataclasses
 from typing import Any
-
-import torch
 
 from coursepkg.arguments import with_tuples
 from coursepkg.projects.ocr.model.config import ModelConfig
@@ -38,24 +35,3 @@ def build_model(recipe: Recipe, vocab_size: int, *, pretrained: bool = True) -> 
 def rebuild(fields: dict[str, Any]) -> LineTransformer:
     """A network of the configuration that a file holds; any weights."""
     return LineTransformer(ModelConfig(**with_tuples(fields)))
-
-
-def in_half(model: LineTransformer) -> LineTransformer:
-    """A copy to be stored: matrices and kernels in float16, half as large; norms and biases stay in float32.
-
-    Reading puts them back into float32, so nothing computes in half precision. float16 keeps 11 binary digits of a
-    weight, where bfloat16 keeps 8.
-
-    Raises:
-        ValueError: a weight is too large for float16.
-    """
-    halved = copy.deepcopy(model)
-    for name, parameter in halved.named_parameters():
-        if parameter.dim() > 1:
-            half = parameter.data.to(torch.float16)
-            if not bool(half.isfinite().all()):
-                raise ValueError(
-                    f"{name} has a weight beyond float16's largest number, 65504; store it in float32"
-                )
-            parameter.data = half
-    return halved
