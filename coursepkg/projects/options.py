@@ -1,6 +1,7 @@
 """What the commands of all projects have in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -24,3 +25,16 @@ def preset_in(arguments: Sequence[str], presets: Mapping[str, T], usual: str = "
     named = [value for flag, value in pairwise(arguments) if flag == "--preset"]
     named += [a.partition("=")[2] for a in arguments if a.startswith("--preset=")]
     return presets.get(named[-1] if named else usual, presets[usual])
+
+
+@contextmanager
+def with_threads(threads: int) -> Iterator[None]:
+    """So many CPU threads; 0 leaves torch's own choice."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

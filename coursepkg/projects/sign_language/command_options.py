@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -10,6 +10,9 @@ from coursepkg.arguments import check_field, check_finite
 from coursepkg.projects.options import RUNS, Flag
 from coursepkg.projects.sign_language.quality.broken import BrokenThresholds
 from coursepkg.projects.sign_language.quality.fingerprint import SAME
+
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.recognizer import SignRecognizer
 
 Preset = Literal["tiny", "small", "crnn-baseline", "report"]
 Part = Literal["train", "dev", "test"]
@@ -86,6 +89,15 @@ class Use:
 
 
 UseOptions = tyro.conf.OmitArgPrefixes[Use]
+
+
+def load_recognizer(common: Common, use: Use) -> "SignRecognizer":
+    """The model, or the ensemble, that the options name, looking as they say."""
+    from coursepkg.projects.sign_language.recognizer import SignRecognizer
+
+    folders = use.folders(common)
+    recognizer = SignRecognizer.load(*folders) if folders else SignRecognizer.load_default()
+    return recognizer.looking(views=use.views, adjust=use.adjust)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.bootstrap import Comparison
-from coursepkg.projects.options import RUNS
+from coursepkg.projects.options import RUNS, with_threads
 from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
+from coursepkg.projects.sign_language.command_options import load_recognizer
 from coursepkg.projects.sign_language.commands import Evaluate
 from coursepkg.projects.sign_language.corpora import load_corpus
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.evaluate import compare, score_answers
 from coursepkg.projects.sign_language.leave_out import leave_signers_out
-from coursepkg.projects.sign_language.predict_command import load_recognizer, with_threads
 from coursepkg.projects.sign_language.recipe import PRESETS
 from coursepkg.projects.sign_language.recognizer import DEFAULT, SignRecognizer
 from coursepkg.projects.sign_language.scored_part import ScoredPart, score_part

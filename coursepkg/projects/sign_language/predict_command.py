@@ -2,21 +2,19 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.options import with_threads
 from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clips
+from coursepkg.projects.sign_language.command_options import load_recognizer
 from coursepkg.projects.sign_language.contest import contest_clips
 from coursepkg.projects.sign_language.data.container import import_av
 from coursepkg.projects.sign_language.stream import StreamConfig
 
 if TYPE_CHECKING:
-    from coursepkg.projects.sign_language.command_options import Common, Use
     from coursepkg.projects.sign_language.commands import Predict
     from coursepkg.projects.sign_language.predict_file import Places, Tally
-    from coursepkg.projects.sign_language.recognizer import SignRecognizer
 
 GENERATED = (
     "note: the model has learnt from generated figures and made-up motions; of real signs it knows nothing"
@@ -56,28 +54,6 @@ def predict_command(options: "Predict") -> int:
     if common.json:
         print(json.dumps(_document(options, places, tally, answers), ensure_ascii=False))
     return tally.exit_code
-
-
-def load_recognizer(common: "Common", use: "Use") -> "SignRecognizer":
-    """The model, or the ensemble, that the options name, looking as they say."""
-    from coursepkg.projects.sign_language.recognizer import SignRecognizer
-
-    folders = use.folders(common)
-    recognizer = SignRecognizer.load(*folders) if folders else SignRecognizer.load_default()
-    return recognizer.looking(views=use.views, adjust=use.adjust)
-
-
-@contextmanager
-def with_threads(threads: int) -> Iterator[None]:
-    """So many CPU threads; 0 leaves torch's own choice."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _check(options: "Predict", places: "Places") -> StreamConfig:

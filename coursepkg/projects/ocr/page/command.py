@@ -14,7 +14,7 @@ from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
 from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
 from coursepkg.projects.ocr.page.options import ReadOptions
-from coursepkg.projects.options import Flag
+from coursepkg.projects.options import Flag, with_threads
 
 if TYPE_CHECKING:
     from coursepkg.projects.ocr.page.output import Output, Places
@@ -67,7 +67,7 @@ def predict_command(options: Predict) -> int:
     reference = _reference(options, sources)
     for note in sources.notes:
         _say(f"note: {note}")
-    with _threads(options.threads), _reader(options) as (read, identity):
+    with with_threads(options.threads), _reader(options) as (read, identity):
         identity |= {"inputs": sources.fingerprint, "dpi": options.dpi, "overlay": options.overlay}
         output = Output(places, identity, keep_texts=reference is not None)
         resumed = output.tally.pages
@@ -127,18 +127,6 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield page_reader(detector, recognizer, read), identity | {"detector": detector.fingerprint}
     finally:
         detector.close()
-
-
-@contextmanager
-def _threads(threads: int) -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _reference(options: Predict, sources: "Sources") -> str | None:
