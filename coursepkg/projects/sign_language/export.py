@@ -14,7 +14,6 @@ ensembles are sums over such calls and no part of the program.
 """
 
 import copy
-import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coursepkg.files import file_sha256
+from coursepkg.exported import read_program, traced, write_program
 from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.clip_reading import made_small
 from coursepkg.projects.sign_language.data.cache import CacheConfig
@@ -34,9 +33,7 @@ from coursepkg.projects.sign_language.losses import adjusted
 from coursepkg.projects.sign_language.model.pooling import LastFrame, Pooled
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.training.files import read_json, write_json
 
-PROGRAM, CARD = "program.pt2", "export.json"
 LEAST_FRAMES = 3
 """Fewest frames that the program takes, for PyTorch traces a single one, and a single change between two, as cases of
 their own. An LSTM is traced for one number of frames, that of the recipe."""
@@ -92,22 +89,10 @@ def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
         raise ValueError(
             "an ensemble is no single program; export each model and average their probabilities"
         )
-    if out.exists():
-        raise ValueError(f"{out} already exists; remove it or choose another --out")
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
-        torch.export.save(traced(recognizer), part / PROGRAM)
-        card = _card(recognizer) | {"sha256": file_sha256(part / PROGRAM), "torch": torch.__version__}
-        write_json(part / CARD, card)
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return card
+    return write_program(out, lambda: clip_program(recognizer), _card(recognizer))
 
 
-def traced(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
+def clip_program(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
     """The program for any number of clips, and of frames that the model takes."""
     recipe = recognizer.recipe
     example = torch.zeros(2, recipe.n_frames, recipe.size, recipe.size, 3, dtype=torch.uint8)
@@ -115,16 +100,10 @@ def traced(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
     least = least_frames(recipe)
     if recipe.n_frames > least:
         sizes[1] = torch.export.Dim("frames", min=least, max=recipe.n_frames)
-    with torch.no_grad(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # An LSTM lists its weights anew while it is traced; they are the same ones.
         warnings.filterwarnings("ignore", message=r"The tensor attributes? .*_flat_weights")
-        return torch.export.export(
-            ClipProgram(recognizer).eval(),
-            (example,),
-            dynamic_shapes=(sizes,),
-            strict=False,
-            prefer_deferred_runtime_asserts_over_guards=True,
-        )
+        return traced(ClipProgram(recognizer), example, sizes)
 
 
 def least_frames(recipe: Recipe) -> int:
@@ -144,11 +123,7 @@ class ExportedRecognizer:
     """
 
     def __init__(self, folder: Path) -> None:
-        needs: dict[str, type] = {"labels": list, "frames": dict, "sha256": str}
-        self.card = read_json(folder / CARD, needs=needs)
-        if file_sha256(folder / PROGRAM) != self.card["sha256"]:
-            raise ValueError(f"{folder / PROGRAM} was changed or cut short; export the model again")
-        self.program = torch.export.load(folder / PROGRAM).module()
+        self.program, self.card = read_program(folder, {"labels": list, "frames": dict})
         self.labels = tuple(self.card["labels"])
 
     @torch.inference_mode()

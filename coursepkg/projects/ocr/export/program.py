@@ -11,7 +11,6 @@ because writing ONNX asks for packages that this one does without, and what cann
 >>> program(picture).argmax(dim=-1)
 """
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coursepkg.files import file_sha256
+from coursepkg.exported import read_program, traced, write_program
 from coursepkg.projects.ocr.data.alphabet import decode_text
 from coursepkg.projects.ocr.data.batches import pad_images
 from coursepkg.projects.ocr.data.images import fit_image
@@ -28,9 +27,7 @@ from coursepkg.projects.ocr.model.fast import folded_copy
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
-from coursepkg.training.files import read_json, write_json
 
-PROGRAM, CARD = "program.pt2", "export.json"
 LEAST_WIDTH = 5
 """Narrowest picture that the program takes, in pixels: two columns, for PyTorch traces a single one as a case of its
 own. A narrower one, which hardly shows a letter, is padded."""
@@ -76,45 +73,23 @@ def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
     recipe, config = recognizer.recipe, recognizer.model.config
     if not recipe.ctc_weight:
         raise ValueError("the model has no trained CTC head to export; train with --ctc-weight above 0")
-    if out.exists():
-        raise ValueError(f"{out} already exists; remove it or choose another --out")
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
-        torch.export.save(traced(recognizer.model), part / PROGRAM)
-        card = {
-            "height": config.height,
-            "box_width": recipe.box_width,
-            "widths": [LEAST_WIDTH, config.max_width],
-            "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
-            "fingerprint": recognizer.fingerprint,
-            "sha256": file_sha256(part / PROGRAM),
-            "torch": torch.__version__,
-        }
-        write_json(part / CARD, card)
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return card
+    card = {
+        "height": config.height,
+        "box_width": recipe.box_width,
+        "widths": [LEAST_WIDTH, config.max_width],
+        "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
+        "fingerprint": recognizer.fingerprint,
+    }
+    return write_program(out, lambda: line_program(recognizer.model), card)
 
 
-def traced(model: LineTransformer) -> torch.export.ExportedProgram:
+def line_program(model: LineTransformer) -> torch.export.ExportedProgram:
     """The program for any number of lines of any width that the model takes."""
-    program = LineProgram(model).eval()
-    example = torch.zeros(2, 1, model.config.height, 128)
     sizes = {
         0: torch.export.Dim("lines", min=1, max=4096),
         3: torch.export.Dim("width", min=LEAST_WIDTH, max=model.config.max_width),
     }
-    with torch.no_grad():
-        return torch.export.export(
-            program,
-            (example,),
-            dynamic_shapes=(sizes,),
-            strict=False,
-            prefer_deferred_runtime_asserts_over_guards=True,
-        )
+    return traced(LineProgram(model), torch.zeros(2, 1, model.config.height, 128), sizes)
 
 
 class ExportedReader:
@@ -129,11 +104,8 @@ class ExportedReader:
     """
 
     def __init__(self, folder: Path) -> None:
-        needs = {"height": int, "box_width": int, "widths": list, "characters": list, "sha256": str}
-        self.card = read_json(folder / CARD, needs=needs)
-        if file_sha256(folder / PROGRAM) != self.card["sha256"]:
-            raise ValueError(f"{folder / PROGRAM} was changed or cut short; export the model again")
-        self.program = torch.export.load(folder / PROGRAM).module()
+        needs = {"height": int, "box_width": int, "widths": list, "characters": list}
+        self.program, self.card = read_program(folder, needs)
         self.vocabulary = Vocabulary((*SPECIALS, *self.card["characters"]))
 
     def read(self, images: list[np.ndarray]) -> list[str]:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from coursepkg.exported import CARD, PROGRAM
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.export.program import CARD, PROGRAM, ExportedReader, export_program
+from coursepkg.projects.ocr.export.program import ExportedReader, export_program
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK
