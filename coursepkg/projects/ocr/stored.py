@@ -16,8 +16,7 @@ import numpy as np
 from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.detector.box import TextBox
 from coursepkg.projects.ocr.detector.settings import DetectorSettings
-from coursepkg.stored import stored_results
-from coursepkg.training.files import read_json
+from coursepkg.stored import read_measurement, stored_results
 
 MAP = "probability_map.png"
 
@@ -37,11 +36,7 @@ def stored_document(name: str, folder: Path | None = None) -> dict[str, Any] | N
     Raises:
         ValueError: the file is damaged, or does not say where it was measured.
     """
-    folder = folder or stored_folder()
-    path = folder / f"{name}.json" if folder else None
-    if path is None or not path.is_file():
-        return None
-    return read_json(path, needs={"schema": str, "machine": dict})
+    return read_measurement(folder or stored_folder(), name)
 
 
 def stored_map(folder: Path | None = None) -> np.ndarray | None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import circumstances
-from coursepkg.stored import stored_results
-from coursepkg.training.files import read_json, write_json
+from coursepkg.stored import read_measurement, read_measurements, stored_results
+from coursepkg.training.files import write_json
 
 EVALUATIONS = "evaluations"
 
@@ -48,11 +48,7 @@ def stored_document(name: str, folder: Path | None = None) -> dict[str, Any] | N
     Raises:
         ValueError: the file is damaged, or does not say where it was measured.
     """
-    folder = folder or stored_folder()
-    path = folder / f"{name}.json" if folder else None
-    if path is None or not path.is_file():
-        return None
-    return read_json(path, needs={"schema": str, "machine": dict})
+    return read_measurement(folder or stored_folder(), name)
 
 
 def stored_evaluations(beginning: str = "", folder: Path | None = None) -> dict[str, dict[str, Any]]:
@@ -66,5 +62,4 @@ def stored_evaluations(beginning: str = "", folder: Path | None = None) -> dict[
         ValueError: a file is damaged, or does not say where it was measured.
     """
     folder = folder or stored_folder()
-    files = sorted((folder / EVALUATIONS).glob(f"{beginning}*.json")) if folder else []
-    return {path.stem: read_json(path, needs={"schema": str, "machine": dict}) for path in files}
+    return read_measurements(folder / EVALUATIONS if folder else None, beginning)
