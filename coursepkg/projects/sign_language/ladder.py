@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coursepkg.bench.ladder import check_same_settings
 from coursepkg.metrics.bootstrap import Comparison
 from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
 from coursepkg.projects.sign_language.augment.resampling import DrawResampling, ResamplingConfig
@@ -130,12 +131,7 @@ def stored_row(bench: Bench, row: LadderRow) -> dict[str, Any] | None:
     if not path.exists():
         return None
     stored = read_json(path, needs=NEEDS)
-    old, own = Recipe().described() | dict(stored["recipe"]), recipe.described()
-    differ = sorted(name for name in own if old[name] != own[name])
-    if differ:
-        raise ValueError(
-            f"{path} holds this row with other settings (it differs in {', '.join(differ)}); choose another --results"
-        )
+    check_same_settings(path, stored["recipe"], recipe.described(), Recipe().described())
     return stored
 
 

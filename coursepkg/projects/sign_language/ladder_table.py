@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.training.files import read_json
+from coursepkg.bench.ladder import stored_rows
 
 NEEDS: dict[str, type] = {
     "schema": str,
@@ -38,11 +38,7 @@ def read_rows(results: str | Path, order: Sequence[str]) -> list[dict[str, Any]]
     Raises:
         ValueError: a file is damaged.
     """
-    found = [read_json(path, needs=NEEDS) for path in sorted(Path(results).glob("*/*.seed*.json"))]
-    place = {name: i for i, name in enumerate(order)}
-    return sorted(
-        found, key=lambda row: (row["conditions"], place.get(row["row"], len(place)), row["row"], row["seed"])
-    )
+    return stored_rows(results, order, NEEDS)
 
 
 def ladder_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
