@@ -1,13 +1,19 @@
 """What a user names to be recognised: videos and folders of them, in a fixed order."""
 
-import hashlib
-import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coursepkg.inputs import Wanted, files_fingerprint, find_inputs
 from coursepkg.projects.sign_language.data.scan import SUFFIXES
+
+VIDEOS = Wanted(
+    SUFFIXES,
+    inputs="videos or folders of them",
+    missing="no video in it",
+    others="files that are no videos by name",
+    hint=f"videos are known by their ending, such as {SUFFIXES[0]}",
+)
 
 
 @dataclass(frozen=True)
@@ -36,12 +42,7 @@ class ClipSources:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of names, sizes and times of change: whether these are still the same files."""
-        digest = hashlib.sha256()
-        for one in self.files:
-            state = one.path.stat()
-            told = f"{one.path}\0{state.st_size}\0{state.st_mtime_ns}\n"
-            digest.update(told.encode(errors="surrogateescape"))
-        return digest.hexdigest()
+        return files_fingerprint(self.paths)
 
 
 def find_clips(
@@ -52,71 +53,12 @@ def find_clips(
     Args:
         inputs: files of any name, and folders, in which videos are known by their ending.
         recursive: whether folders in folders are opened.
-        leave: files that are not read, such as what the run itself writes.
+        leave: files and folders that are not read, such as what the run itself writes.
 
     Raises:
         FileNotFoundError: an input does not exist.
         ValueError: there is no input, it is neither file nor folder, or a folder holds no video.
     """
-    if not inputs:
-        raise ValueError("no input; name videos or folders of them")
-    left = {path.resolve() for path in leave}
-    files: dict[Path, ClipSource] = {}
-    notes: list[str] = []
-    for given in map(Path, inputs):
-        if not given.exists():
-            raise FileNotFoundError(f"{given}: there is no such file or folder")
-        if given.is_dir():
-            found = _in_folder(given, recursive, left, notes)
-        elif given.is_file():
-            found = [ClipSource(given, given.as_posix())]
-        else:
-            raise ValueError(f"{given} is neither a file nor a folder")
-        for one in found:
-            if one.path.resolve() in files:
-                notes.append(f"{one.path}: named twice, read once")
-            else:
-                files[one.path.resolve()] = one
-    return ClipSources(tuple(files.values()), tuple(notes))
-
-
-def natural_key(name: str) -> list[list[tuple[int, int | str]]]:
-    """What names are sorted by so that numbers in them count as numbers, folder by folder, whatever their case."""
-    return [
-        [
-            (0, int(piece)) if piece.isdecimal() else (1, piece)
-            for piece in re.split(r"(\d+)", part.casefold())
-            if piece
-        ]
-        for part in name.split("/")
-    ]
-
-
-def _in_folder(folder: Path, recursive: bool, left: set[Path], notes: list[str]) -> list[ClipSource]:
-    """Videos of a folder; hidden files are as if they were not there."""
-    found: list[ClipSource] = []
-    others: list[str] = []
-    closed = 0
-    for place, inner, names in os.walk(folder):
-        for name in names:
-            path = Path(place) / name
-            if name.startswith(".") or not path.is_file() or path.resolve() in left:
-                continue
-            inside = path.relative_to(folder).as_posix()
-            if path.suffix.lower() in SUFFIXES:
-                found.append(ClipSource(path, inside))
-            else:
-                others.append(inside)
-        inner[:] = [name for name in inner if not name.startswith(".")]
-        if not recursive:
-            closed, inner[:] = len(inner), []
-    hint = f"{closed} folders in it were not opened, add --recursive" if closed else ""
-    if not found:
-        told = f"; {hint}" if hint else f"; videos are known by their ending, such as {SUFFIXES[0]}"
-        raise ValueError(f"{folder}: no video in it{told}")
-    if others:
-        first = min(others, key=natural_key)
-        notes.append(f"{folder}: {len(others)} files that are no videos by name left alone, such as {first}")
-    if hint:
-        notes.append(f"{folder}: {hint}")
-    return sorted(found, key=lambda one: (natural_key(one.name), one.name))
+    files, notes = find_inputs(inputs, VIDEOS, recursive=recursive, leave=leave)
+    named = (ClipSource(one.path, one.inside or one.path.as_posix()) for one in files)
+    return ClipSources(tuple(named), tuple(notes))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.clip_sources import find_clips, natural_key
+from coursepkg.projects.sign_language.clip_sources import find_clips
 
 
 def touch(folder: Path, *names: str) -> Path:
@@ -65,8 +65,3 @@ def test_nothing_to_read_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=said):
             find_clips(inputs)
-
-
-def test_numbers_in_names_count_as_numbers() -> None:
-    names = ["clip10/1", "clip9/20", "Clip9/3", "clip/5", "9", "10"]
-    assert sorted(names, key=natural_key) == ["9", "10", "clip/5", "Clip9/3", "clip9/20", "clip10/1"]

@@ -1,8 +1,6 @@
 """What a user names to be read: pictures, PDFs, and folders of them, as a sequence of pages in a fixed order."""
 
-import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from coursepkg.arguments import check_count
+from coursepkg.inputs import Wanted, files_fingerprint, find_inputs
 from coursepkg.projects.ocr.data.images import count_pages, read_rgb
 from coursepkg.projects.ocr.page.pdf import is_pdf, pdf_pages
 
@@ -29,6 +28,12 @@ PICTURES = (
 )
 ENDINGS = frozenset((*PICTURES, ".pbm", ".pnm", ".pdf", ".heic", ".heif", ".avif"))
 """What a folder is searched for. The last three cannot be read, and reading them says so."""
+PAGES = Wanted(
+    ENDINGS,
+    inputs="pictures, PDFs or folders of them",
+    missing="no picture and no PDF in it",
+    others="other files",
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,7 @@ class Sources:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of names, sizes and times of change: whether these are still the same files."""
-        digest = hashlib.sha256()
-        for one in self.files:
-            state = one.path.stat()
-            digest.update(
-                f"{one.path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode(errors="surrogateescape")
-            )
-        return digest.hexdigest()
+        return files_fingerprint(one.path for one in self.files)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +96,13 @@ def find_sources(
         FileNotFoundError: an input does not exist.
         ValueError: there is no input, it is neither file nor folder, or a folder holds nothing to read.
     """
-    if not inputs:
-        raise ValueError("no input; name pictures, PDFs or folders of them")
-    left = {path.resolve() for path in leave}
-    files: dict[Path, Source] = {}
+    found, notes = find_inputs(inputs, PAGES, recursive=recursive, leave=leave)
     names: set[str] = set()
-    notes: list[str] = []
-    for given in map(Path, inputs):
-        if not given.exists():
-            raise FileNotFoundError(f"{given}: there is no such file or folder")
-        if given.is_dir():
-            found = _in_folder(given, recursive, left, notes)
-        elif given.is_file():
-            found = [(given, given.name)]
-        else:
-            raise ValueError(f"{given} is neither a file nor a folder")
-        for path, name in found:
-            if path.resolve() in files:
-                notes.append(f"{path}: named twice, read once")
-                continue
-            name = _unused(name, names)
-            files[path.resolve()] = Source(path, name)
-            names.add(name)
-    return Sources(tuple(files.values()), tuple(notes))
+    files: list[Source] = []
+    for path, inside in found:
+        files.append(Source(path, _unused(inside or path.name, names)))
+        names.add(files[-1].name)
+    return Sources(tuple(files), tuple(notes))
 
 
 def open_pages(source: Source, *, dpi: int = 200, skip: int = 0) -> Iterator[PagePicture]:
@@ -146,18 +129,6 @@ def open_pages(source: Source, *, dpi: int = 200, skip: int = 0) -> Iterator[Pag
             yield PagePicture(source, 1, 1, None, str(reason))
 
 
-def natural_key(path: str | Path) -> list[list[tuple[int, int | str]]]:
-    """What paths are sorted by so that numbers in them count as numbers, folder by folder, whatever their case."""
-    return [
-        [
-            (0, int(piece)) if piece.isdecimal() else (1, piece)
-            for piece in re.split(r"(\d+)", part.casefold())
-            if piece
-        ]
-        for part in Path(path).parts
-    ]
-
-
 def page_title(path: str | Path, number: int, n_pages: int) -> str:
     """The file, and which of its pages where it has several."""
     return f"{path}, page {number}" if n_pages > 1 else str(path)
@@ -169,32 +140,6 @@ def _picture(source: Source, number: int, n_pages: int) -> PagePicture:
         return PagePicture(source, number, n_pages, read_rgb(source.path, name, frame=number - 1))
     except (ValueError, OSError) as reason:
         return PagePicture(source, number, n_pages, None, str(reason))
-
-
-def _in_folder(folder: Path, recursive: bool, left: set[Path], notes: list[str]) -> list[tuple[Path, str]]:
-    """Pictures and PDFs of a folder with their paths in it; hidden files are as if they were not there."""
-    found: list[Path] = []
-    others: list[str] = []
-    closed: list[str] = []
-    for place, inner, names in os.walk(folder):
-        paths = [Path(place) / name for name in names if not name.startswith(".")]
-        paths = [path for path in paths if path.is_file() and path.resolve() not in left]
-        found += [path for path in paths if path.suffix.lower() in ENDINGS]
-        others += [str(path.relative_to(folder)) for path in paths if path.suffix.lower() not in ENDINGS]
-        inner[:] = [n for n in inner if not n.startswith(".") and (Path(place) / n).resolve() not in left]
-        if not recursive:
-            closed, inner[:] = [*inner], []
-    hint = f"; {len(closed)} folders in it were not opened, add --recursive" if closed else ""
-    if not found:
-        raise ValueError(f"{folder}: no picture and no PDF in it{hint}")
-    if others:
-        notes.append(
-            f"{folder}: {len(others)} other files left alone, such as {min(others, key=natural_key)}"
-        )
-    if closed:
-        notes.append(f"{folder}{hint.replace(';', ':', 1)}")
-    named = [(path, str(path.relative_to(folder))) for path in found]
-    return sorted(named, key=lambda one: (natural_key(one[1]), one[1]))
 
 
 def _unused(name: str, names: set[str]) -> str:
