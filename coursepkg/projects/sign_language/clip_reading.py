@@ -7,21 +7,9 @@ import numpy as np
 from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.framing import Framing
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.sampling import kept_frames
 from coursepkg.projects.sign_language.data.video import decode_needed
 from coursepkg.projects.sign_language.stream_frames import framed
-
-
-def kept_frames(times: np.ndarray, most: int) -> np.ndarray:
-    """The numbers of the frames that a cache keeps of a clip: all, or where there are more, so many evenly in time.
-
-    Args:
-        times: of all frames, in seconds (N,), rising.
-        most: how many are kept.
-    """
-    if len(times) <= most:
-        return np.arange(len(times))
-    return np.unique(uniform_frames(times, most))
 
 
 def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:

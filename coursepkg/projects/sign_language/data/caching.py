@@ -25,7 +25,7 @@ from coursepkg.projects.sign_language.data.cache import (
     LeftOut,
 )
 from coursepkg.projects.sign_language.data.journal import Journal
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.sampling import kept_frames
 from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_needed
 from coursepkg.training.files import write_json
 
@@ -106,9 +106,7 @@ def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> DecodedVi
 
     def choose(times: np.ndarray) -> np.ndarray:
         numbers = np.arange(len(times)) if usable is None else usable(times)
-        if len(numbers) <= config.frames:
-            return numbers
-        return numbers[np.unique(uniform_frames(times[numbers], config.frames))]
+        return numbers[kept_frames(times[numbers], config.frames)]
 
     try:
         video = decode_needed(path, choose, size=config.size, fit=config.fit)

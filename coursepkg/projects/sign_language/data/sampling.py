@@ -84,6 +84,18 @@ def uniform_frames(times: np.ndarray, count: int, *, offset: int | float = 0.0) 
     return frames_at(times, np.linspace(0, 1, count) + offset / max(1, count - 1))
 
 
+def kept_frames(times: np.ndarray, most: int) -> np.ndarray:
+    """The numbers of the frames that a cache keeps of a clip: all, or where there are more, so many evenly in time.
+
+    Args:
+        times: of all frames, in seconds (N,), rising.
+        most: how many are kept.
+    """
+    if len(times) <= most:
+        return np.arange(len(times))
+    return np.unique(uniform_frames(times, most))
+
+
 def sample_frames(
     times: np.ndarray, count: int = 16, padding: Padding = "mask", *, places: Places | None = None
 ) -> Sampled:
