@@ -45,6 +45,19 @@ class Comparison:
         return f"{self.name}|{self.signature} = {scores}, p = {self.p_value:.4f}"
 
 
+def comparison_as_json(found: Comparison) -> dict[str, Any]:
+    """A comparison of two systems in numbers, as JSON can hold them."""
+    return {
+        "baseline": found.baseline,
+        "system": found.system,
+        "difference": found.system - found.baseline,
+        "interval": [found.difference.lower, found.difference.upper],
+        "share_higher": found.share_higher,
+        "p_value": found.p_value,
+        "signature": f"{found.name}|{found.signature}",
+    }
+
+
 def resampled_values(metric: Metric, statistics: np.ndarray, *, n_resamples: int, seed: int) -> np.ndarray:
     """Scores of `n_resamples` draws, from one row of counts a sentence, (sentences, K) -> (n_resamples,)."""
     check_integer("n_resamples", n_resamples, least=2)

@@ -84,6 +84,17 @@ class Score:
         return f"{self.name}|{self.signature} = {format_values(self.value)[0]}{interval}"
 
 
+def score_as_json(one: Score) -> dict[str, Any]:
+    """Value, signature and interval of a score, as JSON can hold them."""
+    signed = f"{one.name}|{one.signature}"
+    return {"value": one.value, "signature": signed, "interval": interval_as_json(one.interval)}
+
+
+def interval_as_json(one: Interval | None) -> list[float] | None:
+    """The ends of an interval, the lower first."""
+    return None if one is None else [one.lower, one.upper]
+
+
 def format_values(*values: float) -> list[str]:
     """All with two decimals if the largest is at least 1, else with four: below 1 lie fractions."""
     decimals = 2 if max(map(abs, values)) >= 1 else 4

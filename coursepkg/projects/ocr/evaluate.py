@@ -15,7 +15,7 @@ import numpy as np
 from coursepkg.metrics.classification import Accuracy
 from coursepkg.metrics.edit import CER, WER
 from coursepkg.metrics.scoring import score, sentence_scores
-from coursepkg.metrics.signature import Score
+from coursepkg.metrics.signature import Score, score_as_json
 from coursepkg.projects.ocr.errors import error_kinds, line_edits
 
 N_RESAMPLES = 1000
@@ -72,13 +72,13 @@ class Evaluation:
         return {
             "n": len(self.references),
             "n_unreadable": self.n_unreadable,
-            "cer": _as_json(self.cer),
-            "wer": _as_json(self.wer),
-            "accuracy": _as_json(self.right),
+            "cer": score_as_json(self.cer),
+            "wer": score_as_json(self.wer),
+            "accuracy": score_as_json(self.right),
             "mean_cer": self.mean_cer,
             "macro_cer": self.macro_cer,
             "n_distinct_texts": len(set(self.references)),
-            "parts": {name: _as_json(one) for name, one in self.parts.items()},
+            "parts": {name: score_as_json(one) for name, one in self.parts.items()},
             "errors": dict(self.kinds),
         }
 
@@ -172,11 +172,6 @@ def commonest_confusions(
         if edit.kind == "substitute"
     )
     return [(str(right), str(read), n) for (right, read), n in found.most_common(count)]
-
-
-def _as_json(one: Score) -> dict[str, Any]:
-    interval = None if one.interval is None else [one.interval.lower, one.interval.upper]
-    return {"value": one.value, "signature": f"{one.name}|{one.signature}", "interval": interval}
 
 
 def _check(references: Sequence[str], **beside: Sequence[Any] | None) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from coursepkg.metrics.signature import Interval, Score, format_values
+from coursepkg.metrics.signature import Interval, Score, format_values, interval_as_json, score_as_json
 from coursepkg.projects.sign_language.answers import Answer, as_rows
 from coursepkg.projects.sign_language.quality.classes import Band
 
@@ -124,7 +124,7 @@ class SignScores:
             "n": len(self.answers),
             "n_unreadable": self.n_unreadable,
             "macro_f1": score_as_json(self.macro_f1),
-            "macro_f1_by_clip": _interval(self.by_clip),
+            "macro_f1_by_clip": interval_as_json(self.by_clip),
             "macro_f1_present": self.present,
             "accuracy": score_as_json(self.accuracy),
             "top5": self.top5,
@@ -138,19 +138,6 @@ class SignScores:
             "counts": list(self.counts),
             "answers": as_rows(self.answers),
         }
-
-
-def score_as_json(one: Score) -> dict[str, Any]:
-    """Value, signature and interval of a score."""
-    return {
-        "value": one.value,
-        "signature": f"{one.name}|{one.signature}",
-        "interval": _interval(one.interval),
-    }
-
-
-def _interval(one: Interval | None) -> list[float] | None:
-    return None if one is None else [one.lower, one.upper]
 
 
 def _listed(title: str, parts: Sequence[str]) -> str:

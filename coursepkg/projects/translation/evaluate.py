@@ -11,7 +11,7 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.bootstrap import Comparison, compare
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score
-from coursepkg.metrics.signature import Metric, Score
+from coursepkg.metrics.signature import Metric, Score, score_as_json
 from coursepkg.metrics.ter import TER
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_scorer
 from coursepkg.projects.translation.predict import Translation, Translator
@@ -48,14 +48,7 @@ class Evaluation:
             "to": self.target,
             "n": len(self.references),
             "n_seen": self.n_seen,
-            "scores": {
-                name: {
-                    "value": one.value,
-                    "signature": f"{one.name}|{one.signature}",
-                    "interval": None if one.interval is None else [one.interval.lower, one.interval.upper],
-                }
-                for name, one in self.scores.items()
-            },
+            "scores": {name: score_as_json(one) for name, one in self.scores.items()},
             "notes": list(self.notes),
         }
 
@@ -161,19 +154,6 @@ def compare_systems(
         system.references,
         n_resamples=n_resamples,
     )
-
-
-def comparison_as_json(found: Comparison) -> dict[str, Any]:
-    """A comparison of two systems in numbers."""
-    return {
-        "baseline": found.baseline,
-        "system": found.system,
-        "difference": found.system - found.baseline,
-        "interval": [found.difference.lower, found.difference.upper],
-        "share_higher": found.share_higher,
-        "p_value": found.p_value,
-        "signature": f"{found.name}|{found.signature}",
-    }
 
 
 def translate_pairs(

@@ -8,6 +8,7 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
+from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -19,7 +20,6 @@ from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import (
     Evaluation,
     compare_systems,
-    comparison_as_json,
     evaluate,
     translate_pairs,
 )

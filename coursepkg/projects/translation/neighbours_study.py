@@ -11,11 +11,11 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.decoding.neighbours import check_neighbours
-from coursepkg.metrics.bootstrap import Comparison, compare
+from coursepkg.metrics.bootstrap import Comparison, compare, comparison_as_json
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
-from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, comparison_as_json, translate_pairs
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, translate_pairs
 from coursepkg.projects.translation.halves import at_edge, dev_halves
 from coursepkg.projects.translation.neighbours import Datastore, with_neighbours
 from coursepkg.projects.translation.predict import Translator

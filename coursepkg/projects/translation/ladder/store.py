@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.projects.translation.evaluate import Evaluation, compare_systems, comparison_as_json
+from coursepkg.bench.ladder import check_same_settings, stored_rows
+from coursepkg.metrics.bootstrap import comparison_as_json
+from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
 from coursepkg.projects.translation.ladder.rows import ROWS
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.studies.measured_run import HEADLINE, headline, markdown_table, write_text
@@ -56,11 +58,7 @@ def read_ladder(folder: str | Path) -> list[dict[str, Any]]:
     Raises:
         ValueError: a file is damaged.
     """
-    found = [read_row(path) for path in sorted(Path(folder).glob("*/*.seed*.json"))]
-    order = {name: place for place, name in enumerate(ROWS)}
-    return sorted(
-        found, key=lambda r: (r["conditions"], order.get(r["row"], len(order)), r["row"], r["seed"])
-    )
+    return stored_rows(folder, list(ROWS), NEEDS)
 
 
 def store_row(path: Path, document: Mapping[str, Any]) -> None:
@@ -80,12 +78,7 @@ def check_same_recipe(path: Path, stored: Mapping[str, Any], recipe: Recipe) -> 
 
     A setting that came into the recipe after the row was stored had its default then.
     """
-    old, own = Recipe().described() | dict(stored["recipe"]), recipe.described()
-    differ = sorted(name for name in own if old[name] != own[name])
-    if differ:
-        raise ValueError(
-            f"{path} holds this row with other settings (it differs in {', '.join(differ)}); choose another --results"
-        )
+    check_same_settings(path, stored["recipe"], recipe.described(), Recipe().described())
 
 
 def keep_sentences(run: Path, result: Evaluation) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 from torch import nn
 
-from coursepkg.metrics.bootstrap import Comparison, compare
+from coursepkg.metrics.bootstrap import Comparison, compare, comparison_as_json
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.evaluate import N_RESAMPLES, comparison_as_json
+from coursepkg.projects.translation.evaluate import N_RESAMPLES
 from coursepkg.projects.translation.halves import at_edge, dev_halves
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.reranking.lists import NBestLists, scorers_of
