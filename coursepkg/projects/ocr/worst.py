@@ -6,20 +6,18 @@ The page is one file that needs nothing else: crops are inside it, and it follow
 It shows the pictures and texts of the test set: keep it as private as these.
 """
 
-import base64
-import io
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 
 from coursepkg.files import whole_file
 from coursepkg.metrics.edit import CER
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.ocr.errors import marked_html
+from coursepkg.viz.page import page_head, picture_data
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -109,13 +107,8 @@ def write_worst_page(
         "<ins>Read</ins> and <del>right</del> differ where they are marked.</p>\n"
         f"<table>\n<tr><th>CER</th><th>line</th></tr>\n{rows}\n</table>"
     )
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
     with whole_file(path) as file:
-        file.write(page.encode())
+        file.write(f"{page_head(title, STYLE)}{body}\n</body>\n</html>\n".encode())
     return len(shown)
 
 
@@ -139,8 +132,6 @@ def _row(number: int, rate: float | None, one: Reading) -> str:
 
 
 def _picture(image: np.ndarray, number: int) -> str:
-    file = io.BytesIO()
-    Image.fromarray(image).save(file, "PNG")
-    data = base64.b64encode(file.getvalue()).decode()
     height, width = image.shape
-    return f'<img src="data:image/png;base64,{data}" width="{width}" height="{height}" alt="crop of line {number}">'
+    data = picture_data(image)
+    return f'<img src="{data}" width="{width}" height="{height}" alt="crop of line {number}">'

@@ -4,20 +4,18 @@ The page is one file that needs nothing else: the frames are inside it, and it f
 setting. It shows people of the test set: keep it as private as their clips.
 """
 
-import base64
-import io
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 
 from coursepkg.arguments import check_count
 from coursepkg.files import whole_file
 from coursepkg.projects.sign_language.answers import Answer
 from coursepkg.viz.attention_film import checked_weights, strip_picture
+from coursepkg.viz.page import page_head, picture_data
 
 HEIGHT = 72
 """Of the strips, in pixels."""
@@ -96,7 +94,7 @@ def write_worst_page(
     ranked = worst_first(answers)
     shown = ranked[:most]
     with whole_file(path) as file:
-        file.write(_head(title).encode())
+        file.write(page_head(title, STYLE).encode())
         told = f"{len(ranked):,} of {len(answers):,} clips are wrong; {len(shown):,} are shown, worst first."
         file.write(
             f"<h1>{escape(title)}</h1>\n<p>{told} Bars above the frames are attention weights; the dotted line is "
@@ -131,9 +129,10 @@ def _film(film: Film, one: Answer) -> str:
     alt = f"{len(film.frames)} frames of a clip of {one.label}"
     if film.times is not None and len(film.times):
         alt += f", from {float(film.times[0]):.2f} to {float(film.times[-1]):.2f} seconds"
+    data = picture_data(picture, "JPEG", quality=85)
     bars = "" if film.weights is None else _bars(film, width)
     return (
-        f'<div class="film" tabindex="0">{bars}<img src="data:image/jpeg;base64,{_jpeg(picture)}" width="{width}" '
+        f'<div class="film" tabindex="0">{bars}<img src="{data}" width="{width}" '
         f'height="{HEIGHT}" alt="{escape(alt, quote=True)}"></div>'
     )
 
@@ -159,21 +158,4 @@ def _bars(film: Film, width: int) -> str:
     return (
         f'<svg role="img" aria-label="{escape(said)}" width="{width}" height="{BARS}" '
         f'viewBox="0 0 {width} {BARS}">{"".join(drawn)}</svg>'
-    )
-
-
-def _jpeg(picture: np.ndarray) -> str:
-    file = io.BytesIO()
-    Image.fromarray(picture).save(file, "JPEG", quality=85)
-    return base64.b64encode(file.getvalue()).decode()
-
-
-def _head(title: str) -> str:
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        # A second lock: even a mistake in the escaping could load or run nothing.
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
     )

@@ -13,7 +13,8 @@ from coursepkg.files import whole_file
 from coursepkg.metrics.signature import Score, format_values
 from coursepkg.projects.translation.errors.analysis import ErrorTable, SentenceErrors
 from coursepkg.projects.translation.errors.groups import GROUPS
-from coursepkg.projects.translation.report_parts import STYLE, bars, differences, heat_map, safe
+from coursepkg.projects.translation.report_parts import STYLE, bars, differences, heat_map
+from coursepkg.viz.page import page_head, safe
 
 _FARTHEST = 5
 
@@ -75,12 +76,7 @@ def render(report: Report) -> str:
         _sentences("Random sentences", table.sample(report.n_random, report.seed), table),
     ]
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        # A second lock: even a mistake in the escaping could load or run nothing.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{safe(report.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        page_head(report.title, STYLE) + "<main>\n"
         f"<h1>{safe(report.title)}</h1>\n{_facts(report)}\n"
         + "\n".join(sections)
         + "\n</main>\n</body>\n</html>\n"

@@ -1,16 +1,16 @@
-"""Pieces of the HTML report: escaped text, marked differences, bars and heat maps as inline SVG, the style sheet.
+"""Pieces of the HTML report: marked differences, bars and heat maps as inline SVG, the style sheet.
 
 Nothing here asks for a file or an address. Colours are variables of the style sheet, so that figures follow the
 reader's light or dark mode; what colour says is also said by a line or a label.
 """
 
-import html
 import re
 from collections.abc import Sequence
 
 from coursepkg.metrics.alignment import align
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.errors.surface import Piece, pieces
+from coursepkg.viz.page import safe
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --text: #1b1b1f; --soft: #5a5d66; --line: #d5d8de; --panel: #f5f6f8;
@@ -42,18 +42,12 @@ details { background: var(--panel); padding: .3rem .6rem; margin: .3rem 0; } sum
 """
 """The style sheet of a report: light and dark, wide and narrow."""
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _CELL = 22
 _LARGEST_TABLE = 4_000_000
 _LARGEST_MAP = 10_000
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\U00020000-\U0003fffd]"
 )
-
-
-def safe(text: object) -> str:
-    """Text for HTML, in elements and in quoted attributes; characters that HTML forbids become U+FFFD."""
-    return html.escape(_UNPRINTABLE.sub("\ufffd", str(text)), quote=True)
 
 
 def differences(hypothesis: str, reference: str) -> tuple[str, str]:
