@@ -30,7 +30,6 @@ from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.imagenet import normalise
 from coursepkg.projects.sign_language.data.sampling import sample_frames
 from coursepkg.projects.sign_language.losses import adjusted
-from coursepkg.projects.sign_language.model.pooling import LastFrame, Pooled
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
 
@@ -57,18 +56,8 @@ class ClipProgram(nn.Module):
 
     def forward(self, frames: Tensor) -> tuple[Tensor, Tensor]:
         """frames uint8 (B, T, H, W, 3) -> probabilities float32 (B, V), weights float32 (B, T)."""
-        vectors = self.model.frame_vectors(normalise(frames), None)
-        pooled = self._pooled(self.model.temporal(vectors, None))
-        return (self.model.output(pooled.vector) + self.offset).softmax(dim=-1), pooled.weights
-
-    def _pooled(self, x: Tensor) -> Pooled:
-        """x (B, T, E), every frame real. `len` of a tensor, as `LastFrame` asks for it, would fix a traced size."""
-        some = x[..., 0]
-        if isinstance(self.model.pooling, LastFrame):
-            weights = torch.cat([torch.zeros_like(some[:, 1:]), torch.ones_like(some[:, :1])], dim=1)
-            return Pooled(x[:, -1], weights)
-        pooled: Pooled = self.model.pooling(x, torch.ones_like(some, dtype=torch.bool))
-        return pooled
+        found = self.model(normalise(frames))
+        return (found.logits + self.offset).softmax(dim=-1), found.weights
 
 
 def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tests.said import said
 
 OTHERS = {
     "lstm": {"temporal": "lstm", "n_convolutions": 0, "pooling": "last", "padding": "loop"},
+    "last": {"pooling": "last"},
     "bare": {
         "temporal": "none",
         "n_convolutions": 0,

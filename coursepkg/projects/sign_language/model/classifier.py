@@ -122,7 +122,7 @@ def check_clips(frames: Tensor, mask: Tensor | None, config: ModelConfig) -> Non
             f"frames must be floating point (B, T, 3, {config.size}, {config.size}), "
             f"got {frames.dtype} {tuple(frames.shape)}"
         )
-    if not len(frames) or not 1 <= frames.shape[1] <= config.n_frames:
+    if not frames.shape[0] or not 1 <= frames.shape[1] <= config.n_frames:
         raise ValueError(
             f"frames must hold at least one clip of 1..{config.n_frames} frames, got {tuple(frames.shape[:2])}"
         )

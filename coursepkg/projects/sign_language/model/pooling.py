@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from coursepkg.training.losses import to_float32
 
@@ -35,8 +34,10 @@ class LastFrame(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Pooled:
         """x (B, T, E); mask bool (B, T), True at a real frame."""
         last = mask.sum(dim=1) - 1
-        weights = F.one_hot(last, x.shape[1]).to(x.dtype)
-        return Pooled(x[torch.arange(len(x), device=x.device), last], weights)
+        # Neither `one_hot` nor `len`: both would fix a size while the network is traced.
+        clips, frames = (torch.arange(n, device=x.device) for n in x.shape[:2])
+        weights = (frames == last[:, None]).to(x.dtype)
+        return Pooled(x[clips, last], weights)
 
 
 class MeanPooling(nn.Module):
