@@ -39,8 +39,7 @@ def open_run(
         with whole_file(path) as file:
             file.write((json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
         return
-    if not resume:
-        raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
+    check_free(out, resume)
     before = read_card(path)
     if not isinstance(before.get("recipe"), dict):
         raise ValueError(f"{path} is damaged: it is no JSON file of a run; copy it again")
@@ -52,6 +51,12 @@ def open_run(
             f"{path} is of another run (it differs in {', '.join(differ)}); repeat the options of that run, or choose "
             "another --out"
         )
+
+
+def check_free(out: Path, resume: bool) -> None:
+    """Raises a ValueError where the folder holds a run and `resume` is off; to be asked before data are loaded."""
+    if not resume and (out / CARD).exists():
+        raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.scores import SignScores
 from coursepkg.projects.sign_language.train import Trained, train
 from coursepkg.projects.sign_language.trained_model import read_model
+from coursepkg.training.run_card import check_free
 
 
 def train_command(options: Train) -> int:
@@ -23,11 +24,12 @@ def train_command(options: Train) -> int:
     check_count("--threads", options.threads, least=0)
     if options.threads or common.is_tiny:
         torch.set_num_threads(options.threads or 1)
+    out = common.out or common.run_folder
+    check_free(out, options.resume)
     if options.start is not None:
         read_model(options.start)  # a mistake is said before clips are decoded for minutes
     corpus = load_corpus(common.corpus_name, recipe, split=common.protocol)
     print("\n".join(corpus.report()))
-    out = common.out or common.run_folder
     trained = train(recipe, corpus, out, start=options.start, seed=options.seed, resume=options.resume)
     return _report(options, trained, corpus, out)
 

@@ -93,6 +93,14 @@ def test_train_and_resume(folder: Path, tmp_path: Path) -> None:
     assert read_model(tmp_path / "more").labels == WORDS
 
 
+def test_a_taken_folder_is_refused_before_clips_are_read(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "recipe.json").write_text("{}", "utf-8")
+    done = sign_language("train", "--data", tmp_path / "nowhere", "--out", tmp_path / "run", *QUICK)
+    assert done.code == 2
+    assert "holds a run already; add --resume to go on with it, or choose another --out" in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
