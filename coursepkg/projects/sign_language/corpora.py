@@ -15,7 +15,7 @@ from pathlib import Path
 
 from coursepkg.data.location import cache_folder, data_folder
 from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.corpora_generated import SETS, SignerSet, generated_parts
+from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, SignerSet, generated_parts
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.corpus_files import CARD, open_corpus, store_corpus
 from coursepkg.projects.sign_language.data.cache import CacheConfig
@@ -182,7 +182,7 @@ def _generated(chosen: SignerSet, protocol: str, config: CacheConfig, say: Say) 
         plan=plan_cleaning(found),
         is_generated=True,
         source=chosen.fingerprint,
-        notes=("generated figures sign made-up motions: scores say nothing about real signers",),
+        notes=(GENERATED,),
         say=say,
     )
 

@@ -19,6 +19,8 @@ from coursepkg.projects.sign_language.synthetic.write import write_signers
 
 VERSION = 1
 """Rises when the same settings would give other clips or other parts."""
+GENERATED = "generated figures sign made-up motions: scores say nothing about real signers"
+"""What a reader of scores on these clips must know."""
 
 
 @dataclass(frozen=True)

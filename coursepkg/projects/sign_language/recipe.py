@@ -101,7 +101,7 @@ class Recipe:
     learning_rate: float = 1e-3
     """The highest learning rate."""
     schedule: Literal["constant", "inverse-sqrt", "cosine", "plateau"] = "cosine"
-    """How it moves: by the step, or halved when 3 validations brought no new best (plateau)."""
+    """How it moves: by the step, or halved when more than 3 validations in a row brought no new best (plateau)."""
     warmup: int = 100
     """Steps until the learning rate is highest."""
     weight_decay: float = 0.01

@@ -7,7 +7,7 @@ from pathlib import Path
 from coursepkg.data.location import cache_folder
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.corpora import folder_of
-from coursepkg.projects.sign_language.corpora_generated import SETS, generated_parts
+from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, generated_parts
 from coursepkg.projects.sign_language.corpus import PARTS
 from coursepkg.projects.sign_language.corpus_files import CARD
 from coursepkg.projects.sign_language.data.problems import Problem
@@ -18,7 +18,6 @@ from coursepkg.projects.sign_language.leave_out import MARK
 Say = Callable[[str], None]
 Parts = dict[str, tuple[int, ...]]
 """The numbers of the clips of each part."""
-GENERATED = "generated figures sign made-up motions: scores say nothing about real signers"
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.corpora_generated import SETS, SignerSet
+from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, SignerSet
 from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.videos import GENERATED, find_videos
+from coursepkg.projects.sign_language.videos import find_videos
 from tests.projects.sign_language.folders import WORDS, sign_language, write_folder
 
 FEW = SignersConfig(
