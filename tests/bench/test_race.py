@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend
 
-from coursepkg.bench import SUITES, run_suite, stored
-from coursepkg.bench.machine import Device, choose_device
+from coursepkg.bench import SUITES, machine, run_suite, stored
+from coursepkg.bench.machine import Device, choose_device, circumstances
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
 from coursepkg.bench.report import document, table, write
 from coursepkg.bench.suites import attention as attention_suite
@@ -121,9 +121,17 @@ def test_document_table_and_file(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["attention-cpu.json", "folder"]
 
 
+def test_the_speed_of_the_machine_is_measured_once_and_draws_nothing():
+    machine._measured_matmul_flops.cache_clear()
+    state = torch.get_rng_state()
+    first = circumstances()["machine"]["peak_flops"]
+    assert circumstances()["machine"]["peak_flops"] == first, "two measurements differ in their last digits"
+    assert torch.get_rng_state().equal(state)
+
+
 def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
     """The whole path of the command with a suite of its own: one that passes its gate, then one that does not."""
-    monkeypatch.setattr("coursepkg.bench.machine._measured_matmul_flops", lambda: 1e11)
+    monkeypatch.setattr("coursepkg.bench.machine._measured_matmul_flops", lambda threads: 1e11)
     values = [1.0, 2.0]
     work = {"ours": clock(0.01), "theirs": clock(0.02)}
     suite = types.ModuleType("coursepkg.bench.suites.window")
