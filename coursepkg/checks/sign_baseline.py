@@ -1,0 +1,107 @@
+"""Checks of the exercises in the chapter on the baseline for signs."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from coursepkg.checks import expect
+from coursepkg.metrics.classification import MacroF1
+from coursepkg.metrics.scoring import score
+
+
+def lstm_parameters(student: Callable[[int, int, int, int], int]) -> None:
+    """The baseline's own sizes, sizes that all differ, and several layers, against PyTorch's modules."""
+    for n_inputs, hidden, n_layers, n_classes in [
+        (512, 256, 1, 100),
+        (5, 3, 1, 2),
+        (7, 4, 2, 5),
+        (4, 6, 3, 9),
+    ]:
+        parts = (nn.LSTM(n_inputs, hidden, n_layers), nn.Linear(hidden, n_classes))
+        expect.equal(
+            student(n_inputs, hidden, n_layers, n_classes),
+            sum(weight.numel() for part in parts for weight in part.parameters()),
+            what=f"the number of parameters with {n_inputs} inputs, {hidden} numbers of state, {n_layers} layer(s) "
+            f"and {n_classes} classes",
+            hint="a layer that reads m numbers has 4 h (m + h) weights and 8 h biases, and every layer above the "
+            "first reads h numbers; the linear layer has a bias as well",
+        )
+
+
+def lstm_step(
+    student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> None:
+    """Random weights and an empty memory, then a full one, against PyTorch's own cell."""
+    torch.manual_seed(0)
+    for n_clips, n_inputs, width, full in [(2, 3, 4, False), (3, 5, 2, True), (1, 1, 1, True)]:
+        cell = nn.LSTMCell(n_inputs, width).double()
+        x = torch.randn(n_clips, n_inputs, dtype=torch.float64)
+        h, c = (torch.randn(n_clips, width, dtype=torch.float64) * float(full) for _ in range(2))
+        before = [one.clone() for one in (x, h, c)]
+        bias = cell.bias_ih + cell.bias_hh
+        with torch.no_grad():
+            expected = cell(x, (h, c))
+            answer = expect.attempted(student(x, h, c, cell.weight_ih, cell.weight_hh, bias))
+        for name, old, new in zip(("x", "h", "c"), before, (x, h, c), strict=True):
+            expect.unchanged(old, new, what=name)
+        expect.equal(
+            len(answer) if isinstance(answer, tuple | list) else 1,
+            2,
+            what="the number of tensors that are returned",
+            hint="the new state and the new cell, in this order",
+        )
+        hints = (
+            "o times tanh of the NEW cell; the gates lie one after the other, i, f, g, o",
+            "f times the old cell plus i times g; i, f and o go through a sigmoid, g through tanh",
+        )
+        # The cell first: a state that is wrong because of it would be told the wrong reason.
+        for part in (1, 0):
+            expect.close(
+                answer[part],
+                expected[part],
+                what=f"the new {('state', 'cell')[part]} of {n_clips} clip(s), {n_inputs} input(s), width {width}",
+                hint=hints[part],
+            )
+
+
+def last_real(student: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Clips of all lengths in one batch, from one frame to all of them, in an order that is not sorted."""
+    torch.manual_seed(0)
+    for lengths in ([5, 5], [3, 1, 5, 2, 4], [1]):
+        states = torch.randn(len(lengths), 5, 3)
+        mask = torch.arange(5) < torch.tensor(lengths)[:, None]
+        before = states.clone()
+        answer = expect.attempted(student(states, mask))
+        expect.unchanged(before, states, what="states")
+        expect.close(
+            answer,
+            torch.stack([states[i, n - 1] for i, n in enumerate(lengths)]),
+            what=f"the last real states of clips with {lengths} real frames of 5",
+            hint="the place of the last real frame is mask.sum(dim=1) - 1, another one in each clip",
+        )
+
+
+def macro_f1(student: Callable[[list[str], list[str], list[str]], float]) -> None:
+    """The chapter's table, words that are missing, words that are said by mistake only, and random answers."""
+    dice = np.random.Generator(np.random.PCG64(0))
+    words = ["ăn", "uống", "ngủ", "đi"]
+    cases = [
+        (["ăn", "uống"], ["ăn", "uống"], words[:2]),
+        (["ăn"] * 3, ["ăn"] * 3, words[:3]),
+        (["ăn", "ăn", "uống"], ["ăn", "ngủ", "ngủ"], words),
+    ]
+    for _ in range(5):
+        truths, said = ([words[i] for i in dice.integers(0, 3, 30)] for _ in range(2))
+        cases.append((truths, said, words))
+    for truths, said, listed in cases:
+        occurring = len(set(truths))
+        expect.close(
+            student(list(truths), list(said), list(listed)),
+            score(MacroF1(tuple(listed)), said, truths).value,
+            what=f"macro-F1 of {len(truths)} clips of {occurring} of {len(listed)} words",
+            tolerance=1e-9,
+            hint="F1 is 2 TP / (clips of the word + times it was said), 0 where that is 0 / 0; the mean is over all "
+            "words of the list, the missing ones too",
+        )
