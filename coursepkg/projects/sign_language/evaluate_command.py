@@ -53,22 +53,33 @@ def corpus_of(options: Evaluate, recognizer: SignRecognizer) -> SignCorpus:
     return load_corpus(name, recognizer.recipe, split=split)
 
 
-def against(path: Path, ours: SignScores, protocol: str) -> dict[str, Comparison]:
-    """What another system's stored answers make of the same clips: their scores and ours, by metric.
+def stored_scores(path: Path) -> SignScores:
+    """What another system scored, by its stored answers; without intervals.
 
     Args:
         path: the `evaluation.json` that `evaluate --out` wrote, or its folder.
-        ours: the scores that are compared with it.
-        protocol: for the signature.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds no answers, or those to other clips.
+        ValueError: it is damaged, or holds no answers.
     """
     path = path / EVALUATION if path.is_dir() else path
     document = read_json(path, needs={"labels": list, "counts": list, "answers": list})
     answers = from_rows(document, str(path))
-    theirs = score_answers(answers, document["labels"], document["counts"], n_resamples=0)
+    return score_answers(answers, document["labels"], document["counts"], n_resamples=0)
+
+
+def against(theirs: SignScores, ours: SignScores, protocol: str) -> dict[str, Comparison]:
+    """What another system makes of the same clips: their scores and ours, by metric.
+
+    Args:
+        theirs: the scores of that system.
+        ours: the scores that are compared with them.
+        protocol: for the signature.
+
+    Raises:
+        ValueError: they are scores on other clips.
+    """
     by: DrawBy = "clip" if draw_groups(ours.answers, "signer") is None else "signer"
     return {
         "macro-F1": compare(theirs, ours, by=by, protocol=protocol),
@@ -77,6 +88,8 @@ def against(path: Path, ours: SignScores, protocol: str) -> dict[str, Comparison
 
 
 def _score(options: Evaluate) -> int:
+    # A mistake is said before a model scores clips for minutes.
+    theirs = None if options.against is None else stored_scores(options.against)
     recognizer = load_recognizer(options.common, options.use)
     corpus = corpus_of(options, recognizer)
     found = score_part(
@@ -89,8 +102,8 @@ def _score(options: Evaluate) -> int:
     document |= _origin(recognizer, folders)
     for note in found.notes:
         print(f"note: {note}")
-    if options.against is not None:
-        document["against"] = _compared(options.against, found)
+    if options.against is not None and theirs is not None:
+        document["against"] = _compared(options.against, theirs, found)
     return _finish(options, document, found)
 
 
@@ -118,9 +131,9 @@ def _leave_out(options: Evaluate) -> int:
     return _finish(options, document, None)
 
 
-def _compared(other: Path, found: ScoredPart) -> dict[str, Any]:
+def _compared(other: Path, theirs: SignScores, found: ScoredPart) -> dict[str, Any]:
     told: dict[str, Any] = {"other": str(other)}
-    for name, one in against(other, found.scores, found.protocol).items():
+    for name, one in against(theirs, found.scores, found.protocol).items():
         print(f"against {other}: {one}")
         told[name] = {
             "theirs": one.baseline,

@@ -125,7 +125,6 @@ def test_one_signer_is_left_out_at_a_time(
         (("--limit", "-1"), "--limit must be an integer of at least 0"),
         (("--worst", "-1"), "--worst must be an integer of at least 0"),
         (("--batch-size", "0"), "--batch-size must be an integer of at least 1"),
-        (("--against", "nothing.json"), "nothing.json is missing"),
         (("--leave-one-signer-out",), "--model cannot be given with --leave-one-signer-out"),
     ],
 )
@@ -140,9 +139,23 @@ def test_a_mistake_gets_one_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_damaged_evaluation_is_refused(places: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "evaluation.json is missing"),
+        ("macro-F1 0.5", "evaluation.json is damaged: it is no JSON file of this package"),
+        ('{"format": 1, "labels": [], "counts": []}', "evaluation.json is damaged: it has no answers"),
+        ('{"format": 1, "labels": [], "counts": [], "answers": []}', "holds no answers"),
+    ],
+)
+def test_what_is_compared_with_is_looked_at_before_any_model(
+    content: str | None, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "evaluation.json"
-    path.write_text(json.dumps({"format": 1, "labels": [], "counts": [], "answers": []}), "utf-8")
-    done = evaluate(places, "--part", "train", "--against", path)
+    if content is not None:
+        path.write_text(content, "utf-8")
+    # There is no such model either: whatever came after the look at the file would say so.
+    done = sign_language("evaluate", "--model", tmp_path / "no model", "--against", path)
     assert done.code == 2
-    assert "holds no answers" in done.err
+    assert message in done.err
+    assert len(done.err.strip().splitlines()) == 1
