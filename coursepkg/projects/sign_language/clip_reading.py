@@ -8,6 +8,7 @@ from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.framing import Framing
 from coursepkg.projects.sign_language.data.sampling import kept_frames
+from coursepkg.projects.sign_language.data.solid import seen_frames
 from coursepkg.projects.sign_language.data.video import decode_needed
 from coursepkg.projects.sign_language.stream_frames import framed
 
@@ -30,7 +31,12 @@ def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:
     video = decode_needed(
         path, lambda times: kept_frames(times, config.frames), size=config.size, fit=config.fit
     )
-    return Clip(video.frames, video.times, "", "", str(path)), video.complaint
+    frames, times = seen_frames(video.frames, video.times, config)
+    gone = len(video.frames) - len(frames)
+    looked = f"{gone} of {len(video.frames)} frames that were looked at"
+    plain = f"{path}: {looked} are in one colour and were left out" if gone else ""
+    flaw = "; ".join(filter(None, (video.complaint, plain)))
+    return Clip(frames, times, "", "", str(path)), flaw
 
 
 def made_small(clip: Clip, config: CacheConfig) -> Clip:
@@ -44,4 +50,5 @@ def made_small(clip: Clip, config: CacheConfig) -> Clip:
     if frames.shape[1:3] != (config.size, config.size):
         framing = Framing(config.size, config.fit)
         frames = np.stack([framed(frame, framing, clip.name) for frame in frames])
-    return Clip(frames, clip.times[chosen], clip.label, clip.signer, clip.name)
+    frames, times = seen_frames(frames, clip.times[chosen], config)
+    return Clip(frames, times, clip.label, clip.signer, clip.name)

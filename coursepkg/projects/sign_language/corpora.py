@@ -133,7 +133,7 @@ def signer_folds(
 
 def cache_config(recipe: Recipe) -> CacheConfig:
     """How the clips of a recipe are kept: with twice the frames that it samples, so that time can be warped."""
-    return CacheConfig(size=recipe.size, frames=max(32, 2 * recipe.n_frames))
+    return CacheConfig(size=recipe.size, frames=max(32, 2 * recipe.n_frames), skip_solid=recipe.skip_solid)
 
 
 def folder_of(name: str, folder: Path | None = None) -> Path:
@@ -152,7 +152,8 @@ def folder_of(name: str, folder: Path | None = None) -> Path:
 
 def kept_in(name: str, protocol: str, config: CacheConfig) -> Path:
     """Where decoded clips of a corpus are kept."""
-    return cache_folder() / "sign-language" / f"{name}-{protocol}-{config.size}px-{config.frames}"
+    told = f"{name}-{protocol}-{config.size}px-{config.frames}{'-whole' if config.skip_solid else ''}"
+    return cache_folder() / "sign-language" / told
 
 
 def state_of(files: Sequence[ClipFile], protocol: str) -> str:
@@ -189,12 +190,15 @@ def _generated(chosen: SignerSet, protocol: str, config: CacheConfig, say: Say) 
 
 def _prepared(path: Path, recipe: Recipe) -> SignCorpus:
     corpus = open_corpus(path)
-    size = corpus.part("train").size
-    if size != recipe.size:
+    held = corpus.part("train").config
+    if held.size != recipe.size:
         raise ValueError(
-            f"{path} holds clips of {size} pixels; give --size {size}, or prepare them with --size "
+            f"{path} holds clips of {held.size} pixels; give --size {held.size}, or prepare them with --size "
             f"{recipe.size}"
         )
+    if held.skip_solid != recipe.skip_solid:
+        have, flag = ("no", "--skip-solid") if held.skip_solid else ("also", "--no-skip-solid")
+        raise ValueError(f"{path} holds {have} frames in one colour; give {flag}")
     return corpus
 
 

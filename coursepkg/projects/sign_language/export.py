@@ -127,7 +127,8 @@ class ExportedRecognizer:
     def frames_of(self, clip: Clip) -> Tensor:
         """A clip as the program takes it, uint8 (1, T, size, size, 3)."""
         told = self.card["frames"]
-        kept = made_small(clip, CacheConfig(size=told["size"], frames=told["kept"], fit=told["fit"]))
+        config = CacheConfig(told["size"], told["kept"], told["fit"], skip_solid=told["skip_solid"])
+        kept = made_small(clip, config)
         sampled = sample_frames(kept.times, told["count"], told["padding"])
         numbers = sampled.numbers[sampled.mask]
         numbers = numbers[np.arange(max(len(numbers), told["least"])).clip(max=len(numbers) - 1)]
@@ -144,13 +145,15 @@ def _card(recognizer: SignRecognizer) -> dict[str, Any]:
             "size": recipe.size,
             "fit": reading.fit,
             "kept": reading.frames,
+            "skip_solid": reading.skip_solid,
             "count": recipe.n_frames,
             "least": least_frames(recipe),
             "padding": recipe.padding,
             "how": (
                 f"the middle square of each frame, scaled to {recipe.size} pixels; of a clip with more than "
                 f"{reading.frames} frames those on the screen at {reading.frames} evenly spaced moments from the "
-                f"first frame to the last; of these in the same way {recipe.n_frames}; {_FILLED[recipe.padding]}, "
+                f"first frame to the last{_SKIPPED if reading.skip_solid else ''}; of these in the same way "
+                f"{recipe.n_frames}; {_FILLED[recipe.padding]}, "
                 f"and with its last frame up to {least_frames(recipe)}"
             ),
         },
@@ -160,6 +163,7 @@ def _card(recognizer: SignRecognizer) -> dict[str, Any]:
     }
 
 
+_SKIPPED = ", less those in one colour, over which time stands still"
 _FILLED = {
     "mask": "a clip with fewer goes in with all it has",
     "repeat": "a clip with fewer is filled up with its last frame",

@@ -35,7 +35,8 @@ def prepare_command(options: Prepare) -> int:
     if common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")
     check_count("--size", options.size, least=0)
-    config = CacheConfig(size=options.size or PRESETS[common.preset or "tiny"].size, frames=options.frames)
+    recipe = PRESETS[common.preset or "tiny"]
+    config = CacheConfig(options.size or recipe.size, options.frames, skip_solid=recipe.skip_solid)
     _check_out(common.out)
     videos = with_words(find_videos(common.corpus_name, common.protocol))
     source = _source(options, videos, config)

@@ -26,6 +26,8 @@ class Recipe:
     """Height and width of the frames that the network sees, in pixels."""
     n_frames: int = 16
     """Frames of a clip, evenly spaced in time (T)."""
+    skip_solid: bool = True
+    """Leave frames in one colour out before frames are chosen."""
     padding: Literal["repeat", "loop", "mask"] = "mask"
     """What fills up a clip with fewer frames: its last one, the clip again, or nothing that is looked at."""
     backbone: Literal[
@@ -181,6 +183,7 @@ TINY = Recipe(
 
 CRNN_BASELINE = Recipe(
     size=224,
+    skip_solid=False,
     padding="repeat",
     backbone="resnet-18",
     pretrained="microsoft/resnet-18",

@@ -55,7 +55,12 @@ def write_parts(folder: Path) -> dict[str, list[ClipFile]]:
 def make_corpus(folder: Path, files: Mapping[str, Sequence[ClipFile]]) -> SignCorpus:
     """These films, decoded into a folder."""
     return store_corpus(
-        folder, files, WORDS, CacheConfig(size=FAST.size, frames=12), name="blocks", protocol="signer"
+        folder,
+        files,
+        WORDS,
+        CacheConfig(size=FAST.size, frames=12, skip_solid=True),
+        name="blocks",
+        protocol="signer",
     )
 
 

@@ -104,6 +104,8 @@ def test_what_prepare_wrote_is_opened(tmp_path: Path) -> None:
         ValueError, match=r"holds clips of 16 pixels; give --size 16, or prepare them with --size 32"
     ):
         quietly(tmp_path / "ready", recipe=replace(FAST, size=32))
+    with pytest.raises(ValueError, match=r"ready holds no frames in one colour; give --skip-solid$"):
+        quietly(tmp_path / "ready", recipe=replace(FAST, skip_solid=False))
 
 
 def test_each_signer_is_left_out_once(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import Recognition, SignRecognizer
 from coursepkg.projects.sign_language.stream import SignStream, StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
+from coursepkg.projects.sign_language.synthetic.write import write_video
 from coursepkg.training.saved_model import save_model
 from tests.projects.sign_language.data.films import cut, write_sound
 from tests.projects.sign_language.data.films import write_film as write_numbers
@@ -23,6 +24,7 @@ from tests.projects.sign_language.signed import (
     RECIPE,
     WORDS,
     clip,
+    moving,
     recognizer,
     taught,
     word_of,
@@ -209,6 +211,18 @@ def test_of_a_film_that_is_cut_short_the_flaw_is_told(tmp_path: Path) -> None:
     (found,) = recognizer().recognize([cut(film, 0.9)])
     assert found.label in WORDS
     assert "of 30 frames are missing or cannot be decoded" in found.flaw
+
+
+def test_frames_in_one_colour_do_not_count(tmp_path: Path) -> None:
+    frames = moving("lên", 103)
+    white = np.full((2 * len(frames), *frames.shape[1:]), 255, dtype=np.uint8)
+    for name, parts in {"plain": [frames], "broken": [frames[:5], white, frames[5:]]}.items():
+        write_video(tmp_path / f"{name}.mp4", np.concatenate(parts), FPS)
+    plain, broken = recognizer().recognize([tmp_path / "plain.mp4", tmp_path / "broken.mp4"])
+    assert (plain.label, broken.label) == ("lên", "lên")
+    assert abs(plain.confidence - broken.confidence) < 0.1
+    assert plain.flaw == ""
+    assert "broken.mp4: 21 of 32 frames that were looked at are in one colour and were left" in broken.flaw
 
 
 def test_a_folder_without_a_model_of_signs_is_refused(model: Path, tmp_path: Path) -> None:

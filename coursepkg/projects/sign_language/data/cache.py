@@ -43,6 +43,8 @@ class CacheConfig:
     """Most frames of a clip, evenly spaced in time; a clip that has fewer keeps all of them."""
     fit: Fit = "crop"
     """How frames become squares, see `Framing`."""
+    skip_solid: bool = False
+    """Leave frames in one colour out, and close the gap in time, see `solid`."""
     most_lost: float = 0.6
     """A clip of which this share of the frames or more cannot be decoded is left out, above 0 and up to 1."""
 
@@ -171,7 +173,10 @@ class CachedClips:
         """How much is kept, and every clip that is not or has a flaw, for readers."""
         flawed = [clip for clip in self.clips if clip.flaw]
         mib = self._seal["bytes"] / 2**20
-        lines = [f"{self.folder}: {len(self):,} clips of {self.size} x {self.size} pixels, {mib:,.0f} MiB"]
+        what = ", without frames in one colour" if self.config.skip_solid else ""
+        lines = [
+            f"{self.folder}: {len(self):,} clips of {self.size} x {self.size} pixels{what}, {mib:,.0f} MiB"
+        ]
         if self.left_out:
             lines += [f"left out: {len(self.left_out):,}", *(f"  {one.reason}" for one in self.left_out)]
         if flawed:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from coursepkg.projects.sign_language.data.cache import (
 )
 from coursepkg.projects.sign_language.data.journal import Journal
 from coursepkg.projects.sign_language.data.sampling import kept_frames
+from coursepkg.projects.sign_language.data.solid import seen_frames
 from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_needed
 from coursepkg.training.files import write_json
 
@@ -112,7 +113,10 @@ def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> DecodedVi
         video = decode_needed(path, choose, size=config.size, fit=config.fit)
     except (ValueError, OSError) as reason:
         return " ".join(str(reason).split())
-    return video.complaint if video.lost >= config.most_lost else video
+    if video.lost >= config.most_lost:
+        return video.complaint
+    frames, times = seen_frames(video.frames, video.times, config)
+    return replace(video, frames=frames, times=times)
 
 
 def _finish(folder: Path, source: str, config: CacheConfig, journal: Journal) -> None:

@@ -23,7 +23,9 @@ class SignersConfig:
     most_clips: int = 60
     """Clips of the most frequent word; at least `least_clips`."""
     least_clips: int = 4
-    """Clips of the rarest word; from 1. As many signers sign every word, and these clips have no fault."""
+    """Clips of the rarest word; from 1. As many signers sign every word."""
+    whole_clips: int = 4
+    """So many clips of every word have no fault, at least; from 0, and from 1 where clips are repeated."""
     size: int = 224
     """Height and width of the pictures in pixels; a multiple of 32, from 32 to 512."""
     least_frames: int = 16
@@ -50,6 +52,7 @@ class SignersConfig:
             ("least_clips", 1, None),
             ("most_clips", 1, None),
             ("size", 32, 512),
+            ("whole_clips", 0, None),
             ("least_frames", 12, None),
             ("most_frames", 12, None),
             ("fps", 1, 60),
@@ -63,6 +66,8 @@ class SignersConfig:
         for name in SHARES:
             check_finite(f"--{name.replace('_', '-')}", getattr(self, name))
             check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+        needed = int(self.duplicate > 0)
+        check_field(self, "whole_clips", self.whole_clips >= needed, "at least 1 where clips are repeated")
         together = self.solid + self.frozen + self.duplicate
         check_field(
             self, "solid", together <= 1, f"at most 1 together with frozen and duplicate ({together:g})"

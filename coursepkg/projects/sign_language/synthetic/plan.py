@@ -61,7 +61,7 @@ def clip_counts(config: SignersConfig) -> dict[str, int]:
 def plan_clips(seed: int, config: SignersConfig | None = None) -> tuple[PlannedClip, ...]:
     """All clips of a data set, in the order of their numbers: a function of the two alone.
 
-    The first `least_clips` clips of a word have no fault. The others have each fault as often as its rate of all clips,
+    The first `whole_clips` clips of a word have no fault. The others have each fault as often as its rate of all clips,
     rounded, as long as there are enough of them. A duplicate repeats an earlier clip of its word that has
     no fault, and has its signer.
 
@@ -90,7 +90,7 @@ def plan_clips(seed: int, config: SignersConfig | None = None) -> tuple[PlannedC
 def _draw_faults(turns: Sequence[int], config: SignersConfig, rng: np.random.Generator) -> list[Fault]:
     """The fault of every clip, given how many of its word come before it."""
     faults: list[Fault] = [""] * len(turns)
-    free = [i for i, turn in enumerate(turns) if turn >= config.least_clips]
+    free = [i for i, turn in enumerate(turns) if turn >= config.whole_clips]
     order = iter(rng.permutation(len(free)).tolist())
     kinds: tuple[tuple[Fault, float], ...] = (
         ("solid", config.solid),

@@ -27,6 +27,7 @@ def test_the_defaults_are_those_of_the_contest() -> None:
         ({"least_frames": 31}, "--most-frames must be at least the least number, 31, got 30"),
         ({"least_frames": 6}, "--least-frames must be an integer of at least 12"),
         ({"least_clips": 61}, "--most-clips must be at least the least number, 61, got 60"),
+        ({"whole_clips": 0}, "--whole-clips must be at least 1 where clips are repeated, got 0"),
         ({"fps": 0}, "--fps must be an integer in 1..60"),
         ({"solid": -0.1}, r"--solid must be in \[0, 1\], got -0.1"),
         ({"frozen": float("nan")}, "--frozen must be a finite number"),

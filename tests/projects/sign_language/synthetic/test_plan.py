@@ -17,6 +17,7 @@ CONFIGS = st.builds(
     signers=st.integers(1, 20),
     least_clips=st.integers(1, 6),
     most_clips=st.integers(6, 40),
+    whole_clips=st.integers(1, 6),
     solid=st.floats(0, 0.3),
     frozen=st.floats(0, 0.3),
     duplicate=st.floats(0, 0.3),
@@ -58,11 +59,20 @@ def test_a_plan_holds_together(seed: int, config: SignersConfig) -> None:
             assert original.number != clip.number
         else:
             assert original is clip
-    first = set(range(min(config.signers, config.least_clips)))
+    first = set(range(min(config.signers, config.least_clips, config.whole_clips)))
     for word in clip_counts(config):
         whole = {clip.signer for clip in clips if clip.word == word and not clip.fault}
         # The first signers sign every word, without a fault.
         assert first <= whole
+
+
+def test_without_whole_clips_faults_fall_on_every_signer_and_rare_words() -> None:
+    config = SignersConfig(signers=16, least_clips=32, most_clips=32, whole_clips=0, duplicate=0.0)
+    clips = plan_clips(1, config)
+    broken = [clip for clip in clips if clip.fault]
+    assert len(broken) == round(0.14 * len(clips)) + round(0.04 * len(clips))
+    assert {clip.signer for clip in broken} == set(range(16))
+    assert len({clip.word for clip in broken}) > 20
 
 
 @pytest.mark.parametrize("seed", range(3))
