@@ -21,6 +21,7 @@ from coursepkg.projects.sign_language.command_options import (
 )
 from coursepkg.projects.sign_language.quality.plan import CleaningRules
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 
 
 @dataclass(frozen=True)
@@ -152,10 +153,8 @@ class Predict:
     """Words that are named for each clip, the likeliest first."""
     stream: Flag = False
     """Take each video as a stream of signs: a window slides over it, and a word is named where it is sure."""
-    window: float = 2.5
-    """Seconds that are looked at together in a stream, above 0."""
-    hop: float = 0.5
-    """Seconds from one window to the next, above 0 and at most the window."""
+    windows: tyro.conf.OmitArgPrefixes[StreamConfig] = field(default_factory=StreamConfig)
+    """How a stream is cut into windows, and when a word is sure."""
     contest: File = None
     """Write the answers here as the contest wants them."""
 

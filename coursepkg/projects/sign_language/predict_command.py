@@ -10,7 +10,7 @@ from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clip
 from coursepkg.projects.sign_language.command_options import load_recognizer
 from coursepkg.projects.sign_language.contest import contest_clips
 from coursepkg.projects.sign_language.data.container import import_av
-from coursepkg.projects.sign_language.stream import StreamConfig
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 
 if TYPE_CHECKING:
     from coursepkg.projects.sign_language.commands import Predict
@@ -71,7 +71,7 @@ def _check(options: "Predict", places: "Places") -> StreamConfig:
     check_count("--threads", options.use.threads, least=0)
     import_av()
     places.check()
-    return StreamConfig(window=options.window, hop=options.hop)
+    return options.windows
 
 
 def _sources(options: "Predict", places: "Places") -> ClipSources:

@@ -20,7 +20,8 @@ from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.clip_sources import ClipSource, ClipSources
 from coursepkg.projects.sign_language.predict_file import Say, Tally, readable
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.projects.sign_language.stream import SignEvent, SignStream, StreamConfig
+from coursepkg.projects.sign_language.stream import SignEvent, SignStream
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames
 
 Look = Callable[[Clip], np.ndarray]

@@ -9,7 +9,7 @@ import pytest
 
 from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clips
 from coursepkg.projects.sign_language.predict_file import Places, Tally, answer_clips
-from coursepkg.projects.sign_language.stream import StreamConfig
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_file import watch_streams
 from tests.projects.sign_language.data.films import write_sound
 from tests.projects.sign_language.signed import FPS, recognizer, word_of, write_film, write_films

@@ -13,7 +13,8 @@ from coursepkg.projects.sign_language.data.video import read_clip
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import Recognition, SignRecognizer
-from coursepkg.projects.sign_language.stream import SignStream, StreamConfig
+from coursepkg.projects.sign_language.stream import SignStream
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
 from coursepkg.projects.sign_language.synthetic.write import write_video
 from coursepkg.training.saved_model import save_model

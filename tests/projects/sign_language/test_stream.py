@@ -12,11 +12,11 @@ from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.stream import (
     SignEvent,
     SignStream,
-    StreamConfig,
     WindowReading,
     find_events,
     sliding_windows,
 )
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import TimedFrame
 
 WORDS = ("ăn", "uống", "ngủ")

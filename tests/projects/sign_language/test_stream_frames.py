@@ -10,7 +10,8 @@ from PIL import Image
 
 from coursepkg.projects.sign_language.data.container import VideoError
 from coursepkg.projects.sign_language.data.video import decode_video
-from coursepkg.projects.sign_language.stream import StreamConfig, sliding_windows
+from coursepkg.projects.sign_language.stream import sliding_windows
+from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
 from tests.projects.sign_language.data.films import cut, number_of, picture, write_film, write_sound
 
