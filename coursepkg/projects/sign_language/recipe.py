@@ -22,7 +22,7 @@ SCHEDULES = ("constant", "inverse-sqrt", "cosine", "plateau")
 class Recipe:
     """Clips, model and training; the defaults are those of the preset `small`."""
 
-    size: int = 64
+    size: int = 96
     """Height and width of the frames that the network sees, in pixels."""
     n_frames: int = 16
     """Frames of a clip, evenly spaced in time (T)."""
@@ -112,7 +112,7 @@ class Recipe:
     """Largest norm of the gradient, above 0."""
     ema: float = 0.99
     """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
-    max_epochs: int = 40
+    max_epochs: int = 30
     """Passes over the training part, at least 1."""
     max_seconds: float = 86400.0
     """Wall-clock seconds of training, above 0."""

@@ -2,7 +2,7 @@
 
 One frame is in memory at a time, however long the film is. A camera is an iterator of pictures like any other:
 
->>> frames = array_frames(pictures_of_my_camera(), fps=30, size=64)
+>>> frames = array_frames(pictures_of_my_camera(), fps=30, size=96)
 """
 
 from collections.abc import Iterable, Iterator
