@@ -4,7 +4,6 @@ OUT/program.pt2     the program
 OUT/export.json     what goes in and what comes out, the program's SHA-256, and the version of PyTorch
 """
 
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursepkg.files import file_sha256
+from coursepkg.files import file_sha256, whole_folder
 from coursepkg.training.files import read_json, write_json
 
 PROGRAM, CARD = "program.pt2", "export.json"
@@ -55,16 +54,10 @@ def write_program(
     """
     if out.exists():
         raise ValueError(f"{out} already exists; remove it or choose another --out")
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with whole_folder(out) as part:
         torch.export.save(make(), part / PROGRAM)
         whole = {**card, "sha256": file_sha256(part / PROGRAM), "torch": torch.__version__}
         write_json(part / CARD, whole)
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return whole
 
 

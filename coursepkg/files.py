@@ -1,7 +1,8 @@
-"""Files that appear whole or not at all, and their digests."""
+"""Files and folders that appear whole or not at all, and digests of files."""
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,3 +34,24 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             # A failed write says what is wrong, but not with which file.
             raise OSError(reason.errno, reason.strerror, str(path)) from reason
         raise
+
+
+@contextmanager
+def whole_folder(folder: str | Path) -> Iterator[Path]:
+    """A folder to write into, which gets its name when the block ends well, in place of an older one.
+
+    Otherwise the older one stays as it was, and nothing half-written stays behind.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    folder = Path(folder)
+    part = folder.with_name(folder.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

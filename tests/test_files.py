@@ -1,10 +1,10 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 from pathlib import Path
 
 import pytest
 
-from coursepkg.files import whole_file
+from coursepkg.files import whole_file, whole_folder
 
 
 def write(path: Path, content: bytes) -> None:
@@ -55,3 +55,23 @@ def test_what_stops_the_block_passes_through(tmp_path: Path) -> None:
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         write(tmp_path / "nowhere" / "file", b"")
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with whole_folder(folder) as part:
+        (part / "old").write_text("old")
+        assert not folder.exists()
+
+    def stopped() -> None:
+        with whole_folder(folder) as part:
+            (part / "half").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert [path.name for path in folder.iterdir()] == ["old"]
+    with whole_folder(folder) as part:
+        (part / "new").write_text("new")
+    assert [path.name for path in folder.iterdir()] == ["new"]
+    assert list(tmp_path.iterdir()) == [folder]

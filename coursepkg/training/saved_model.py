@@ -9,14 +9,13 @@ Nothing in it is code, and nothing is unpickled.
 
 import dataclasses
 import json
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from coursepkg.files import whole_folder
 from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.files import read_json, read_tensors, sync_folder, write_json, write_tensors
 from coursepkg.training.weights import load_weights, tied_names, weight_tensors
@@ -39,18 +38,11 @@ def save_model(folder: str | Path, model: nn.Module, **meta: Any) -> None:
     folder = Path(folder)
     if folder.exists():
         raise ValueError(f"{folder} already exists; remove it or choose another folder")
-    part = folder.with_name(folder.name + ".part")
     card = _as_json({"config": config_of(model), "meta": meta})
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with whole_folder(folder) as part:
         seal = write_tensors(part / WEIGHTS, weight_tensors(model, tied_names(model)))
         write_json(part / CARD, card | {"weights": seal})
-        os.rename(part, folder)
-        sync_folder(folder.parent)
-    except OSError:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    sync_folder(folder.parent)
 
 
 def load_model(

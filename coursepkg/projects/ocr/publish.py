@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import circumstances
+from coursepkg.files import whole_folder
 from coursepkg.projects.ocr.evaluate import Evaluation
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import rebuild
@@ -13,10 +14,8 @@ from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.rivals import evaluate_reader
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model, save_model
+from coursepkg.training.shipped import check_weight
 from coursepkg.training.weights import in_half
-
-MOST_BYTES = 15_000_000
-"""What a shipped folder may weigh."""
 
 
 def publish(
@@ -35,17 +34,14 @@ def publish(
 
     Raises:
         FileNotFoundError: the run is not finished.
-        ValueError: the folder would weigh more than `MOST_BYTES`.
+        ValueError: the folder would be too heavy to ship.
     """
     if not (run / "model").is_dir():
         raise FileNotFoundError(f"{run}: no finished model in it; go on training first")
     vocabulary = Vocabulary.load(run / VOCABULARY)
     model, meta = load_model(run / "model", rebuild, vocabulary=vocabulary.fingerprint)
     halved = in_half(model)
-    work = folder.with_name(folder.name + ".part")
-    shutil.rmtree(work, ignore_errors=True)
-    try:
-        work.mkdir(parents=True)
+    with whole_folder(folder) as work:
         vocabulary.save(work / VOCABULARY)
         save_model(work / "model", halved, **meta)
         reader = Recognizer.load(work)
@@ -54,13 +50,5 @@ def publish(
         found = {name: score.as_json() for name, score in scores.items()}
         card = meta | {"scores": found, "made": circumstances()} | (facts or {})
         save_model(work / "model", halved, **card)
-        weight = sum(path.stat().st_size for path in work.rglob("*") if path.is_file())
-        if weight > MOST_BYTES:
-            raise ValueError(
-                f"{folder} would weigh {weight:,} bytes, more than {MOST_BYTES:,}; train a smaller network"
-            )
-        shutil.rmtree(folder, ignore_errors=True)
-        work.rename(folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        check_weight(work, folder)
     return scores

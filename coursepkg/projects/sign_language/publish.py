@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from coursepkg.bench.machine import circumstances
+from coursepkg.files import whole_folder
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.evaluate import evaluate
 from coursepkg.projects.sign_language.inference import predict_clips
@@ -20,10 +21,9 @@ from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.projects.sign_language.scores import SignScores
 from coursepkg.projects.sign_language.trained_model import TrainedModel, read_model
 from coursepkg.training.saved_model import save_model
+from coursepkg.training.shipped import check_weight
 from coursepkg.training.weights import in_half
 
-MOST_BYTES = 15_000_000
-"""What a shipped folder may weigh."""
 Parts = Mapping[str, CachedClips]
 """Clips to measure on, by the name of their part."""
 
@@ -44,16 +44,13 @@ def publish(
 
     Raises:
         FileNotFoundError: the run is not finished.
-        ValueError: there is nothing to measure on, or the folder would weigh more than `MOST_BYTES`.
+        ValueError: there is nothing to measure on, or the folder would be too heavy to ship.
     """
     if not parts:
         raise ValueError("parts must hold at least one part to measure on, got none")
     trained = read_model(run)
     halved, changed = smaller(trained, parts)
-    work = folder.with_name(folder.name + ".part")
-    shutil.rmtree(work, ignore_errors=True)
-    try:
-        work.mkdir(parents=True)
+    with whole_folder(folder) as work:
         save_model(work / "model", halved, **trained.card)
         stored = SignRecognizer.load(work)
         scores = {name: measure(stored, clips, name) for name, clips in parts.items()}
@@ -65,15 +62,7 @@ def publish(
             "made": circumstances(),
         }
         save_model(work / "model", halved, **(card | dict(facts or {})))
-        weight = sum(path.stat().st_size for path in work.rglob("*") if path.is_file())
-        if weight > MOST_BYTES:
-            raise ValueError(
-                f"{folder} would weigh {weight:,} bytes, more than {MOST_BYTES:,}; train a smaller network"
-            )
-        shutil.rmtree(folder, ignore_errors=True)
-        work.rename(folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        check_weight(work, folder)
     return scores
 
 

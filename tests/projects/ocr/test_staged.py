@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.projects.ocr import publish as publishing
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.packing import pack_lines
 from coursepkg.projects.ocr.data.shards import Shards
@@ -15,6 +14,7 @@ from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.publish import publish
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.staged import Stage, calls_of, is_done, run_stages, usual_stages
+from coursepkg.training import shipped
 from tests.projects.ocr.drawn import SMALL, drawn_lines
 
 RECIPE = dataclasses.replace(
@@ -101,7 +101,7 @@ def test_the_shipped_folder_is_halved_and_measured(
     whole = Recognizer.load(finished / "3-decoder").model.state_dict()
     for name, weight in read.model.state_dict().items():
         torch.testing.assert_close(weight, whole[name], atol=1e-2, rtol=1e-2)
-    monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
+    monkeypatch.setattr(shipped, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="would weigh"):
         publish(finished / "3-decoder", folder, parts={})
     assert Recognizer.load(folder).fingerprint == read.fingerprint

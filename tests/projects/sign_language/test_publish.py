@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language import publish as module
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.caching import cache_clips
 from coursepkg.projects.sign_language.publish import measure, publish, smaller
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.projects.sign_language.trained_model import TrainedModel
+from coursepkg.training import shipped
 from coursepkg.training.weights import in_half
 from tests.projects.sign_language.signed import (
     COUNTS,
@@ -92,7 +92,7 @@ def test_what_is_too_heavy_or_unfinished_leaves_the_old_one(
 ) -> None:
     run, folder = write_model(tmp_path / "run"), tmp_path / "checkpoint"
     folder.mkdir()
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(shipped, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match=r"would weigh [\d,]+ bytes, more than 1,000"):
         publish(run, folder, parts={"test": clips})
     with pytest.raises(FileNotFoundError, match="no finished model in it"):

@@ -10,14 +10,13 @@ folder. So does `ctranslate2.Translator`, which takes pieces: the language tag f
 is added to a source).
 """
 
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from coursepkg.files import whole_folder
 from coursepkg.projects.translation.export.spec import check_exportable, filled_spec
 from coursepkg.text.vocabulary import BOS, EOS, UNK
 
@@ -91,14 +90,7 @@ def _checked(name: str, pieces: Sequence[str], field: str, size: int) -> list[st
 
 
 def _write(spec: Any, out: Path, also: Callable[[Path], object] | None) -> None:
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
+    with whole_folder(out) as part:
         spec.save(str(part))
         if also is not None:
             also(part)
-        os.rename(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise

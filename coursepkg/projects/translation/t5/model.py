@@ -8,7 +8,6 @@ Weights are read from safetensors alone, and no code that comes with a model is 
 """
 
 import os
-import shutil
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from safetensors import SafetensorError
 
+from coursepkg.files import whole_folder
 from coursepkg.training.files import read_json, write_json
 from coursepkg.training.seed import set_seed
 
@@ -116,18 +116,13 @@ def save_t5(t5: T5, folder: str | Path, **card: Any) -> None:
         OSError: it cannot be written; an older folder of this name stays as it was.
     """
     folder = Path(folder)
-    part = folder.with_name(folder.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
     try:
-        part.mkdir(parents=True)
-        with _quiet(transformers_module()):
-            t5.network.save_pretrained(part)
-            t5.tokenizer.save_pretrained(part)
-        write_json(part / CARD, {**t5.card, **card})
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(part, folder)
+        with whole_folder(folder) as part:
+            with _quiet(transformers_module()):
+                t5.network.save_pretrained(part)
+                t5.tokenizer.save_pretrained(part)
+            write_json(part / CARD, {**t5.card, **card})
     except (OSError, SafetensorError) as reason:
-        shutil.rmtree(part, ignore_errors=True)
         raise OSError(f"{folder} could not be written: {reason}; free some space and try again") from reason
 
 

@@ -10,7 +10,6 @@ from torch import nn
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack_linears
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.export import convert
 from coursepkg.projects.translation.export.convert import export_ctranslate2
 from coursepkg.projects.translation.export.exported import ExportedTranslator
 
@@ -74,7 +73,7 @@ def test_the_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(convert.os, "rename", full)
+        patch.setattr("os.rename", full)
         with pytest.raises(OSError, match="No space left"):
             export_ctranslate2(build(), PIECES, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
