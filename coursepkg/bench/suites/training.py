@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch.utils.flop_counter import FlopCounterMode
 
 from coursepkg.bench.machine import Device
-from coursepkg.bench.race import Comparison, Contest, Gate, Row
+from coursepkg.bench.race import Comparison, Contest, Gate
 from coursepkg.bench.suites.opponents import TorchTransformer
+from coursepkg.bench.utilisation import Utilisation
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import Epoch, Pair, TextBatch, TokenBatches, padded_random_batches
@@ -23,48 +23,29 @@ MEDIAN_LENGTH, SPREAD, LONGEST = 16, 0.65, 100
 """Sentence lengths are drawn from a log-normal distribution like that of talks: mean 20, one in ten above 37."""
 
 
-class UtilisationContest:
-    """Share of the GPU's peak that training the 157M model of the Olympiad tutorials reaches in bfloat16."""
-
-    def __init__(self, sentences: int = 1024, *, compiled: bool) -> None:
-        self.sentences, self.compiled = sentences, compiled
-
-    def run(self, device: Device) -> list[Row]:
-        """Time whole steps: forward, loss, backward, AdamW."""
-        from triton.testing import do_bench
-
-        config = TransformerConfig.zh_vi_report()
-        model = Transformer(config).to(device.kind)
-        ids = torch.randint(4, config.vocab_size, (2, self.sentences, config.max_len), device=device.kind)
-        run = torch.compile(model) if self.compiled else model
-        step = partial(_bf16_step, run, torch.optim.AdamW(model.parameters(), 1e-4, fused=True), ids)
-        step()
-        with FlopCounterMode(display=False) as counter:
-            _bf16_step(model, torch.optim.SGD(model.parameters(), 0.0), ids)
-        seconds = 1e-3 * do_bench(step, warmup=1000, rep=3000, return_mode="median")
-        rate = counter.get_total_flops() / seconds
-        share = None if device.peak_flops is None else rate / device.peak_flops
-        return [
-            Row(
-                contest=f"157M model, bf16, {self.sentences} pairs of {config.max_len} + {config.max_len} tokens",
-                candidate="compiled step" if self.compiled else "eager step",
-                opponent="peak of the GPU",
-                ratio=share,
-                candidate_ms=1e3 * seconds,
-                flops_per_second=rate,
-                percent_of_peak=None if share is None else 100 * share,
-                target=0.35,
-                note=f"{ids.numel() / seconds:,.0f} tokens/s",
-            )
-        ]
-
-
-def contests(device: Device) -> list[Contest | UtilisationContest]:
+def contests(device: Device) -> list[Contest | Utilisation]:
     """The base model of 2017 on any device; the large model on a GPU alone."""
-    found: list[Contest | UtilisationContest] = [_against_torch(device), _by_length(device)]
+    found: list[Contest | Utilisation] = [_against_torch(device), _by_length(device)]
     if device.is_cuda:
-        found += [UtilisationContest(compiled=compiled) for compiled in (False, True)]
+        found += [utilisation(device, compiled=compiled) for compiled in (False, True)]
     return found
+
+
+def utilisation(device: Device, sentences: int = 1024, *, compiled: bool) -> Utilisation:
+    """Training the 157M model of the Olympiad tutorials in bfloat16: whole steps, with AdamW."""
+    config = TransformerConfig.zh_vi_report()
+    model = Transformer(config).to(device.kind)
+    ids = torch.randint(4, config.vocab_size, (2, sentences, config.max_len), device=device.kind)
+    run = torch.compile(model) if compiled else model
+    return Utilisation(
+        name=f"157M model, bf16, {sentences} pairs of {config.max_len} + {config.max_len} tokens",
+        candidate="compiled step" if compiled else "eager step",
+        step=partial(_bf16_step, run, torch.optim.AdamW(model.parameters(), 1e-4, fused=True), ids),
+        counted=partial(_bf16_step, model, torch.optim.SGD(model.parameters(), 0.0), ids),
+        n_units=ids.numel(),
+        unit="tokens",
+        target=0.35,
+    )
 
 
 def _against_torch(device: Device, sentences: int = 16) -> Contest:

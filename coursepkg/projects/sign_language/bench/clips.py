@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
+from coursepkg.bench.utilisation import Utilisation
+from coursepkg.projects.sign_language.bench.end_to_end import end_to_end
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.batches import ClipBatch
 from coursepkg.projects.sign_language.data.loading_race import loading_contest
@@ -53,10 +55,10 @@ class Rated:
         return [with_rates(row, self.n_clips) for row in self.contest.run(device)]
 
 
-def contests(device: Device) -> list[Rated]:
-    """All on the CPU, where clips are decoded and which the figures are promised for."""
+def contests(device: Device) -> list[Rated | Utilisation]:
+    """On a CPU the reading of clips and a step of `small`; on a GPU the training of `report`, end to end."""
     if device.is_cuda:
-        return []
+        return [end_to_end(device, compiled=compiled) for compiled in (False, True)]
     folder = tempfile.TemporaryDirectory()
     _FOLDERS.append(folder)
     clips = films(Path(folder.name) / "films")
