@@ -42,7 +42,14 @@ PARTS = {
         "t5",
     ],
     "ocr": ["receipt_data"],
-    "sign_language": ["sign_data", "sign_augmentation"],
+    "sign_language": [
+        "sign_data",
+        "sign_augmentation",
+        "sign_baseline",
+        "sign_model",
+        "sign_long_tail",
+        "sign_extensions",
+    ],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]
 BIBLIOGRAPHY = parse_file(str(ROOT / "book" / "references.bib")).entries
