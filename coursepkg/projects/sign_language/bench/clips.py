@@ -64,7 +64,7 @@ def contests(device: Device) -> list[Rated | Utilisation]:
     clips = films(Path(folder.name) / "films")
     small, large = PRESETS["small"], PRESETS["crnn-baseline"]
     return [
-        Rated(loading_contest(clips, Path(folder.name) / "cache"), len(clips)),
+        Rated(loading_contest(clips, Path(folder.name) / "cache", size=small.size), len(clips)),
         Rated(step_contest({"small": small, "small, last state of an LSTM": LAST_STATE}, N_CLIPS), N_CLIPS),
         Rated(step_contest({"small": small, "crnn-baseline": large}, N_CLIPS_LARGE), N_CLIPS_LARGE),
     ]
