@@ -77,7 +77,8 @@ ROWS: dict[str, LadderRow] = {
             pooling=AS_PRESET,
         ),
         _row("improved", "1D convolutions before it: the preset", "transformer", n_convolutions=AS_PRESET),
-        _row("no-differences", "without the change since the frame before", differences=False),
+        _row("motion-beside", "frames, and beside them what changed since the frame before", motion="beside"),
+        _row("no-motion", "frames alone", "motion-beside", motion="none"),
         _row("places-mean", "the mean of the last map instead of its places", places="mean"),
         _row(
             "no-warp",

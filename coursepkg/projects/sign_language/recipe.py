@@ -40,8 +40,8 @@ class Recipe:
     """Channels of the backbone's stages; empty takes those of its name."""
     n_blocks: tuple[int, ...] = ()
     """Blocks of each stage; empty takes those of its name."""
-    differences: bool = True
-    """Show `small` also what changed since the frame before."""
+    motion: Literal["none", "beside", "alone"] = "alone"
+    """What `small` sees: frames, frames and what changed since the frame before, or what moves and nothing else."""
     places: Literal["mean", "fold"] = "fold"
     """How `small` makes a vector of its last map: the mean, or every place with weights of its own."""
     temporal: Literal["transformer", "lstm", "none"] = "transformer"
@@ -187,7 +187,7 @@ CRNN_BASELINE = Recipe(
     padding="repeat",
     backbone="resnet-18",
     pretrained="microsoft/resnet-18",
-    differences=False,
+    motion="none",
     places="mean",
     temporal="lstm",
     n_convolutions=0,

@@ -27,7 +27,7 @@ OTHERS = {
         "temporal": "none",
         "n_convolutions": 0,
         "pooling": "mean",
-        "differences": False,
+        "motion": "none",
         "places": "mean",
     },
 }

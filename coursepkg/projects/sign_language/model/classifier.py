@@ -15,7 +15,7 @@ from coursepkg.blocks.layer_parts import initialise
 from coursepkg.projects.sign_language.model.config import ModelConfig
 from coursepkg.projects.sign_language.model.library import LibraryBackbone
 from coursepkg.projects.sign_language.model.pooling import make_pooling
-from coursepkg.projects.sign_language.model.small import SmallCNN, with_differences
+from coursepkg.projects.sign_language.model.small import SmallCNN, with_motion
 from coursepkg.projects.sign_language.model.temporal import Temporal
 
 
@@ -103,8 +103,8 @@ class ClipClassifier(nn.Module):
 
         So padding neither costs time nor enters the statistics of batch normalisation.
         """
-        if isinstance(self.backbone, SmallCNN) and self.config.differences:
-            frames = with_differences(frames)
+        if isinstance(self.backbone, SmallCNN):
+            frames = with_motion(frames, mask, self.config.motion)
         real = frames.flatten(0, 1) if mask is None else frames[mask]  # (real frames, C, H, W)
         found: Tensor = self.backbone(real.contiguous(memory_format=torch.channels_last))
         if mask is None:

@@ -6,6 +6,7 @@ from coursepkg.arguments import check_count, check_finite
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.projects.sign_language.model.architectures import HEAD_WIDTH, PATCH, architecture_of
 
+MOTION = ("none", "beside", "alone")
 PLACES = ("mean", "fold")
 TEMPORAL = ("transformer", "lstm", "none")
 POOLINGS = ("attention", "mean", "last")
@@ -27,8 +28,9 @@ class ModelConfig:
     """Channels of the backbone's stages; empty takes those of its name."""
     n_blocks: tuple[int, ...] = ()
     """Blocks of each stage; empty takes those of its name."""
-    differences: bool = True
-    """Whether `small` also sees what changed since the frame before, as three more channels."""
+    motion: str = "alone"
+    """What `small` sees of a frame, one of `MOTION`: the frame, also what changed since the frame before, or that and
+    what the frame has other than the mean of its clip."""
     places: str = "fold"
     """How `small` makes a vector of its last map, one of `PLACES`: the mean, or every place with its own weights."""
     temporal: str = "transformer"
@@ -68,7 +70,8 @@ class ModelConfig:
         ):
             check_count(name, getattr(self, name))
         check_count("n_convolutions", self.n_convolutions, least=0)
-        for name, known in (("places", PLACES), ("temporal", TEMPORAL), ("pooling", POOLINGS)):
+        choices = {"motion": MOTION, "places": PLACES, "temporal": TEMPORAL, "pooling": POOLINGS}
+        for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
         for name in ("dropout", "inner_dropout"):

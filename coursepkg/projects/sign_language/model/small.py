@@ -2,9 +2,9 @@
 
     frame  3 or 6 channels, H x W  ->  H/2 x W/2  ->  H/4 x W/4  ->  H/8 x W/8  ->  H/16 x W/16  ->  vector
 
-Two things help it where ImageNet's weights are not at hand. It may see, beside the frame, what changed since the frame
-before: most of a still room is zero there, and the moving hands are not. And it may keep places apart when it makes a
-vector of its last map: a sign at the chin and the same sign at the chest have the same mean.
+Two things help it where ImageNet's weights are not at hand. It sees what moves and not what stands still: what a frame
+has other than the mean of its clip, and what changed since the frame before. And it may keep places apart when it makes
+a vector of its last map: a sign at the chin and the same sign at the chest have the same mean.
 """
 
 import torch
@@ -33,12 +33,12 @@ class SmallCNN(nn.Module):
     """Frames to vectors by strided stages.
 
     Args:
-        config: its channels, blocks, size, `differences` and `places`.
+        config: its channels, blocks, size, `motion` and `places`.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        inputs = (6 if config.differences else 3, *config.stage_channels[:-1])
+        inputs = (3 if config.motion == "none" else 6, *config.stage_channels[:-1])
         sizes = zip(inputs, config.stage_channels, config.stage_blocks, strict=True)
         self.stages = nn.ModuleList(Stage(*size) for size in sizes)
         last, side = config.stage_channels[-1], config.size
@@ -64,7 +64,31 @@ class SmallCNN(nn.Module):
         return vectors
 
 
-def with_differences(frames: Tensor) -> Tensor:
-    """Frames (B, T, 3, H, W) with the change since the frame before as channels 3 to 5: zero at the first frame."""
+def with_motion(frames: Tensor, mask: Tensor | None, motion: str) -> Tensor:
+    """Frames as the network is to see them.
+
+    With `beside` three channels more hold the change since the frame before, zero at the first frame. With `alone` the
+    frame itself gives way to what it has other than the mean of its clip: walls and clothes that stand still are zero
+    then, and nobody can be known by them. It asks for a camera that stands still.
+
+    Args:
+        frames: (B, T, 3, H, W).
+        mask: bool (B, T), True at a real frame; padding does not enter the mean. None: all are real.
+        motion: one of `config.MOTION`.
+
+    Returns:
+        (B, T, 3, H, W) for `none`, otherwise (B, T, 6, H, W).
+    """
+    if motion == "none":
+        return frames
     changed = F.pad(frames[:, 1:] - frames[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0))  # (B, T, 3, H, W)
-    return torch.cat([frames, changed], dim=2)
+    shown = frames if motion == "beside" else frames - mean_frame(frames, mask)
+    return torch.cat([shown, changed], dim=2)
+
+
+def mean_frame(frames: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean of the real frames of each clip, (B, T, 3, H, W) -> (B, 1, 3, H, W)."""
+    if mask is None:
+        return frames.mean(dim=1, keepdim=True)
+    real = mask.to(frames.dtype)[:, :, None, None, None]
+    return (frames * real).sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.model.small import with_differences
+from coursepkg.projects.sign_language.model.small import with_motion
 from tests.projects.sign_language.networks import clips, network
 
 HEADS = [
@@ -41,7 +41,7 @@ def test_padding_stays_out_of_batch_statistics() -> None:
 
 
 def test_the_head_of_the_baseline_is_an_lstm_and_its_last_state() -> None:
-    model = network(temporal="lstm", n_convolutions=0, pooling="last", differences=False)
+    model = network(temporal="lstm", n_convolutions=0, pooling="last", motion="none")
     frames, _ = clips([6, 6])
     vectors = torch.stack([model.backbone(clip) for clip in frames])  # (B, T, F)
     lstm = torch.nn.LSTM(8, 8, batch_first=True).double()
@@ -58,27 +58,40 @@ def test_order_in_time_matters_where_something_sees_it() -> None:
         {"temporal": "none"},
         {"temporal": "lstm"},
     ):
-        model = network(differences=False, **changes)
+        model = network(motion="none", **changes)
         assert not torch.allclose(model(frames).logits, model(turned).logits)
-    blind = network(differences=False, temporal="none", n_convolutions=0)
+    blind = network(motion="none", temporal="none", n_convolutions=0)
     torch.testing.assert_close(blind(frames).logits, blind(turned).logits)
 
 
-def test_differences_show_what_changed_since_the_frame_before() -> None:
-    frames, _ = clips([6, 6])
-    seen = with_differences(frames)
-    assert seen.shape == (2, 6, 6, 16, 16)
-    assert seen[:, :, :3].equal(frames)
-    assert not seen[:, 0, 3:].any()
-    for t in range(1, 6):
-        torch.testing.assert_close(seen[:, t, 3:], frames[:, t] - frames[:, t - 1])
+def test_motion_is_what_changed_and_what_is_not_always_there() -> None:
+    frames, mask = clips([6, 4])
+    assert with_motion(frames, None, "none") is frames
+    beside, alone = (with_motion(frames, mask, how) for how in ("beside", "alone"))
+    assert beside.shape == alone.shape == (2, 6, 6, 16, 16)
+    assert beside[:, :, :3].equal(frames)
+    for seen in (beside, alone):
+        assert not seen[:, 0, 3:].any()
+        torch.testing.assert_close(seen[:, 1:, 3:], frames[:, 1:] - frames[:, :-1])
+    for clip, length in ((0, 6), (1, 4)):
+        own = frames[clip, :length]
+        torch.testing.assert_close(alone[clip, :length, :3], own - own.mean(0))
+
+
+def test_who_sees_motion_alone_does_not_see_the_room() -> None:
+    frames, _ = clips([6])
+    wall = torch.randn(frames.shape[2:], dtype=frames.dtype, generator=torch.Generator().manual_seed(1))
+    for motion, blind in (("alone", True), ("beside", False), ("none", False)):
+        model = network(motion=motion)
+        same = torch.allclose(model(frames).logits, model(frames + wall).logits, atol=1e-9)
+        assert same == blind
 
 
 def test_folding_keeps_places_apart_and_the_mean_does_not() -> None:
     dot = torch.zeros(1, 1, 3, 32, 32, dtype=torch.float64)
     dot[..., 8:10, 8:10] = 1.0
     moved = dot.roll(16, dims=-1)
-    sizes = {"size": 32, "differences": False, "n_blocks": (0, 0)}
+    sizes = {"size": 32, "motion": "none", "n_blocks": (0, 0)}
     for places, is_same in (("mean", True), ("fold", False)):
         backbone = network(places=places, **sizes).backbone
         assert torch.allclose(backbone(dot[0]), backbone(moved[0])) is is_same
