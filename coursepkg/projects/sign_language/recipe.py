@@ -112,7 +112,7 @@ class Recipe:
     """Largest norm of the gradient, above 0."""
     ema: float = 0.99
     """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
-    max_epochs: int = 30
+    max_epochs: int = 20
     """Passes over the training part, at least 1."""
     max_seconds: float = 86400.0
     """Wall-clock seconds of training, above 0."""
