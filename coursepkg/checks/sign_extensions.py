@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
+from coursepkg.training.plateau import Plateau
 
 Said = list[tuple[str, float]]
 
@@ -41,7 +42,7 @@ def two_losses(student: Callable[[Tensor, Tensor], tuple[float, float]]) -> None
 
 
 def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
-    """The examples of the chapter, no smoothing, what is never sure."""
+    """The examples of the chapter, no smoothing, what is never sure, what takes very long."""
     for q, smoothing, threshold, expected in [
         (0.9, 0.5, 0.7, 3),
         (0.9, 0.8, 0.7, 7),
@@ -49,6 +50,7 @@ def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
         (0.6, 0.5, 0.3, 1),
         (1.0, 0.9, 0.5, 7),
         (0.7, 0.0, 0.7, 1),
+        (0.9, 0.95, 0.85, 57),
         (0.5, 0.5, 0.7, 0),
         (0.7, 0.5, 0.7, 0),
     ]:
@@ -61,64 +63,50 @@ def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
 
 
 def plateau_rates(student: Callable[[list[float], float, int, float], Sequence[float]]) -> None:
-    """The example of the chapter, equal losses, no patience, two cuts, and a best that stays after a cut."""
+    """The example of the chapter, equal losses, no patience, a best that stays after a cut, a new best in between."""
     cases = [
         ([5.0, 4.0, 4.1, 4.2, 4.1, 4.3, 3.9, 4.0, 4.0, 4.0, 4.0], 3),
         ([3.0, 3.0, 3.0, 3.0, 3.0], 1),
         ([3.0, 2.0, 1.0], 0),
         ([1.0, 2.0, 1.5, 1.2, 0.5], 0),
         ([2.0, 3.0, 3.0, 3.0, 2.5, 2.4, 2.3, 1.9], 2),
+        ([5.0, 4.0, 4.5, 3.0, 3.5, 3.6, 2.0], 1),
     ]
     for losses, patience in cases:
+        schedule, rates = Plateau(8.0, factor=0.5, patience=patience, mode="min", threshold=0), []
+        for loss in losses:
+            schedule.update(loss)
+            rates.append(schedule.lr)
         answer = expect.attempted(student(list(losses), 8.0, patience, 0.5))
         assert len(answer) == len(losses), f"{len(answer)} rates came for {len(losses)} validations"
         expect.close(
             torch.tensor([float(one) for one in answer], dtype=torch.float64),
-            torch.tensor(_rates(losses, 8.0, patience, 0.5), dtype=torch.float64),
+            torch.tensor(rates, dtype=torch.float64),
             what=f"the rates after the losses {losses} with patience {patience}",
-            hint="cut when MORE than patience losses in a row were no new best; the best stays after a cut",
+            hint="cut when MORE than patience losses in a row were no new best; a new best begins the counting again, "
+            "and after a cut the best stays",
         )
-
-
-def _rates(losses: Sequence[float], lr: float, patience: int, factor: float) -> list[float]:
-    best, bad, rates = float("inf"), 0, []
-    for loss in losses:
-        best, bad = (loss, 0) if loss < best else (best, bad + 1)
-        if bad > patience:
-            lr, bad = lr * factor, 0
-        rates.append(lr)
-    return rates
 
 
 def events(student: Callable[[Said, float, int], list[tuple[str, int, int]]]) -> None:
-    """Runs, pauses that are short and too long, another word in between, a sure end, nothing sure."""
-    cases: list[tuple[Said, int]] = [
-        ([("Mẹ", 0.8), ("Mẹ", 0.9), ("Bố", 0.3), ("Bố", 0.7)], 0),
-        ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 2),
-        ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 1),
-        ([("Mẹ", 0.8), ("Bố", 0.6), ("Mẹ", 0.9)], 5),
-        ([("Mẹ", 0.5), ("Bố", 0.49)], 0),
-        ([("Mẹ", 0.1), ("Bố", 0.2)], 3),
-        ([], 1),
+    """Runs, pauses that are short and too long, other words in between, sure and unsure, a sure end, nothing sure."""
+    cases: list[tuple[Said, int, list[tuple[str, int, int]]]] = [
+        ([("Mẹ", 0.8), ("Mẹ", 0.9), ("Bố", 0.3), ("Bố", 0.7)], 0, [("Mẹ", 0, 1), ("Bố", 3, 3)]),
+        ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 2, [("Mẹ", 0, 3)]),
+        ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 1, [("Mẹ", 0, 0), ("Mẹ", 3, 3)]),
+        ([("Mẹ", 0.8)] * 4, 0, [("Mẹ", 0, 3)]),
+        ([("Mẹ", 0.8), ("Bố", 0.3), ("Mẹ", 0.9)], 1, [("Mẹ", 0, 2)]),
+        ([("Mẹ", 0.8), ("Bố", 0.6), ("Mẹ", 0.9)], 5, [("Mẹ", 0, 0), ("Bố", 1, 1), ("Mẹ", 2, 2)]),
+        ([("Mẹ", 0.5), ("Bố", 0.49)], 0, [("Mẹ", 0, 0)]),
+        ([("Mẹ", 0.1), ("Bố", 0.2)], 3, []),
+        ([], 1, []),
     ]
-    for said, pause in cases:
+    for said, pause, expected in cases:
         answer = expect.attempted(student(list(said), 0.5, pause))
         expect.equal(
             [tuple(event) for event in answer],
-            _events(said, 0.5, pause),
+            expected,
             what=f"the events of {said} with threshold 0.5 and pause {pause}",
-            hint="windows that are not sure belong to no event and do not end one by themselves; between windows 4 and "
-            "7 lie two",
+            hint="windows that are not sure belong to no event and do not end one by themselves; a pause is counted "
+            "from the event's LAST window, and between windows 4 and 7 lie two",
         )
-
-
-def _events(said: Said, threshold: float, pause: int) -> list[tuple[str, int, int]]:
-    found: list[tuple[str, int, int]] = []
-    for window, (word, p) in enumerate(said):
-        if p < threshold:
-            continue
-        if found and found[-1][0] == word and window - found[-1][2] - 1 <= pause:
-            found[-1] = (word, found[-1][1], window)
-        else:
-            found.append((word, window, window))
-    return found

@@ -24,6 +24,9 @@ def times_shown(student: Callable[[list[int]], Sequence[float]]) -> None:
 
 def macro_f1(student: Callable[[list[str], list[str | None], list[str]], float]) -> None:
     """The example of the chapter, absent words, answers off the list, clips without an answer."""
+    from coursepkg.metrics.scoring import score
+    from coursepkg.projects.sign_language.word_f1 import WordF1
+
     cases: list[tuple[str, str, str]] = [
         ("AAAABBC", "AAABBAC", "ABC"),
         ("AAAABBC", "AAABBAC", "ABCD"),
@@ -34,21 +37,14 @@ def macro_f1(student: Callable[[list[str], list[str | None], list[str]], float])
     ]
     for signed, said, words in cases:
         given = [None if one == "-" else one for one in said]
+        listed = tuple(sorted({*words, *signed, *said} - {"-"}))
+        metric = WordF1(listed, tuple(words), absent=tuple(word for word in words if word not in signed))
         expect.close(
             expect.attempted(student(list(signed), list(given), list(words))),
-            _macro_f1(signed, said, words),
+            score(metric, given, list(signed)).value,
             what=f"macro-F1 of {signed} heard as {said} (- is no answer) over the words {words}",
             hint="the mean is over all words of the list; a word with neither clip nor answer counts 0",
         )
-
-
-def _macro_f1(signed: str, said: str, words: str) -> float:
-    found = []
-    for word in words:
-        hits = sum(a == b == word for a, b in zip(signed, said, strict=True))
-        both = signed.count(word) + said.count(word)
-        found.append(2 * hits / both if both else 0.0)
-    return sum(found) / len(found)
 
 
 def adjust(student: Callable[[Tensor, list[int], float], Tensor]) -> None:

@@ -76,6 +76,14 @@ def test_windows_until_sure_that_always_comes(assert_rejects):
     assert_rejects("sign_extensions.windows_until_sure", lambda q, s, t: until(q, s, t) or 1, "q 0.5")
 
 
+def test_windows_until_sure_that_gives_up(assert_rejects):
+    def impatient(q, smoothing, threshold):
+        windows = until(q, smoothing, threshold)
+        return windows if windows <= 7 else 0
+
+    assert_rejects("sign_extensions.windows_until_sure", impatient, "smoothing 0.95")
+
+
 def rates(losses, lr, patience, factor, *, least=1, forgets=False):
     best, bad, found = float("inf"), 0, []
     for loss in losses:
@@ -111,6 +119,19 @@ def test_plateau_rates_against_the_last_loss(assert_rejects):
         return found
 
     assert_rejects("sign_extensions.plateau_rates", last, "with patience 3")
+
+
+def test_plateau_rates_that_count_on_after_a_new_best(assert_rejects):
+    def counts_on(losses, lr, patience, factor):
+        best, bad, found = float("inf"), 0, []
+        for loss in losses:
+            best, bad = (loss, bad) if loss < best else (best, bad + 1)
+            if bad > patience:
+                lr, bad = lr * factor, 0
+            found.append(lr)
+        return found
+
+    assert_rejects("sign_extensions.plateau_rates", counts_on, "begins the counting again")
 
 
 def found(said, threshold, pause, *, lies=1, strictly=False):
@@ -155,3 +176,34 @@ def test_events_over_other_words(assert_rejects):
         return list(kept.values())
 
     assert_rejects("sign_extensions.events", joined, "pause 1")
+
+
+def test_events_that_count_the_pause_from_the_first_window(assert_rejects):
+    def from_the_first(said, threshold, pause):
+        events = []
+        for window, (word, p) in enumerate(said):
+            if p < threshold:
+                continue
+            if events and events[-1][0] == word and window - events[-1][1] - 1 <= pause:
+                events[-1] = (word, events[-1][1], window)
+            else:
+                events.append((word, window, window))
+        return events
+
+    assert_rejects("sign_extensions.events", from_the_first, "LAST window")
+
+
+def test_events_that_end_with_an_unsure_word(assert_rejects):
+    def ended(said, threshold, pause):
+        events, going = [], None
+        for window, (word, p) in enumerate(said):
+            if p < threshold:
+                going = going if word == going else None
+            elif word == going and window - events[-1][2] - 1 <= pause:
+                events[-1] = (word, events[-1][1], window)
+            else:
+                events.append((word, window, window))
+                going = word
+        return events
+
+    assert_rejects("sign_extensions.events", ended, "pause 1")

@@ -211,8 +211,8 @@ CRNN_BASELINE = Recipe(
 )
 """The contest's baseline, source 002, section IV: ResNet-18, one LSTM layer of 256, its last state, cross-entropy.
 
-The text says 1e-4 for the learning rate and its code 5e-4; the improved model has 1e-4 in both, so this has it too. The
-code's dropout of 0.3 does nothing, because an LSTM of one layer has nothing between layers to drop.
+The text says 1e-4 for the learning rate and its code 5e-4; the code of the improved model has 1e-4, so this has it
+too. The code's dropout of 0.3 does nothing, because an LSTM of one layer has nothing between layers to drop.
 """
 
 REPORT = dataclasses.replace(
