@@ -6,13 +6,13 @@ Training clips are cleaned, clips that are scored never: scores of two models wo
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
+from coursepkg.projects.sign_language.wording import counted, lacking
 
 PARTS = ("train", "dev", "test")
 
@@ -111,12 +111,15 @@ class SignCorpus:
     def report(self) -> list[str]:
         """Lines that say what there is, what was removed, and what is missing."""
         made = "generated clips" if self.is_generated else "clips"
-        lines = [f"{self.name}: {made} of {len(self.labels)} words, parted by {self.protocol}"]
+        lines = [f"{self.name}: {made} of {counted(len(self.labels), 'word')}, parted by {self.protocol}"]
         for name in PARTS:
-            clips, lacking = self.parts.get(name), self.absent(name)
-            told = "no clip" if clips is None else f"{len(clips):,} clips of {len(_signers(clips))} signers"
-            lines.append(f"  {name}: {told}{_lacks(lacking) if clips is not None else ''}")
-            lines += [f"    left out: {one.reason}" for one in (clips.left_out if clips is not None else ())]
+            clips, absent = self.parts.get(name), self.absent(name)
+            if clips is None:
+                lines.append(f"  {name}: no clip")
+                continue
+            told = f"{counted(len(clips), 'clip')} of {counted(len(_signers(clips)), 'signer')}"
+            lines.append(f"  {name}: {told}{f'; {lacking(absent)}' if absent else ''}")
+            lines += [f"    left out: {one.reason}" for one in clips.left_out]
         why = ", ".join(f"{n} for {reason}" for reason, n in self.described()["removed"].items())
         lines.append(f"  removed from the training part: {why or 'none'}")
         return lines + [f"note: {note}" for note in self.notes]
@@ -124,9 +127,3 @@ class SignCorpus:
 
 def _signers(clips: CachedClips) -> set[str]:
     return {clip.signer for clip in clips.clips} - {""}
-
-
-def _lacks(words: Sequence[str]) -> str:
-    if not words:
-        return ""
-    return f"; lacks {len(words)} words: {', '.join(words[:8])}{', ...' if len(words) > 8 else ''}"

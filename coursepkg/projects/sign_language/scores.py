@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from coursepkg.metrics.signature import Interval, Score, format_values, interval_as_json, score_as_json
 from coursepkg.projects.sign_language.answers import Answer, as_rows
 from coursepkg.projects.sign_language.quality.classes import Band
+from coursepkg.projects.sign_language.wording import counted
 
 SHOWN = 8
 """Signers, words and confusions that a printed line names at most."""
@@ -106,12 +107,12 @@ class SignScores:
             rows.append(f"  with these signers, draws of clips: {self.by_clip}")
         if self.absent:
             n_here = len(self.labels) - len(self.absent)
-            rows.append(f"  over the {_counted(n_here, 'word')} that the part has: {self.present:.4f}")
+            rows.append(f"  over the {counted(n_here, 'word')} that the part has: {self.present:.4f}")
         rows += [str(self.accuracy), f"right word among the first five: {self.top5:.4f}"]
         for band, one in self.bands.items():
             n_words = sum(word.band == band for word in self.words.values())
             interval = "" if one.interval is None else f" {one.interval}"
-            rows.append(f"{band}: macro-F1 {one.value:.4f}{interval} over {_counted(n_words, 'word')}")
+            rows.append(f"{band}: macro-F1 {one.value:.4f}{interval} over {counted(n_words, 'word')}")
         if self.signers:
             rows.append(_listed("signers, worst first", [_signer(*pair) for pair in self.signers.items()]))
         if self.confusions:
@@ -147,13 +148,9 @@ def _listed(title: str, parts: Sequence[str]) -> str:
 
 def _signer(name: str, one: SignerScore) -> str:
     value = format_values(one.macro_f1)[0]
-    return f"{name} {value} ({_counted(one.n_clips, 'clip')} of {_counted(one.n_words, 'word')})"
+    return f"{name} {value} ({counted(one.n_clips, 'clip')} of {counted(one.n_words, 'word')})"
 
 
 def _confusion(one: Confusion) -> str:
     times = "once" if one.n == 1 else f"{one.n} times"
     return f"{one.label} for {one.said} {times} ({one.share:.0%})"
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -45,8 +45,8 @@ def test_the_report_names_parts_words_and_notes(blocks: SignCorpus) -> None:
     lines = replace(blocks, labels=("ngủ", *WORDS), test=None, notes=("by hand",)).report()
     assert lines == [
         "blocks: clips of 4 words, parted by signer",
-        "  train: 10 clips of 2 signers; lacks 1 words: ngủ",
-        "  dev: 6 clips of 2 signers; lacks 1 words: ngủ",
+        "  train: 10 clips of 2 signers; lacks 1 word: ngủ",
+        "  dev: 6 clips of 2 signers; lacks 1 word: ngủ",
         "  test: no clip",
         "  removed from the training part: none",
         "note: by hand",

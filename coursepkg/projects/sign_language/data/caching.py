@@ -95,9 +95,7 @@ def cache_clips(
         ) from reason
     if not journal.clips:
         journal.remove()
-        raise ValueError(
-            f"none of {len(files)} clips can be decoded; the first: {journal.left_out[0].reason}"
-        )
+        raise ValueError(f"no clip of {len(files):,} can be decoded; the first: {journal.left_out[0].reason}")
     _finish(folder, source, config, journal)
     return CachedClips(folder, verify=False)
 

@@ -11,12 +11,15 @@ SHOWN = 5
 """Leaks of each kind that the text names; JSON names all."""
 
 Kind = Literal["signer", "recording", "copies"]
-KINDS: dict[Kind, str] = {
-    "signer": "signers stand in several parts",
-    "recording": "recordings were cut into clips of several parts",
-    "copies": "groups of copies stand in several parts",
+KINDS: dict[Kind, tuple[str, str]] = {
+    "signer": ("signer stands in several parts", "signers stand in several parts"),
+    "recording": (
+        "recording was cut into clips of several parts",
+        "recordings were cut into clips of several parts",
+    ),
+    "copies": ("group of copies stands in several parts", "groups of copies stand in several parts"),
 }
-"""Every kind of leak, in the order in which they are told."""
+"""Every kind of leak, in the order in which they are told: one of it, and several."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def leaks_as_text(leaks: Sequence[Leak], parts: Mapping[str, Sequence[int]]) -> 
             continue
         concerned = clips_concerned(found)
         told = ", ".join(f"{concerned[part]:,} of {len(parts[part]):,} in {part}" for part in parts)
-        lines.append(f"LEAKS: {len(found):,} {what}; clips concerned: {told}")
+        lines.append(f"LEAKS: {len(found):,} {what[len(found) > 1]}; clips concerned: {told}")
         lines += [f"  {leak}" for leak in found[:SHOWN]]
         lines += [f"  ... and {len(found) - SHOWN:,} more"] if len(found) > SHOWN else []
     return "\n".join(lines)

@@ -23,6 +23,7 @@ import numpy as np
 from coursepkg.arguments import check_count
 from coursepkg.data.split import group_records
 from coursepkg.projects.sign_language.clip import ClipFile
+from coursepkg.projects.sign_language.wording import counted, lacking
 
 PROTOCOLS = ("clip", "group", "signer")
 SHARES = {"train": 0.7, "dev": 0.15, "test": 0.15}
@@ -55,8 +56,8 @@ class ClipSplit:
         lines = [f"split by {self.protocol}, {self.fingerprint[:12]}"]
         for name, numbers in self.parts.items():
             signers = sorted({files[i].signer for i in numbers} - {""})
-            told = f", {len(signers)} signers" if signers else ""
-            lines.append(f"  {name}: {len(numbers):,} clips{told}; {_lacks(self.absent[name])}")
+            told = f", {counted(len(signers), 'signer')}" if signers else ""
+            lines.append(f"  {name}: {counted(len(numbers), 'clip')}{told}; {lacking(self.absent[name])}")
         return "\n".join(lines)
 
 
@@ -194,12 +195,6 @@ def _made(files: Sequence[ClipFile], protocol: str, parts: dict[str, list[int]])
 def _name(file: ClipFile) -> str:
     """What a clip is called on every machine."""
     return f"{file.label}/{file.signer}/{file.path.parent.name}/{file.path.name}"
-
-
-def _lacks(absent: Sequence[str]) -> str:
-    if not absent:
-        return "every word"
-    return f"lacks {len(absent)} words: {', '.join(absent[:8])}{', ...' if len(absent) > 8 else ''}"
 
 
 def _check(

@@ -198,7 +198,7 @@ def test_what_cannot_be_kept_is_named_and_what_has_a_flaw_too(files: list[ClipFi
     lost = 1 - len(decode_video(flawed).times) / 30
     strict = cache_clips(given, tmp_path / "cache", replace(SMALL, most_lost=lost / 2))
     assert [clip.name for clip in strict.clips] == ["long.mp4"]
-    with pytest.raises(ValueError, match=r"none of 1 clips can be decoded; the first: .*a JPEG picture"):
+    with pytest.raises(ValueError, match=r"no clip of 1 can be decoded; the first: .*a JPEG picture"):
         cache_clips(given[:1], tmp_path / "none")
     assert list((tmp_path / "none").iterdir()) == []
 

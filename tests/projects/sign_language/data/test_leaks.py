@@ -41,10 +41,12 @@ def test_the_text_counts_and_names_them() -> None:
     leaks = find_leaks(FILES, PARTS, COPIES)
     lines = leaks_as_text(leaks, PARTS).splitlines()
     assert lines[0] == (
-        "LEAKS: 1 signers stand in several parts; clips concerned: 1 of 3 in train, 1 of 1 in dev, 0 of 2 in test"
+        "LEAKS: 1 signer stands in several parts; clips concerned: 1 of 3 in train, 1 of 1 in dev, 0 of 2 in test"
     )
     assert lines[1] == "  Bình: 1 in train, 1 in dev"
     assert sum(line.startswith("LEAKS") for line in lines) == 3
+    assert lines[2].startswith("LEAKS: 1 recording was cut into clips of several parts; ")
+    assert lines[4].startswith("LEAKS: 2 groups of copies stand in several parts; ")
     assert leaks_as_json(leaks)[0]["clips"] == {"train": ["1.mp4"], "dev": ["2.mp4"]}
     many = [ClipFile(Path(f"{i}.mp4"), "ăn", f"signer {i // 2}") for i in range(14)]
     shared = find_leaks(many, {"train": range(0, 14, 2), "test": range(1, 14, 2)})

@@ -106,7 +106,7 @@ def test_a_word_with_one_clip_is_trained_on_and_said_to_be_untested() -> None:
         assert len(files) - 1 in split.train
         assert split.absent == {"train": (), "dev": ("alone",), "test": ("alone",)}
         assert "test:" in split.report(files)
-        assert "lacks 1 words: alone" in split.report(files)
+        assert "lacks 1 word: alone" in split.report(files)
 
 
 def test_a_word_of_two_signers_is_tested_rather_than_developed_on() -> None:
