@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from coursepkg.checks import expect
-from coursepkg.metrics.classification import MacroF1
-from coursepkg.metrics.scoring import score
 
 
 def lstm_parameters(student: Callable[[int, int, int, int], int]) -> None:
@@ -83,25 +80,45 @@ def last_real(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         )
 
 
-def macro_f1(student: Callable[[list[str], list[str], list[str]], float]) -> None:
-    """The chapter's table, words that are missing, words that are said by mistake only, and random answers."""
-    dice = np.random.Generator(np.random.PCG64(0))
-    words = ["ăn", "uống", "ngủ", "đi"]
-    cases = [
-        (["ăn", "uống"], ["ăn", "uống"], words[:2]),
-        (["ăn"] * 3, ["ăn"] * 3, words[:3]),
-        (["ăn", "ăn", "uống"], ["ăn", "ngủ", "ngủ"], words),
-    ]
-    for _ in range(5):
-        truths, said = ([words[i] for i in dice.integers(0, 3, 30)] for _ in range(2))
-        cases.append((truths, said, words))
-    for truths, said, listed in cases:
-        occurring = len(set(truths))
-        expect.close(
-            student(list(truths), list(said), list(listed)),
-            score(MacroF1(tuple(listed)), said, truths).value,
-            what=f"macro-F1 of {len(truths)} clips of {occurring} of {len(listed)} words",
-            tolerance=1e-9,
-            hint="F1 is 2 TP / (clips of the word + times it was said), 0 where that is 0 / 0; the mean is over all "
-            "words of the list, the missing ones too",
-        )
+def named_when_covered(
+    student: Callable[[Callable[[Tensor, Tensor], Tensor], Tensor, Tensor, Tensor], float],
+) -> None:
+    """A model that knows rooms and one that knows motions, on whole clips and on clips that were filled up."""
+    torch.manual_seed(0)
+    rooms, motions = torch.randn(24, 4), torch.randn(24, 4)
+    moved = motions[:, None] * torch.linspace(-1, 1, 6)[None, :, None]
+
+    def model(weight: float) -> Callable[[Tensor, Tensor], Tensor]:
+        def scores(frames: Tensor, mask: Tensor) -> Tensor:
+            count = mask.sum(dim=1)
+            mean = (frames * mask[..., None]).sum(dim=1) / count[:, None]
+            last = frames[torch.arange(len(frames)), count - 1]
+            return torch.cat([mean, weight * (last - frames[:, 0])], dim=1)
+
+        return scores
+
+    for lengths, name in [
+        (torch.full((24,), 6), "whole clips"),
+        (torch.arange(24) % 6 + 1, "clips with padding"),
+    ]:
+        mask = torch.arange(6) < lengths[:, None]
+        frames = rooms[:, None] + moved
+        frames[~mask] = 3 * torch.randn(int((~mask).sum()), 4)
+        last = torch.stack([frames[i, n - 1] for i, n in enumerate(lengths.tolist())])
+        for weight, knows in [(0.0, "rooms"), (9.0, "motions")]:
+            judge = model(weight)
+            # Every third clip has another word, so that some answers are wrong.
+            targets = torch.where(
+                torch.arange(24) % 3 > 0, judge(frames, mask).argmax(dim=1), torch.arange(24) % 8
+            )
+            said = judge(last[:, None].repeat(1, 6, 1), mask).argmax(dim=1)
+            before = frames.clone()
+            answer = expect.attempted(student(judge, frames, mask, targets))
+            expect.unchanged(before, frames, what="frames")
+            expect.close(
+                answer,
+                float((said == targets).double().mean()),
+                what=f"the share that a model of {knows} still names, {name}",
+                hint="each clip shows its last REAL frame, the one at mask.sum(dim=1) - 1, in all places; the model "
+                "gets these frames and the same mask",
+            )

@@ -122,50 +122,66 @@ def test_last_real_of_all_pairs(assert_rejects):
     )
 
 
-def f1(truths, said, words, *, divide_by=len):
-    total = 0.0
-    for word in words:
-        pairs = truths.count(word) + said.count(word)
-        hits = sum(t == s == word for t, s in zip(truths, said, strict=True))
-        total += 2 * hits / pairs if pairs else 0.0
-    return total / divide_by(words)
+def covered(model, frames, mask, targets, *, place=None):
+    place = mask.sum(dim=1) - 1 if place is None else place
+    still = frames[torch.arange(len(frames)), place][:, None].expand_as(frames)
+    return float((model(still, mask).argmax(dim=1) == targets).float().mean())
 
 
-def test_macro_f1_right(assert_accepts):
-    assert_accepts("sign_baseline.macro_f1", f1)
+NAMED = "sign_baseline.named_when_covered"
 
 
-def test_macro_f1_over_what_occurs(assert_rejects):
-    assert_rejects(
-        "sign_baseline.macro_f1",
-        lambda truths, said, words: f1(truths, said, sorted(set(truths))),
-        "the missing ones too",
-    )
+def test_named_when_covered_right(assert_accepts):
+    assert_accepts(NAMED, covered)
 
 
-def test_macro_f1_by_recall(assert_rejects):
-    def recall(truths, said, words):
-        hits = [sum(t == s == w for t, s in zip(truths, said, strict=True)) for w in words]
-        return sum(n / max(1, truths.count(w)) for n, w in zip(hits, words, strict=True)) / len(words)
-
-    assert_rejects("sign_baseline.macro_f1", recall, "times it was said")
+def test_named_when_covered_as_a_tensor(assert_accepts):
+    assert_accepts(NAMED, lambda *given: torch.tensor(covered(*given)))
 
 
-def test_macro_f1_as_accuracy(assert_rejects):
-    assert_rejects(
-        "sign_baseline.macro_f1",
-        lambda truths, said, words: sum(t == s for t, s in zip(truths, said, strict=True)) / len(truths),
-        "macro-F1 of",
-    )
+def test_named_when_covered_by_padding(assert_rejects):
+    def padding(model, frames, mask, targets):
+        return covered(model, frames, mask, targets, place=torch.full((len(frames),), -1))
+
+    assert_rejects(NAMED, padding, "clips with padding")
 
 
-def test_macro_f1_that_divides_by_zero(assert_rejects):
-    def fragile(truths, said, words):
-        return sum(
-            2
-            * sum(t == s == w for t, s in zip(truths, said, strict=True))
-            / (truths.count(w) + said.count(w))
-            for w in words
-        ) / len(words)
+def test_named_when_covered_by_the_first_frame(assert_rejects):
+    def first(model, frames, mask, targets):
+        return covered(model, frames, mask, targets, place=torch.zeros(len(frames), dtype=torch.long))
 
-    assert_rejects("sign_baseline.macro_f1", fragile, "ZeroDivisionError")
+    assert_rejects(NAMED, first, "last REAL frame")
+
+
+def test_named_when_nothing_is_covered(assert_rejects):
+    def open_eyes(model, frames, mask, targets):
+        return float((model(frames, mask).argmax(dim=1) == targets).float().mean())
+
+    assert_rejects(NAMED, open_eyes, "whole clips")
+
+
+def test_named_when_covered_by_the_mean(assert_rejects):
+    def blurred(model, frames, mask, targets):
+        mean = (frames * mask[..., None]).sum(dim=1) / mask.sum(dim=1)[:, None]
+        return float((model(mean[:, None].expand_as(frames), mask).argmax(dim=1) == targets).float().mean())
+
+    assert_rejects(NAMED, blurred, "last REAL frame")
+
+
+def test_named_when_covered_without_a_mask(assert_rejects):
+    def unmasked(model, frames, mask, targets):
+        return covered(model, frames, torch.ones_like(mask), targets)
+
+    assert_rejects(NAMED, unmasked, "clips with padding")
+
+
+def test_named_when_covered_as_a_count(assert_rejects):
+    assert_rejects(NAMED, lambda *given: covered(*given) * len(given[1]), "whole clips")
+
+
+def test_named_when_covered_in_place(assert_rejects):
+    def in_place(model, frames, mask, targets):
+        frames[:] = frames[torch.arange(len(frames)), mask.sum(dim=1) - 1][:, None].clone()
+        return float((model(frames, mask).argmax(dim=1) == targets).float().mean())
+
+    assert_rejects(NAMED, in_place, "frames was changed in place")
