@@ -8,7 +8,7 @@ from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.framing import Framing
 from coursepkg.projects.sign_language.data.sampling import kept_frames
-from coursepkg.projects.sign_language.data.solid import seen_frames
+from coursepkg.projects.sign_language.data.solid import all_solid, seen_frames
 from coursepkg.projects.sign_language.data.video import decode_needed
 from coursepkg.projects.sign_language.stream_frames import framed
 
@@ -32,11 +32,21 @@ def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:
         path, lambda times: kept_frames(times, config.frames), size=config.size, fit=config.fit
     )
     frames, times = seen_frames(video.frames, video.times, config)
-    gone = len(video.frames) - len(frames)
-    looked = f"{gone} of {len(video.frames)} frames that were looked at"
-    plain = f"{path}: {looked} are in one colour and were left out" if gone else ""
-    flaw = "; ".join(filter(None, (video.complaint, plain)))
+    little = _little_to_see(frames, n_looked=len(video.frames))
+    flaw = "; ".join(filter(None, (video.complaint, f"{path}: {little}" if little else "")))
     return Clip(frames, times, "", "", str(path)), flaw
+
+
+def _little_to_see(frames: np.ndarray, n_looked: int) -> str:
+    """What is wrong with the pictures that are left of those that were looked at; empty where nothing is."""
+    if all_solid(frames):
+        return "every frame is in one colour; the answer means nothing"
+    gone, said = n_looked - len(frames), []
+    if gone:
+        said.append(f"{gone} of {n_looked} frames that were looked at are in one colour and were left out")
+    if len(frames) == 1:
+        said.append("one frame only, no motion to read")
+    return "; ".join(said)
 
 
 def made_small(clip: Clip, config: CacheConfig) -> Clip:

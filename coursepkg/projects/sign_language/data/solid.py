@@ -25,10 +25,19 @@ def without_solid(frames: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np
         frames: uint8 (T, height, width, 3).
         times: in seconds (T,), rising.
     """
-    whole = np.flatnonzero(~is_solid(shrink(frames), BrokenThresholds()))
+    whole = np.flatnonzero(~_solid(frames))
     if len(whole) in (0, len(frames)):
         return frames, times
     # Each frame that stays is shown as long after the one before as it was after its neighbour in the file.
     steps = np.diff(times, prepend=times[:1])[whole]
     steps[0] = times[whole[0]]
     return frames[whole], np.cumsum(steps)
+
+
+def all_solid(frames: np.ndarray) -> bool:
+    """Whether no frame of a clip shows anything; frames are uint8 (T, height, width, 3)."""
+    return bool(_solid(frames).all())
+
+
+def _solid(frames: np.ndarray) -> np.ndarray:
+    return is_solid(shrink(frames), BrokenThresholds())
