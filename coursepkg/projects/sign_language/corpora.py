@@ -24,6 +24,7 @@ from coursepkg.projects.sign_language.data.problems import report_problems
 from coursepkg.projects.sign_language.data.scan import Scan, scan_clips
 from coursepkg.projects.sign_language.data.splits import PROTOCOLS, leave_one_signer_out, split_clips
 from coursepkg.projects.sign_language.quality.clean import plan_cleaning
+from coursepkg.projects.sign_language.quality.plan_check import check_plan
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
 from coursepkg.projects.sign_language.recipe import Recipe
 
@@ -73,6 +74,8 @@ def load_corpus(
     except ValueError as reason:
         raise ValueError(f"--data {name}: {reason}; choose another --split, or add clips") from None
     chosen = {part: [files[i] for i in numbers] for part, numbers in parts.items()}
+    plan = plan_cleaning(found.part(chosen["train"]))
+    check_plan(name, plan)
     return store_corpus(
         place,
         chosen,
@@ -80,7 +83,7 @@ def load_corpus(
         config,
         name=name,
         protocol=protocol,
-        plan=plan_cleaning(found.part(chosen["train"])),
+        plan=plan,
         source=state,
         say=say,
     )

@@ -19,6 +19,7 @@ from coursepkg.projects.sign_language.inspect_commands import (
     with_words,
 )
 from coursepkg.projects.sign_language.quality.clean import plan_cleaning
+from coursepkg.projects.sign_language.quality.plan_check import check_plan
 from coursepkg.projects.sign_language.quality.plan_files import write_plan
 from coursepkg.projects.sign_language.quality.plan_report import plan_as_text
 from coursepkg.projects.sign_language.quality.survey import copy_keys
@@ -62,13 +63,9 @@ def _prepared(options: Prepare, out: Path, videos: Videos, config: CacheConfig, 
     parts = videos.parts(protocol, copy_keys(found, videos.files))
     chosen = {part: [videos.files[i] for i in numbers] for part, numbers in parts.items()}
     plan = plan_cleaning(found.part(chosen["train"]), options.rules)
-    if not plan.kept:
-        why = ", ".join(f"{count:,} for {reason}" for reason, count in plan.removed_by_reason.items())
-        raise ValueError(
-            f"--data {videos.name}: the rules leave none of {len(plan.removed):,} training clips ({why}); loosen them"
-        )
     print_head(videos)
     print(plan_as_text(plan))
+    check_plan(videos.name, plan)
     growing = out.with_name(f"{out.name}.part")
     store_corpus(
         growing,

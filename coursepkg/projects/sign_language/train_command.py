@@ -11,6 +11,7 @@ from coursepkg.projects.sign_language.corpora import load_corpus
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.evaluate import evaluate
 from coursepkg.projects.sign_language.inference import predict_clips
+from coursepkg.projects.sign_language.quality.plan_check import check_words
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.scores import SignScores
 from coursepkg.projects.sign_language.train import Trained, train
@@ -29,6 +30,7 @@ def train_command(options: Train) -> int:
     if options.start is not None:
         read_model(options.start)  # a mistake is said before clips are decoded for minutes
     corpus = load_corpus(common.corpus_name, recipe, split=common.protocol)
+    check_words(corpus.name, corpus.part("train").labels)
     print("\n".join(corpus.report()))
     trained = train(recipe, corpus, out, start=options.start, seed=options.seed, resume=options.resume)
     return _report(options, trained, corpus, out)

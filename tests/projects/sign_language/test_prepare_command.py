@@ -93,7 +93,10 @@ def test_rules_and_thresholds_decide_what_goes(folder: Path, tmp_path: Path) -> 
     ]
     said = sign_language(*command, "--solid-spread", "128", "--solid-share", "0.5", "--most-broken", "1")
     # Every frame counts as of one colour, so nothing is left to train on, and nothing is written.
-    assert "leave none of" in said.mistake
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "the rules leave none of" in said.err
+    assert said.err.endswith("; loosen them\n")
+    assert "gone, broken frames: " in said.out
     assert not list(tmp_path.iterdir())
     said = sign_language(*command, "--longest-rest", "1", "--solid-spread", "0", "--least-frames", "24")
     assert said.document["data"]["protocol"] == "clip"

@@ -18,7 +18,7 @@ def plan_as_text(plan: CleaningPlan) -> str:
     lines = [f"cleaning: {len(plan.kept):,} of {total:,} clips stay, {len(plan.removed):,} go"]
     for reason in REASONS:
         gone = [one for one in plan.removed if one.reason == reason]
-        lines += _block(f"gone, {reason}", [_said(one) for one in gone])
+        lines += _block(f"gone, {reason}", [removal_as_text(one) for one in gone])
     lines += _block(
         "cut to their middle", [f"{one.file.path}: {one.start:.2f} to {one.stop:.2f} s" for one in plan.cut]
     )
@@ -56,8 +56,8 @@ def plan_as_json(plan: CleaningPlan) -> dict[str, Any]:
     }
 
 
-def _said(one: RemovedClip) -> str:
-    """The reason with the file's name once: what cannot be opened names it already."""
+def removal_as_text(one: RemovedClip) -> str:
+    """Why a clip goes, with the file's name once: what cannot be opened names it already."""
     name = str(one.file.path)
     return one.detail if one.detail.startswith(name) else f"{name}: {one.detail}"
 
