@@ -60,6 +60,10 @@ def _check(options: "Predict", places: "Places") -> StreamConfig:
     """All that can be wrong before anything is loaded; and how a stream is cut."""
     if options.common.data != "auto":
         raise ValueError("--data names clips to learn from or to score; name what to read behind predict")
+    if options.common.split != "auto":
+        raise ValueError(
+            "--split parts clips to learn from or to score; predict reads every clip that is named"
+        )
     if options.stream and options.contest is not None:
         raise ValueError(
             "--contest wants one answer a clip, and --stream finds several; leave one of them out"

@@ -127,6 +127,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(model: Path, films: list[P
         ([tmp_path / "empty", "--model", model], "empty: no video in it"),
         ([film, "--model", tmp_path / "empty", "--out", out], "empty: no finished model in it"),
         ([film, "--data", "signers"], "--data names clips to learn from or to score"),
+        ([film, "--split", "clip"], "--split parts clips to learn from or to score"),
         ([film, "--n-best", 0], "--n-best must be an integer of at least 1, got 0"),
         ([film, "--batch-size", 0], "--batch-size must be"),
         ([film, "--stream", "--hop", 3], "--hop must be above 0 and at most the window, 2.5, got 3.0"),
