@@ -2,7 +2,7 @@
 
 >>> recognizer = SignRecognizer.load_default()
 >>> [one.label for one in recognizer.recognize(["first.mp4", "second.mp4"])]
-['cảm ơn', 'xin lỗi']
+['Cảm ơn', 'Xin lỗi']
 """
 
 import hashlib
@@ -126,7 +126,11 @@ class SignRecognizer:
 
     @classmethod
     def load_default(cls) -> "SignRecognizer":
-        """The model that ships with the package."""
+        """The model that ships with the package; a FileNotFoundError where this installation has none."""
+        if not (DEFAULT / "model").is_dir():
+            raise FileNotFoundError(
+                "this installation has no model of its own; give --model FOLDER or --preset"
+            )
         return cls.load(DEFAULT)
 
     def looking(self, *, views: int | None = None, adjust: float | None = None) -> "SignRecognizer":
