@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.projects.sign_language.wording import counted, lacking
+from coursepkg.projects.sign_language.wording import counted, known_signers, lacking, signer_notes
 
 PARTS = ("train", "dev", "test")
 
@@ -117,12 +117,14 @@ class SignCorpus:
             if clips is None:
                 lines.append(f"  {name}: no clip")
                 continue
-            told = f"{counted(len(clips), 'clip')} of {counted(len(_signers(clips)), 'signer')}"
+            told = f"{counted(len(clips), 'clip')}{known_signers(_signers(clips), ' of ')}"
             lines.append(f"  {name}: {told}{f'; {lacking(absent)}' if absent else ''}")
             lines += [f"    left out: {one.reason}" for one in clips.left_out]
         why = ", ".join(f"{n} for {reason}" for reason, n in self.described()["removed"].items())
         lines.append(f"  removed from the training part: {why or 'none'}")
-        return lines + [f"note: {note}" for note in self.notes]
+        signers = [clip.signer for clips in self.parts.values() for clip in clips.clips]
+        notes = (*self.notes, *signer_notes(signers, self.protocol))
+        return lines + [f"note: {note}" for note in notes]
 
 
 def _signers(clips: CachedClips) -> set[str]:

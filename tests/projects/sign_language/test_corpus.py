@@ -53,6 +53,13 @@ def test_the_report_names_parts_words_and_notes(blocks: SignCorpus) -> None:
     ]
 
 
+def test_signers_that_are_not_known_are_no_number(films: Callable[[], dict], tmp_path: Path) -> None:
+    files = {part: [replace(one, signer="") for one in found] for part, found in films().items()}
+    lines = make_corpus(tmp_path, files).report()
+    assert lines[1:4] == ["  train: 10 clips", "  dev: 6 clips", "  test: 6 clips"]
+    assert lines[-1].startswith("note: signers are not known: parted by recordings and copies only")
+
+
 @pytest.fixture(scope="module")
 def films(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], dict]:
     found = write_parts(tmp_path_factory.mktemp("films"))

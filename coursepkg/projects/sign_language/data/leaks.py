@@ -59,11 +59,21 @@ def find_leaks(
     return tuple(leak for kind in KINDS for leak in _of_kind(kind, files, part_of, keys[kind], tuple(parts)))
 
 
-def leaks_as_text(leaks: Sequence[Leak], parts: Mapping[str, Sequence[int]]) -> str:
-    """One block a kind, with how much of each part is concerned."""
-    if not leaks:
+def leaks_as_text(
+    leaks: Sequence[Leak], parts: Mapping[str, Sequence[int]], *, signers_known: bool = True
+) -> str:
+    """One block a kind, with how much of each part is concerned.
+
+    Args:
+        leaks: by `find_leaks`.
+        parts: see there.
+        signers_known: False where no clip has a signer, so that none could be found in two parts.
+    """
+    if not leaks and signers_known:
         return "leaks: none, no signer, recording or copy stands in two parts"
-    lines = []
+    if not leaks:
+        return "leaks: none, no recording or copy stands in two parts; signers could not be looked at"
+    lines = [] if signers_known else ["signers could not be looked at for leaks"]
     for kind, what in KINDS.items():
         found = [leak for leak in leaks if leak.kind == kind]
         if not found:

@@ -23,7 +23,7 @@ import numpy as np
 from coursepkg.arguments import check_count
 from coursepkg.data.split import group_records
 from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.wording import counted, lacking
+from coursepkg.projects.sign_language.wording import counted, known_signers, lacking
 
 PROTOCOLS = ("clip", "group", "signer")
 SHARES = {"train": 0.7, "dev": 0.15, "test": 0.15}
@@ -55,8 +55,7 @@ class ClipSplit:
         """Size and signers of each part, and the words that it lacks, for readers."""
         lines = [f"split by {self.protocol}, {self.fingerprint[:12]}"]
         for name, numbers in self.parts.items():
-            signers = sorted({files[i].signer for i in numbers} - {""})
-            told = f", {counted(len(signers), 'signer')}" if signers else ""
+            told = known_signers((files[i].signer for i in numbers), ", ")
             lines.append(f"  {name}: {counted(len(numbers), 'clip')}{told}; {lacking(self.absent[name])}")
         return "\n".join(lines)
 

@@ -56,7 +56,11 @@ def test_the_text_counts_and_names_them() -> None:
 def test_unknown_signers_and_clips_in_no_part_leak_nothing() -> None:
     parts = {"train": (0, 4), "dev": (), "test": (5,)}
     assert find_leaks(FILES, parts, COPIES) == ()
-    assert leaks_as_text((), parts).startswith("leaks: none")
+    assert leaks_as_text((), parts) == "leaks: none, no signer, recording or copy stands in two parts"
+    told = leaks_as_text((), parts, signers_known=False)
+    assert told == "leaks: none, no recording or copy stands in two parts; signers could not be looked at"
+    some = leaks_as_text(find_leaks(FILES, PARTS, COPIES), PARTS, signers_known=False)
+    assert some.startswith("signers could not be looked at for leaks\nLEAKS: ")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
