@@ -12,12 +12,18 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from coursepkg.data.location import cache_folder, data_folder
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, SignerSet, generated_parts
 from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.corpus_files import CARD, open_corpus, store_corpus
+from coursepkg.projects.sign_language.corpus_files import (
+    CARD,
+    growing_folder,
+    open_corpus,
+    store_corpus,
+)
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.data.problems import report_problems
@@ -76,7 +82,7 @@ def load_corpus(
     chosen = {part: [files[i] for i in numbers] for part, numbers in parts.items()}
     plan = plan_cleaning(found.part(chosen["train"]))
     check_plan(name, plan)
-    return store_corpus(
+    return _kept_corpus(
         place,
         chosen,
         scan.words.words,
@@ -121,7 +127,7 @@ def signer_folds(
         digest = _digest(f"{path.resolve()} {signer}")[:8]
         yield (
             signer,
-            store_corpus(
+            _kept_corpus(
                 kept_in(f"{path.name}-{digest}", "fold", config),
                 chosen,
                 labels,
@@ -176,7 +182,7 @@ def _generated(chosen: SignerSet, protocol: str, config: CacheConfig, say: Say) 
         return made
     scan, parts = generated_parts(chosen, protocol, cache_folder() / "sign-language" / "videos", say)
     found = survey(parts["train"], say=say)
-    return store_corpus(
+    return _kept_corpus(
         place,
         parts,
         scan.words.words,
@@ -203,6 +209,13 @@ def _prepared(path: Path, recipe: Recipe) -> SignCorpus:
         have, flag = ("no", "--skip-solid") if held.skip_solid else ("also", "--no-skip-solid")
         raise ValueError(f"{path} holds {have} frames in one colour; give {flag}")
     return corpus
+
+
+def _kept_corpus(place: Path, *clips: Any, **told: Any) -> SignCorpus:
+    """What `store_corpus` makes, at its place once it is whole."""
+    with growing_folder(place) as part:
+        store_corpus(part, *clips, **told)
+    return open_corpus(place, verify=False)
 
 
 def _made_before(place: Path, state: str) -> SignCorpus | None:

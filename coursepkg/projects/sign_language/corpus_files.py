@@ -3,11 +3,14 @@
     FOLDER/corpus.json              words, protocol, what was removed and why
     FOLDER/train/  dev/  test/      the clips of each part, see `data.cache`; a part without a clip has no folder
 
-The card is written last: where it is missing, the folder is not finished.
+The card is written last: where it is missing, the folder is not finished. Until then it grows beside its place, in
+FOLDER.part.
 """
 
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,29 @@ _NEEDS: dict[str, type] = {
     "is_generated": bool,
     "source": str,
 }
+
+
+@contextmanager
+def growing_folder(folder: Path) -> Iterator[Path]:
+    """A folder to store a corpus into, beside the place that it gets when the block ends well.
+
+    A run that is stopped leaves FOLDER.part, and the next one goes on in it. What stands in the place is of an older
+    state of the files; the new corpus is grown from it, so that clips which are still the same are not decoded again.
+    Where the clips are at fault, by a ValueError, nothing stays.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    part = folder.with_name(f"{folder.name}.part")
+    if folder.is_dir() and not part.exists():
+        os.rename(folder, part)
+    try:
+        yield part
+    except ValueError:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(part, folder)
 
 
 def store_corpus(
@@ -85,7 +111,7 @@ def store_corpus(
         if not chosen[part]:
             shutil.rmtree(folder / part, ignore_errors=True)
             continue
-        say(f"{part}: {len(chosen[part]):,} clips are decoded, or were before")
+        say(f"{part}: decoding {len(chosen[part]):,} clips (those of an earlier run are kept)")
         cache_clips(chosen[part], folder / part, config, say=say, **(options if part == "train" else {}))
     removed = [
         Removed(one.file.path.name, one.file.label, one.reason, one.detail)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,7 +9,12 @@ from coursepkg.arguments import check_count
 from coursepkg.projects.sign_language.commands import Prepare
 from coursepkg.projects.sign_language.corpora import state_of
 from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.corpus_files import CARD, open_corpus, store_corpus
+from coursepkg.projects.sign_language.corpus_files import (
+    CARD,
+    growing_folder,
+    open_corpus,
+    store_corpus,
+)
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.inspect_commands import (
     look_at_videos,
@@ -66,22 +70,21 @@ def _prepared(options: Prepare, out: Path, videos: Videos, config: CacheConfig, 
     print_head(videos)
     print(plan_as_text(plan))
     check_plan(videos.name, plan)
-    growing = out.with_name(f"{out.name}.part")
-    store_corpus(
-        growing,
-        chosen,
-        videos.labels,
-        config,
-        name=videos.name,
-        protocol=protocol,
-        plan=plan,
-        notes=videos.notes,
-        is_generated=videos.is_generated,
-        source=source,
-        say=print,
-    )
-    write_plan(growing / PLAN, plan, videos.folder)
-    os.replace(growing, out)
+    with growing_folder(out) as part:
+        store_corpus(
+            part,
+            chosen,
+            videos.labels,
+            config,
+            name=videos.name,
+            protocol=protocol,
+            plan=plan,
+            notes=videos.notes,
+            is_generated=videos.is_generated,
+            source=source,
+            say=print,
+        )
+        write_plan(part / PLAN, plan, videos.folder)
     return open_corpus(out, verify=False)
 
 
