@@ -32,7 +32,7 @@ class Audit:
     look: LookOptions = field(default_factory=Look)
 
     def run(self) -> int:
-        """Print the audit."""
+        """Print the audit; --out also gets it as a JSON file."""
         from coursepkg.projects.sign_language.inspect_commands import audit_command
 
         return audit_command(self)
@@ -45,7 +45,7 @@ class Describe:
     common: CommonOptions = field(default_factory=Common)
 
     def run(self) -> int:
-        """Print the description."""
+        """Print the description; --out also gets it as a JSON file."""
         from coursepkg.projects.sign_language.inspect_commands import describe_command
 
         return describe_command(self)

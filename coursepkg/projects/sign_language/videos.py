@@ -38,6 +38,13 @@ class Videos:
     notes: tuple[str, ...] = ()
     """What a reader of scores must know, one line each."""
 
+    @property
+    def given_files(self) -> dict[str, list[ClipFile]] | None:
+        """The clips of each part where they are parted already; None where a split has to be drawn."""
+        if self.given is None:
+            return None
+        return {part: [self.files[i] for i in numbers] for part, numbers in self.given.items()}
+
     def parts(self, protocol: str, copies: Sequence[Sequence[Hashable]]) -> Parts:
         """The clips of each part.
 

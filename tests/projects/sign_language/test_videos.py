@@ -1,12 +1,15 @@
 """The videos that a name stands for: generated ones with their parts, folders as they are."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, SignerSet
+from coursepkg.projects.sign_language.quality.classes import ClassCounts
 from coursepkg.projects.sign_language.synthetic.config import SignersConfig
+from coursepkg.projects.sign_language.synthetic.plan import clip_counts
 from coursepkg.projects.sign_language.videos import find_videos
 from tests.projects.sign_language.folders import WORDS, sign_language, write_folder
 
@@ -41,6 +44,35 @@ def test_the_audit_of_generated_people_finds_no_leak(generated: None) -> None:
     assert said.code == 0
     assert (said.document["corpus"], said.document["generated"]) == ("signers-tiny", True)
     assert f"note: {GENERATED}" in said.out
+
+
+def test_words_of_generated_people_are_counted_in_the_training_part(
+    generated: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With the clips of dev and test the frequent word would be of the body.
+    known, unseen = (
+        replace(FEW, most_clips=19, least_clips=2),
+        replace(FEW, most_clips=6, least_clips=6, duplicate=0.0),
+    )
+    monkeypatch.setitem(SETS, "signers-tiny", SignerSet("signers-tiny", known, unseen))
+    counts = ClassCounts(clip_counts(known))
+    described, surveyed = (
+        sign_language(verb, "--data", "signers-tiny", "--json") for verb in ("describe", "survey")
+    )
+    found = described.document
+    assert found["words by band"] == counts.words_by_band == {"head": 0, "body": 0, "tail": 2}
+    assert found["clips by band"] == counts.clips_by_band
+    assert (found["most clips of a word"], found["fewest clips of a word"]) == (19, 2)
+    assert found["clips by part"] == {"train": 21, "dev": 4, "test": 8}
+    assert found["words counted in"] == "training part"
+    assert "words by band, training part: head 0, body 0, tail 2\n" in described.out
+    told = surveyed.document
+    assert told["class_counts"] == counts.counts
+    assert (told["words_by_band"], told["clips"]) == (counts.words_by_band, 33)
+    assert told["clips_by_part"] == found["clips by part"]
+    rows = [" ".join(line.split()) for line in surveyed.out.splitlines()]
+    assert "clips of each part train 21, dev 4, test 8 train 3,875" in rows
+    assert "tail, training part 2 words (100%), 21 clips 31% of the words" in rows
 
 
 def test_a_word_that_can_be_read_in_the_picture_is_said(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ KINDS = {
     "no video": "a file that is no video by its name, left out",
     "hidden file": "a file that the system made, left out",
     "folder in a class": "a folder below the folder of a word, left out",
-    "empty file": "a video of no bytes, left out",
+    "empty file": "a video of no bytes, which counts as one that cannot be opened",
     "beside train": "a folder of videos beside `train`, not read",
     "empty class": "a folder of a word without a video",
     "one clip": "a word with a single clip: it cannot be both learnt and tested",
@@ -48,12 +48,17 @@ KINDS = {
 """Every kind of problem with what it means."""
 
 
-def report_problems(problems: Sequence[Problem]) -> list[str]:
-    """Lines for readers: every kind with its number and its first examples."""
+def report_problems(problems: Sequence[Problem], title: str = "problems") -> list[str]:
+    """Lines for readers: every kind with its number and its first examples.
+
+    Args:
+        problems: what was found.
+        title: what the first line calls them.
+    """
     counts = Counter(problem.kind for problem in problems)
     if not counts:
-        return ["problems: none"]
-    lines = [f"problems: {len(problems):,}"]
+        return [f"{title}: none"]
+    lines = [f"{title}: {len(problems):,}"]
     for kind, count in counts.most_common():
         lines.append(f"  {kind}: {count:,} ({KINDS[kind]})")
         lines += [f"    {problem}" for problem in [p for p in problems if p.kind == kind][:_SHOWN]]

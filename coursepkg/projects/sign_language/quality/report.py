@@ -1,5 +1,6 @@
 """What was found in a data set, as figures beside the contest's own: text for readers, JSON for programs."""
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,14 +8,21 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
+from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.quality.classes import BANDS, ClassCounts, count_classes
 from coursepkg.projects.sign_language.quality.contest import CONTEST
 from coursepkg.projects.sign_language.quality.survey import ClipFacts, Survey
+from coursepkg.projects.sign_language.wording import counted
 
 SHOWN = 5
 """Examples of each finding in the text; JSON has all."""
 DEGREES = (0.0, 0.2, 0.4, 0.6, 1.0)
 """Borders between degrees of damage, as shares of a clip's frames."""
+LARGE = (1920, 1080)
+"""Longer and shorter side, in pixels, above which a clip is named as large."""
+
+Parts = Mapping[str, Sequence[ClipFile]]
+"""The files of each part; of them `train` has the words that count."""
 
 
 def class_counts(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -> ClassCounts:
@@ -23,17 +31,24 @@ def class_counts(found: Survey, label_list: Mapping[str, int] | Sequence[str] = 
     return count_classes([file.label for file in files], label_list)
 
 
-def as_json(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -> dict[str, Any]:
+def as_json(
+    found: Survey, label_list: Mapping[str, int] | Sequence[str] = (), parts: Parts | None = None
+) -> dict[str, Any]:
     """Everything that was found, every file by its path.
 
     Args:
         found: by `survey`.
         label_list: all words that there are; without it those that occur.
+        parts: where the clips are parted already: words, bands and shares of copies are then of the training part,
+            whose long tail would not show in a count of all parts together.
     """
-    counts = class_counts(found, label_list)
+    training = found if parts is None else found.part(parts["train"])
+    counts = class_counts(training, label_list)
     damaged = [clip for clip in found.clips if clip.broken.n_broken]
     return {
         "clips": len(found.clips) + len(found.unopened),
+        "clips_by_part": {part: len(files) for part, files in (parts or {}).items()},
+        "words_counted_in": "all clips" if parts is None else "training part",
         "unopened": [{"path": str(one.file.path), "reason": one.reason} for one in found.unopened],
         "words": len(counts.counts),
         "words_by_band": counts.words_by_band,
@@ -41,30 +56,40 @@ def as_json(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -
         "words_without_clips": list(counts.missing),
         "class_counts": counts.counts,
         "signers": len({clip.file.signer for clip in found.clips} - {""}),
-        "resolutions": _counted(f"{clip.width} x {clip.height}" for clip in found.clips),
+        "resolutions": _numbers(f"{clip.width} x {clip.height}" for clip in found.clips),
         "frames": summary([clip.n_frames for clip in found.clips]),
         "seconds": summary([clip.seconds for clip in found.clips]),
         "fps": summary([clip.fps for clip in found.clips]),
-        "variable_rate": sum(clip.has_variable_rate for clip in found.clips),
+        "variable_rate": [str(clip.file.path) for clip in found.clips if clip.has_variable_rate],
+        "large": [str(clip.file.path) for clip in found.clips if is_large(clip.width, clip.height)],
         "damaged": [
             {"path": str(clip.file.path), "share": round(clip.broken.share, 4), "frames": clip.broken.kinds}
             for clip in damaged
         ],
         "damage_degrees": damage_degrees(found.clips),
-        "damaged_by_kind": _counted(kind for clip in damaged for kind in clip.broken.kinds),
+        "damaged_by_kind": _numbers(kind for clip in damaged for kind in clip.broken.kinds),
         "copies": [[str(found.clips[i].file.path) for i in group] for group in found.groups],
-        "copies_by_word": copies_by_word(found),
+        "repeats": sum(len(group) - 1 for group in training.groups),
+        "copies_by_word": copies_by_word(training),
         "contradictions": [[str(found.clips[i].file.path) for i in group] for group in found.contradictions],
         "contest": asdict(CONTEST),
     }
 
 
-def as_text(found: Survey, label_list: Mapping[str, int] | Sequence[str] = ()) -> str:
-    """One block a question, this data's figures beside the contest's, then the first examples of each finding."""
-    told = as_json(found, label_list)
-    counts = class_counts(found, label_list)
-    lines = [("", "these clips", "contest (source 002)"), *_size_rows(told), *_class_rows(counts)]
-    lines += _damage_rows(found, told)
+def as_text(
+    found: Survey, label_list: Mapping[str, int] | Sequence[str] = (), parts: Parts | None = None
+) -> str:
+    """One block a question, this data's figures beside the contest's, then the first examples of each finding.
+
+    Args:
+        found: by `survey`.
+        label_list: see `as_json`.
+        parts: see there.
+    """
+    told = as_json(found, label_list, parts)
+    where = "" if parts is None else ", training part"
+    lines = [("", "these clips", "contest (source 002)"), *_size_rows(told), *_class_rows(told, where)]
+    lines += _damage_rows(found, told, where)
     wide, middle = (max(len(row[i]) for row in lines) for i in (0, 1))
     table = [f"{name:<{wide}}  {ours:<{middle}}  {theirs}".rstrip() for name, ours, theirs in lines]
     return "\n".join([*table, *_examples(found, told)])
@@ -80,6 +105,35 @@ def summary(values: Sequence[int | float]) -> dict[str, float]:
         "mean": round(float(statistics.mean(values)), 3),
         "greatest": round(float(max(values)), 3),
     }
+
+
+def spread(told: Mapping[str, float]) -> str:
+    """A `summary` for readers."""
+    if not told:
+        return "none"
+    return f"{told['least']:g} to {told['greatest']:g}, median {told['median']:g}, mean {told['mean']:.4g}"
+
+
+def sizes(resolutions: Mapping[str, int]) -> str:
+    """The most frequent size, how many others there are, and the greatest.
+
+    Example:
+        >>> sizes({"224 x 224": 5, "96 x 64": 2, "3840 x 2160": 1})
+        '224 x 224 and 2 other sizes, the greatest 3840 x 2160'
+    """
+    if not resolutions:
+        return "none"
+    first, *others = resolutions
+    if not others:
+        return f"{first}, all clips"
+    greatest = max(resolutions, key=lambda size: math.prod(map(int, size.split(" x "))))
+    most = "none greater" if greatest == first else f"the greatest {greatest}"
+    return f"{first} and {counted(len(others), 'other size')}, {most}"
+
+
+def is_large(width: int, height: int) -> bool:
+    """Whether a clip has more than Full HD on either side, lying or upright."""
+    return max(width, height) > LARGE[0] or min(width, height) > LARGE[1]
 
 
 def damage_degrees(clips: Sequence[ClipFacts]) -> dict[str, int]:
@@ -105,47 +159,46 @@ def copies_by_word(found: Survey) -> dict[str, float]:
 
 
 def _size_rows(told: dict[str, Any]) -> list[tuple[str, str, str]]:
-    sizes = list(told["resolutions"].items())
-    others = f" and {len(sizes) - 1} other size" + "s" * (len(sizes) > 2)
-    more = others if len(sizes) > 1 else ", all clips"
+    parts = ", ".join(f"{part} {n:,}" for part, n in told["clips_by_part"].items())
     return [
         ("clips", f"{told['clips']:,}", f"{CONTEST.n_clips:,}"),
+        *([("clips of each part", parts, f"train {CONTEST.n_clips:,}")] if parts else []),
         ("words", f"{told['words']:,}", f"{CONTEST.n_words:,}"),
         ("signers", f"{told['signers']:,}" if told["signers"] else "not stated", "not stated"),
-        ("resolution", f"{sizes[0][0]}{more}" if sizes else "none", CONTEST.resolution),
-        ("frames", _spread(told["frames"]), CONTEST.frames),
-        ("seconds", _spread(told["seconds"]), CONTEST.seconds),
+        ("resolution", sizes(told["resolutions"]), CONTEST.resolution),
+        ("frames", spread(told["frames"]), CONTEST.frames),
+        ("seconds", spread(told["seconds"]), CONTEST.seconds),
+        ("clips of variable rate", f"{len(told['variable_rate']):,}", "not stated"),
     ]
 
 
-def _class_rows(counts: ClassCounts) -> list[tuple[str, str, str]]:
+def _class_rows(told: dict[str, Any], where: str) -> list[tuple[str, str, str]]:
     theirs = (CONTEST.head_words, CONTEST.body_words, CONTEST.tail_words)
-    ends = list(counts.counts.values()) or [0]
+    ends = list(told["class_counts"].values()) or [0]
     rows = [
-        ("most clips of a word", f"{ends[0]:,}", CONTEST.most_clips),
-        ("fewest clips of a word", f"{ends[-1]:,}", CONTEST.least_clips),
+        (f"most clips of a word{where}", f"{ends[0]:,}", CONTEST.most_clips),
+        (f"fewest clips of a word{where}", f"{ends[-1]:,}", CONTEST.least_clips),
     ]
     for band, share in zip(BANDS, theirs, strict=True):
-        words, clips = counts.words_by_band[band], counts.clips_by_band[band]
-        ours = f"{words:,} words ({words / max(1, len(counts.counts)):.0%}), {clips:,} clips"
-        rows.append((band, ours, f"{share:.0%} of the words"))
+        words, clips = told["words_by_band"][band], told["clips_by_band"][band]
+        ours = f"{counted(words, 'word')} ({words / max(1, told['words']):.0%}), {counted(clips, 'clip')}"
+        rows.append((f"{band}{where}", ours, f"{share:.0%} of the words"))
     return rows
 
 
-def _damage_rows(found: Survey, told: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _damage_rows(found: Survey, told: dict[str, Any], where: str) -> list[tuple[str, str, str]]:
     total = max(1, len(found.clips))
     clean, *rest = told["damage_degrees"].items()
     degrees = ", ".join(f"{name} {count:,}" for name, count in rest if count)
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in told["damaged_by_kind"].items())
     n_damaged = len(told["damaged"])
     worst = next(iter(told["copies_by_word"].items()), None)
-    n_repeats = sum(len(group) - 1 for group in found.groups)
-    ours = f"{n_repeats:,} repeat another one" + (f"; of {worst[0]} {worst[1]:.0%}" if worst else "")
+    ours = f"{told['repeats']:,} repeat another one" + (f"; of {worst[0]} {worst[1]:.0%}" if worst else "")
     return [
         ("clips without broken frames", f"{clean[1]:,} ({clean[1] / total:.0%})", CONTEST.clean_clips),
         ("clips with broken frames", f"{n_damaged:,} ({kinds})" if kinds else "0", CONTEST.broken_clips),
         ("share of broken frames in them", degrees or "none", CONTEST.broken_share),
-        ("copies", ours, CONTEST.copies),
+        (f"copies{where}", ours, CONTEST.copies),
         ("files that cannot be opened", f"{len(found.unopened):,}", "not stated"),
     ]
 
@@ -154,7 +207,9 @@ def _examples(found: Survey, told: dict[str, Any]) -> list[str]:
     lines = []
     for title, rows in (
         ("cannot be opened", [one.reason for one in found.unopened]),
-        ("broken frames", [f"{one['path']}: {one['share']:.0%}, {one['frames']}" for one in told["damaged"]]),
+        ("broken frames", [_damage(one) for one in told["damaged"]]),
+        ("variable frame rate", told["variable_rate"]),
+        (f"larger than {LARGE[0]} x {LARGE[1]}, scaled while decoding", told["large"]),
         ("the same pictures under several words", [", ".join(group) for group in told["contradictions"]]),
         ("copies", [", ".join(group) for group in told["copies"]]),
         ("words without a clip", told["words_without_clips"]),
@@ -165,11 +220,10 @@ def _examples(found: Survey, told: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _spread(told: dict[str, float]) -> str:
-    if not told:
-        return "none"
-    return f"{told['least']:g} to {told['greatest']:g}, median {told['median']:g}, mean {told['mean']:.4g}"
+def _damage(one: dict[str, Any]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in one["frames"].items())
+    return f"{one['path']}: {one['share']:.0%}, {kinds}"
 
 
-def _counted(names: Any) -> dict[str, int]:
+def _numbers(names: Any) -> dict[str, int]:
     return dict(Counter(names).most_common())

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.quality.report import as_json, as_text, damage_degrees
+from coursepkg.projects.sign_language.quality.report import as_json, as_text, damage_degrees, is_large
 from coursepkg.projects.sign_language.quality.survey import Survey, copy_keys, look_at_all, survey
 from tests.projects.sign_language.quality.scenes import Library, scene
 
@@ -97,13 +97,15 @@ def test_the_report_has_our_figures_beside_the_contests(found: Survey) -> None:
     rows = {line.split("  ")[0]: line for line in text.splitlines()}
     assert rows["clips"].split()[1:] == ["10", "3,875"]
     assert rows["words"].split()[1:] == ["3", "100"]
-    assert "64 x 64 and 1 other size " in rows["resolution"]
+    assert "64 x 64 and 1 other size, none greater " in rows["resolution"]
     assert "12 to 24, median 24" in rows["frames"]
     assert " ".join(rows["tail"].split()) == "tail 3 words (100%), 10 clips 31% of the words"
     assert "7 (78%)" in rows["clips without broken frames"]
     assert "2 (solid 1, undecodable 1)" in rows["clips with broken frames"]
     assert "60% to 100% 1" in rows["share of broken frames in them"]
     assert "2 repeat another one" in rows["copies"]
+    assert "broken frames: 2\n  train/Mẹ/006.mp4: 67%, 16 solid\n" in text
+    assert rows["clips of variable rate"].split()[4:] == ["0", "not", "stated"]
     assert "words without a clip: 1\n  Bố" in text
     assert "the same pictures under several words: 1\n  train/Ăn/001.mp4, train/Mẹ/005.mp4" in text
 
@@ -121,6 +123,24 @@ def test_the_document_names_everything(found: Survey) -> None:
     assert sum(told["damage_degrees"].values()) == 9
     assert told["signers"] == 2
     assert told["contest"]["n_clips"] == 3875
+
+
+def test_words_and_copies_are_of_the_training_part_where_there_is_one(
+    found: Survey, library: Library
+) -> None:
+    parts = {"train": library.files[:4], "dev": library.files[4:], "test": []}
+    told = as_json(found, ["Ăn", "Mẹ"], parts)
+    assert told["class_counts"] == {"Ăn": 4, "Mẹ": 0}
+    assert (told["words_counted_in"], told["clips"], told["repeats"]) == ("training part", 10, 0)
+    assert told["clips_by_part"] == {"train": 4, "dev": 6, "test": 0}
+    assert told["copies_by_word"] == {}
+    assert len(told["copies"]) == 2
+    assert (as_json(found)["words_counted_in"], as_json(found)["repeats"]) == ("all clips", 2)
+
+
+def test_large_is_more_than_full_hd_lying_or_upright() -> None:
+    assert not any(is_large(*size) for size in ((1920, 1080), (1080, 1920), (640, 480)))
+    assert all(is_large(*size) for size in ((3840, 2160), (2160, 3840), (1921, 16), (1200, 1200)))
 
 
 def test_degrees_of_damage_count_borders_upwards(found: Survey) -> None:
