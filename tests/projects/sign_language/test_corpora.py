@@ -10,6 +10,8 @@ from coursepkg.projects.sign_language import corpora
 from coursepkg.projects.sign_language.corpora import load_corpus, signer_folds
 from coursepkg.projects.sign_language.corpora_generated import FULL, SETS, TINY, SignerSet
 from coursepkg.projects.sign_language.corpus import SignCorpus
+from coursepkg.projects.sign_language.data.scan import scan_clips
+from coursepkg.projects.sign_language.data.splits import split_clips
 from coursepkg.projects.sign_language.synthetic.config import SignersConfig
 from coursepkg.projects.sign_language.synthetic.plan import clip_counts
 from tests.projects.sign_language.blocks import FAST, make_corpus, write_parts
@@ -95,6 +97,18 @@ def test_a_folder_is_parted_by_signer_and_made_anew_when_it_changes(tmp_path: Pa
     changed = quietly(folder)
     assert len(names(changed)) == 11
     assert quietly(folder).fingerprint == changed.fingerprint != corpus.fingerprint
+
+
+def test_an_empty_file_that_is_scored_is_left_out_by_name_and_not_forgotten(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "own")
+    files = scan_clips(folder).files
+    dev = split_clips(files, "signer").dev
+    files[dev[0]].path.write_bytes(b"")
+    part = quietly(folder).part("dev")
+    assert (len(part), len(dev)) == (2, 3)
+    assert [one.reason for one in part.left_out] == [
+        f"{files[dev[0]].path}: the file is empty; copy it again or leave it out"
+    ]
 
 
 def test_what_prepare_wrote_is_opened(tmp_path: Path) -> None:

@@ -150,9 +150,10 @@ def _clip(path: Path, word: str, problems: list[Problem]) -> list[ClipFile]:
     elif path.suffix.lower() not in SUFFIXES:
         if word or path.name.lower() not in _BESIDE:
             problems.append(Problem("no video", str(path), "no video by its name, left out"))
-    elif not path.stat().st_size:
-        problems.append(Problem("empty file", str(path), "0 bytes; copy it again"))
     else:
+        if not path.stat().st_size:
+            # It stays a clip, so that one that is scored counts as wrong, as others do that cannot be opened.
+            problems.append(Problem("empty file", str(path), "0 bytes; copy it again"))
         return [ClipFile(path, word)]
     return []
 

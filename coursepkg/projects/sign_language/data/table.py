@@ -39,10 +39,10 @@ def read_clip_table(path: Path) -> tuple[list[ClipFile], list[Row], list[Problem
         elif not where.is_file():
             told = f"there is no {row['path']}; copy the file, or remove the row"
             problems.append(Problem("missing file", place, told))
-        elif not where.stat().st_size:
-            problems.append(Problem("empty file", place, f"{row['path']} has 0 bytes; copy it again"))
         else:
             seen[where] = line
+            if not where.stat().st_size:
+                problems.append(Problem("empty file", place, f"{row['path']} has 0 bytes; copy it again"))
             problems += composed_label(row["label"].strip(), word, place)
             problems += _other_folder(row, word, place)
             files.append(ClipFile(where, word, compose(row.get("signer", "")), row.get("group", "")))
