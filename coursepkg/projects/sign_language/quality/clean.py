@@ -53,7 +53,7 @@ def _kept(clip: ClipFacts, rules: CleaningRules) -> KeptClip:
         start, stop = middle - rules.middle_seconds / 2, middle + rules.middle_seconds / 2
     left_out = clip.times[list(clip.broken.numbers)] if rules.drop_frames else np.zeros(0)
     inside = left_out[(left_out >= start) & (left_out <= stop)]
-    return KeptClip(clip.file, start, stop, tuple(inside.tolist()))
+    return KeptClip(clip.file, start, stop, tuple(inside.tolist()), undecodable=clip.broken.undecodable)
 
 
 def _broken(found: Survey, kept: dict[int, KeptClip], rules: CleaningRules) -> Gone:

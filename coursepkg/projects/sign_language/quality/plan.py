@@ -70,6 +70,8 @@ class KeptClip:
     """When the frames are shown that are left out, in seconds from the start of the file."""
     strong: bool = False
     """Whether it repeats another clip and is to be augmented more strongly."""
+    undecodable: int = 0
+    """Frames of the whole file that the decoder could not read; they change nothing about what is used."""
 
     def frames_of(self, times: np.ndarray) -> np.ndarray:
         """The numbers of the frames that are used, ascending, at least one.
@@ -135,7 +137,7 @@ class CleaningPlan:
 
     @property
     def shortened(self) -> tuple[KeptClip, ...]:
-        """Clips of which broken frames are left out."""
+        """Clips of which broken frames are left out; those that could not be decoded are missing in any case."""
         return tuple(one for one in self.kept if one.left_out)
 
     @property

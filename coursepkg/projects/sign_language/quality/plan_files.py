@@ -38,6 +38,7 @@ def write_plan(path: str | Path, plan: CleaningPlan, folder: str | Path) -> None
                 "stop": None if one.stop == float("inf") else one.stop,
                 "left_out": one.left_out,
                 "strong": one.strong,
+                "undecodable": one.undecodable,
             }
             for one in plan.kept
         ],
@@ -87,7 +88,8 @@ def read_plan(path: str | Path, files: Sequence[ClipFile], folder: str | Path) -
 def _kept(row: dict[str, Any], known: dict[str, ClipFile]) -> KeptClip:
     stop = float("inf") if row["stop"] is None else float(row["stop"])
     left_out = tuple(float(moment) for moment in row["left_out"])
-    return KeptClip(known[row["path"]], float(row["start"]), stop, left_out, bool(row["strong"]))
+    file, start, strong = known[row["path"]], float(row["start"]), bool(row["strong"])
+    return KeptClip(file, start, stop, left_out, strong, int(row.get("undecodable", 0)))
 
 
 def _check_names(path: Path, named: Sequence[str], known: dict[str, ClipFile]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from coursepkg.projects.sign_language.quality.classes import BANDS
-from coursepkg.projects.sign_language.quality.plan import REASONS, CleaningPlan, RemovedClip
+from coursepkg.projects.sign_language.quality.plan import REASONS, CleaningPlan, KeptClip, RemovedClip
 
 SHOWN = 5
 """Clips of each kind that the text names; JSON names all."""
@@ -24,7 +24,7 @@ def plan_as_text(plan: CleaningPlan) -> str:
     )
     lines += _block(
         "stay without their broken frames",
-        [f"{one.file.path}: {len(one.left_out)} left out" for one in plan.shortened],
+        [f"{one.file.path}: {_without(one)}" for one in plan.kept if one.left_out or one.undecodable],
     )
     lines += _block(
         "copies of rare words that stay, for stronger augmentation",
@@ -60,6 +60,12 @@ def removal_as_text(one: RemovedClip) -> str:
     """Why a clip goes, with the file's name once: what cannot be opened names it already."""
     name = str(one.file.path)
     return one.detail if one.detail.startswith(name) else f"{name}: {one.detail}"
+
+
+def _without(one: KeptClip) -> str:
+    """The frames that a clip loses: those that show nothing, and those that the decoder could not read."""
+    lost = {"left out": len(one.left_out), "could not be decoded": one.undecodable}
+    return ", ".join(f"{count} {how}" for how, count in lost.items() if count)
 
 
 def _block(title: str, rows: Sequence[str]) -> list[str]:

@@ -165,6 +165,21 @@ def test_the_plan_says_what_it_does() -> None:
     assert told["rules"]["most_broken"] == 0.6
 
 
+def test_frames_that_could_not_be_decoded_are_told_beside_those_that_are_left_out() -> None:
+    library = Library()
+    one_black = scene(0, 24)
+    one_black[9] = 0
+    library.add(one_black, lost=8)
+    library.add(scene(1, 24), lost=3)
+    made = plan(library)
+    assert "without their broken frames: 2\n  train/Ăn/000.mp4: 1 left out, 8 could not be" in plan_as_text(
+        made
+    )
+    assert "  train/Ăn/001.mp4: 3 could not be decoded\n" in plan_as_text(made)
+    assert [one.undecodable for one in made.kept] == [8, 3]
+    assert [one.file.path.name for one in made.shortened] == ["000.mp4"]
+
+
 def test_another_plan_has_another_fingerprint() -> None:
     library = Library()
     library.add(black(0.5))

@@ -24,7 +24,7 @@ def plan(folder: Path) -> CleaningPlan:
     kept = (
         KeptClip(first),
         KeptClip(second, 9.1, 12.1, (9.5, 10 / 3)),
-        KeptClip(third, strong=True),
+        KeptClip(third, strong=True, undecodable=4),
     )
     return CleaningPlan(CleaningRules(least_frames=6), kept, (RemovedClip(fourth, "copy", "of 0.mp4"),))
 
