@@ -21,6 +21,7 @@ from coursepkg.projects.sign_language.data.container import (
     opened,
     packets,
 )
+from coursepkg.projects.sign_language.data.facts import why_nothing
 from coursepkg.projects.sign_language.data.framing import Fit, Framing, to_array
 
 
@@ -74,7 +75,7 @@ class VideoFrames:
                     yield TimedFrame(last, to_array(frame, stream, self.framing))
         lost = table.expected - count
         if not count:
-            raise VideoError(f"{self.path}: no frame of it can be decoded; copy it again or leave it out")
+            raise VideoError(why_nothing(self.path, table))
         if lost > 0:
             self.complaint = (
                 f"{self.path}: {lost} of {table.expected} frames are missing or cannot be decoded; copy the "

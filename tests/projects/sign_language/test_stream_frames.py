@@ -13,7 +13,14 @@ from coursepkg.projects.sign_language.data.video import decode_video
 from coursepkg.projects.sign_language.stream import sliding_windows
 from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
-from tests.projects.sign_language.data.films import cut, number_of, picture, write_film, write_sound
+from tests.projects.sign_language.data.films import (
+    cut,
+    number_of,
+    picture,
+    write_empty_film,
+    write_film,
+    write_sound,
+)
 
 UNEVEN = [0, 40, 60, 200, 210, 500, 533, 900]
 """Milliseconds."""
@@ -57,6 +64,22 @@ def test_what_is_no_video_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(told.value)
     with pytest.raises(FileNotFoundError, match="there is no such video"):
         list(VideoFrames(tmp_path / "c.mp4"))
+
+
+def test_a_film_without_a_frame_has_the_reason_that_it_has_when_it_is_decoded_whole(tmp_path: Path) -> None:
+    fast = {"movflags": "faststart"}
+    for path, said in (
+        (write_empty_film(tmp_path / "none.mp4"), "a video without a single frame"),
+        (
+            cut(write_film(tmp_path / "film.mp4", container=fast), 0.46),
+            "none of its 30 frames can be decoded",
+        ),
+    ):
+        with pytest.raises(VideoError, match=said) as whole:
+            decode_video(path)
+        with pytest.raises(VideoError) as one_by_one:
+            list(VideoFrames(path))
+        assert str(one_by_one.value) == str(whole.value)
 
 
 def test_pictures_of_a_camera_get_the_size_that_a_film_has(tmp_path: Path) -> None:

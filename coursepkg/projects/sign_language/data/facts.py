@@ -90,7 +90,7 @@ def facts_of(path: Path, container: Any, stream: Any, table: PacketTable, first:
         VideoError: there is no frame.
     """
     if first is None:
-        raise VideoError(_why_nothing(path, table))
+        raise VideoError(why_nothing(path, table))
     width, height = shown_size(first, stream)
     return VideoFacts(
         path=path,
@@ -125,9 +125,15 @@ def seconds_of(stamps: Sequence[int], stream: Any, start: int | None = None) -> 
     return times
 
 
-def _why_nothing(path: Path, table: PacketTable) -> str:
+def why_nothing(path: Path, table: PacketTable) -> str:
+    """Why not a single frame of a video could be decoded, in one line.
+
+    Args:
+        path: of the video.
+        table: of all its packets.
+    """
     if not table.expected:
         return f"{path}: a video without a single frame, perhaps cut short; copy it again or leave it out"
-    if not table.shown:
+    if not table.n_shown:
         return f"{path}: cut short before its first frame of {table.expected}; copy it again or leave it out"
     return f"{path}: none of its {table.expected} frames can be decoded; copy it again or leave it out"
