@@ -45,7 +45,11 @@ def predict_command(options: "Predict") -> int:
         if dict(recognizer.card.get("data") or {}).get("is_generated"):
             _say(GENERATED)
         if options.stream:
-            tally = watch_streams(recognizer, sources, config, common.out, show=show, say=_say)
+            # Where events are printed, that there is none is printed as well.
+            nothing = _say if writes else print
+            tally = watch_streams(
+                recognizer, sources, config, common.out, show=show, say=_say, nothing=nothing
+            )
         else:
             size = {"n_best": options.n_best, "batch_size": use.batch_size}
             tally = answer_clips(recognizer, sources, places, show=show, say=_say, **size)

@@ -36,6 +36,7 @@ def watch_streams(
     *,
     show: Show = lambda record: None,
     say: Say = lambda line: None,
+    nothing: Say = lambda line: None,
 ) -> Tally:
     """Find the signs of every video, in order.
 
@@ -46,6 +47,7 @@ def watch_streams(
         out: JSON, an event a line; None writes none.
         show: receives each event as soon as it is over.
         say: receives one line for each video that cannot be read or is flawed.
+        nothing: receives one line for each video that can be read and has no event.
 
     Raises:
         ValueError: the part beside the output belongs to another command.
@@ -53,7 +55,7 @@ def watch_streams(
         ImportError: av is not installed.
     """
     if out is None:
-        return _watch_all(recognizer, config, sources, recognizer.probabilities, show, say)
+        return _watch_all(recognizer, config, sources, recognizer.probabilities, show, say, nothing)
     cut = {"window": config.window, "hop": config.hop}
     part = PartFile(out, {"inputs": sources.fingerprint, "model": recognizer.fingerprint, **cut})
     resumed = part.n_lines
@@ -65,7 +67,7 @@ def watch_streams(
             file.write(f"{json.dumps(record, ensure_ascii=False)}\n".encode())
             show(record)
 
-        tally = _watch_all(recognizer, config, sources, look, write, say)
+        tally = _watch_all(recognizer, config, sources, look, write, say, nothing)
     tally.resumed = resumed
     if tally.exit_code == 2:
         whole.unlink()
@@ -90,20 +92,26 @@ def _watch_all(
     look: Look,
     show: Show,
     say: Say,
+    nothing: Say,
 ) -> Tally:
     tally, stream = Tally(), SignStream(recognizer, config)
     reading = recognizer.cache_config
     for source in sources.files:
         tally.clips += 1
+        n_events = 0
         frames = VideoFrames(source.path, size=reading.size, fit=reading.fit)
         try:
             for event in stream.events(frames, look=look):
+                n_events += 1
                 show(event_record(source, event))
         except (ValueError, FileNotFoundError) as reason:
             # Any other error of the system is one of writing, and stops the command.
             tally.failed += 1
             told = " ".join(str(reason).split())
             say(f"error: {told if str(source.path) in told else f'{source.path}: {told}'}")
+        else:
+            if not n_events:
+                nothing(f"{readable(source.name)}: no word was sure; lower --threshold")
         if frames.complaint:
             say(f"note: {frames.complaint}")
     return tally

@@ -83,6 +83,19 @@ def test_a_stream(model: Path, tmp_path: Path) -> None:
     assert [json.loads(line) for line in out.read_text("utf-8").splitlines()] == events
 
 
+def test_a_stream_in_which_no_word_is_sure_says_so(model: Path, tmp_path: Path) -> None:
+    film = write_film(tmp_path / "film.mp4", "lên", "xuống")
+    bad = write_sound(tmp_path / "sound.mp4")
+    unsure = ("--model", model, "--stream", "--threshold", 1)
+    found = predict(film, bad, *unsure)
+    assert found.out == f"{film}: no word was sure; lower --threshold\n"
+    assert (found.code, f"error: {bad}: audio only" in found.err) == (1, True)
+    out = tmp_path / "events.jsonl"
+    written = predict(film, *unsure, "--out", out, "--json")
+    assert (out.read_text("utf-8"), written.code) == ("", 0)
+    assert written.err == f"{film}: no word was sure; lower --threshold\n"
+
+
 def test_several_models_and_settings_of_looking(model: Path, films: list[Path], tmp_path: Path) -> None:
     second = write_model(tmp_path / "second", seed=1)
     found = predict(
