@@ -90,6 +90,7 @@ def image(**data: str) -> Any:
         ),
         (new_markdown_cell("![](picture.png)"), "without alt text"),
         (code(count=None), "not executed"),
+        (code("assert 4 < seconds[-1] / seconds[-2] < 16"), "asserts what a clock says"),
         (code(outputs=[new_output("stream", name="stderr", text="careful")]), "writes to stderr: 'careful'"),
         (code(outputs=[new_output("stream", text="saved in /home/me/x")]), "path of one machine"),
         (code(outputs=[new_output("error", ename="KeyError", evalue="'a'")]), "raised KeyError"),
