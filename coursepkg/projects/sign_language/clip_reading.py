@@ -8,7 +8,7 @@ from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.framing import Framing
 from coursepkg.projects.sign_language.data.sampling import kept_frames
-from coursepkg.projects.sign_language.data.solid import all_solid, seen_frames
+from coursepkg.projects.sign_language.data.solid import seen_frames, solid_frames
 from coursepkg.projects.sign_language.data.video import decode_needed
 from coursepkg.projects.sign_language.stream_frames import framed
 
@@ -31,20 +31,22 @@ def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:
     video = decode_needed(
         path, lambda times: kept_frames(times, config.frames), size=config.size, fit=config.fit
     )
-    frames, times = seen_frames(video.frames, video.times, config)
-    little = _little_to_see(frames, n_looked=len(video.frames))
+    solid = solid_frames(video.frames)
+    frames, times = seen_frames(video.frames, video.times, config, solid)
+    little = _little_to_see(solid, n_left=len(frames))
     flaw = "; ".join(filter(None, (video.complaint, f"{path}: {little}" if little else "")))
     return Clip(frames, times, "", "", str(path)), flaw
 
 
-def _little_to_see(frames: np.ndarray, n_looked: int) -> str:
+def _little_to_see(solid: np.ndarray, n_left: int) -> str:
     """What is wrong with the pictures that are left of those that were looked at; empty where nothing is."""
-    if all_solid(frames):
+    if solid.all():
         return "every frame is in one colour; the answer means nothing"
-    gone, said = n_looked - len(frames), []
-    if gone:
+    n_looked, said = len(solid), []
+    if n_left < n_looked:
+        gone = n_looked - n_left
         said.append(f"{gone} of {n_looked} frames that were looked at are in one colour and were left out")
-    if len(frames) == 1:
+    if n_left == 1:
         said.append("one frame only, no motion to read")
     return "; ".join(said)
 

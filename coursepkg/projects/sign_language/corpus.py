@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.projects.sign_language.wording import counted, known_signers, lacking, signer_notes
+from coursepkg.projects.sign_language.wording import known_signers, lacking, signer_notes
+from coursepkg.wording import counted
 
 PARTS = ("train", "dev", "test")
 

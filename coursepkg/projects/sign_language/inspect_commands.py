@@ -18,8 +18,9 @@ from coursepkg.projects.sign_language.quality.survey import Survey as Findings
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 from coursepkg.projects.sign_language.videos import Parts, Videos, find_videos
-from coursepkg.projects.sign_language.wording import counted, known_signers, lacking, signer_notes
+from coursepkg.projects.sign_language.wording import known_signers, lacking, signer_notes
 from coursepkg.training.weights import parameter_counts
+from coursepkg.wording import counted
 
 
 def audit_command(options: Audit) -> int:
@@ -51,7 +52,7 @@ def audit_command(options: Audit) -> int:
     document["parts"] = {part: len(numbers) for part, numbers in parts.items()}
     document["absent"] = {part: list(_absent(videos, numbers, unopened)) for part, numbers in parts.items()}
     document["copies_by_part"] = {
-        part: _repeats(found.part(videos.files[i] for i in numbers)) for part, numbers in parts.items()
+        part: found.part(videos.files[i] for i in numbers).n_repeats for part, numbers in parts.items()
     }
     _hand_over(common, document | {"leaks": bool(leaks), "leaking": leaks_as_json(leaks)})
     return int(bool(leaks))
@@ -155,11 +156,6 @@ def _check_opened(videos: Videos, found: Findings) -> None:
     raise ValueError(f"--data {videos.name}: {what}: {why}")
 
 
-def _repeats(found: Findings) -> int:
-    """Clips that repeat another one."""
-    return sum(len(group) - 1 for group in found.groups)
-
-
 def _findings(videos: Videos, found: Findings) -> dict[str, Any]:
     """What is wrong with single clips."""
     contradictions = [[str(found.clips[i].file.path) for i in group] for group in found.contradictions]
@@ -168,7 +164,7 @@ def _findings(videos: Videos, found: Findings) -> dict[str, Any]:
         "unopened": [{"path": str(one.file.path), "reason": one.reason} for one in found.unopened],
         "variable_rate": [str(clip.file.path) for clip in found.clips if clip.has_variable_rate],
         "damaged": sum(bool(clip.broken.n_broken) for clip in found.clips),
-        "copies": _repeats(found),
+        "copies": found.n_repeats,
         "contradictions": contradictions,
     }
 

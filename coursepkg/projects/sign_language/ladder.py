@@ -94,9 +94,8 @@ def make_row(bench: Bench, row: LadderRow) -> dict[str, Any]:
         f"{bench.corpus.name} {bench.part}, split {bench.corpus.protocol}, {row.name}, seed {bench.seed}"
     )
     scores = evaluate(said, clips, bench.corpus.labels, bench.corpus.counts, protocol=protocol)
-    told = scores.as_json()
     bench.run(row.name).mkdir(parents=True, exist_ok=True)
-    write_json(bench.answers(row.name), told)
+    write_json(bench.answers(row.name), scores.as_json())
     document = {
         "row": row.name,
         "about": row.about,
@@ -113,7 +112,7 @@ def make_row(bench: Bench, row: LadderRow) -> dict[str, Any]:
         "clock": bench.clock,
         "parameters": sum(parameter_counts(network)["total"] for network in networks),
         **numbers,
-        "scores": {name: value for name, value in told.items() if name != "answers"},
+        "scores": scores.numbers_as_json(),
         "against": _against(bench, row, scores),
     }
     if not path.exists():

@@ -172,5 +172,5 @@ def stored_ladder(names: Sequence[str]) -> list[dict[str, Any]]:
         ValueError: a file is damaged.
     """
     folder = stored_folder()
-    stored = read_rows(folder / "ladder", list(ROWS)) if folder and (folder / "ladder").is_dir() else []
+    stored = read_rows(folder / "ladder", list(ROWS)) if folder else []
     return [row for row in stored if row["row"] in names]

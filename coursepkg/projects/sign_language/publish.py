@@ -56,7 +56,7 @@ def publish(
         scores = {name: measure(stored, clips, name) for name, clips in parts.items()}
         shutil.rmtree(work / "model")
         card = trained.card | {
-            "scores": {name: _without_answers(score) for name, score in scores.items()},
+            "scores": {name: score.numbers_as_json() for name, score in scores.items()},
             "stored_in": "float32" if changed else "float16",
             "answers_changed_by_float16": changed,
             "made": circumstances(),
@@ -85,10 +85,6 @@ def measure(recognizer: SignRecognizer, clips: CachedClips, protocol: str = "") 
     first, *others = recognizer.models
     found = predict_clips(first, clips, recognizer.recipe, models=others, counts=recognizer.counts)
     return evaluate(found, clips, recognizer.labels, recognizer.counts, protocol=protocol)
-
-
-def _without_answers(score: SignScores) -> dict[str, Any]:
-    return {name: value for name, value in score.as_json().items() if name != "answers"}
 
 
 def _numbers(model: ClipClassifier, trained: TrainedModel, clips: CachedClips) -> np.ndarray:

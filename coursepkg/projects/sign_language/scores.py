@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from coursepkg.metrics.signature import Interval, Score, format_values, interval_as_json, score_as_json
 from coursepkg.projects.sign_language.answers import Answer, as_rows
 from coursepkg.projects.sign_language.quality.classes import Band
-from coursepkg.projects.sign_language.wording import counted
+from coursepkg.wording import counted
 
 SHOWN = 8
 """Signers, words and confusions that a printed line names at most."""
@@ -121,6 +121,10 @@ class SignScores:
 
     def as_json(self) -> dict[str, Any]:
         """Everything, as JSON can hold it; the answers by rows, see `answers.Answer`."""
+        return self.numbers_as_json() | {"answers": as_rows(self.answers)}
+
+    def numbers_as_json(self) -> dict[str, Any]:
+        """The same without the answers to single clips: what is stored with a ladder or ships with a model."""
         return {
             "n": len(self.answers),
             "n_unreadable": self.n_unreadable,
@@ -137,7 +141,6 @@ class SignScores:
             "notes": list(self.notes),
             "labels": list(self.labels),
             "counts": list(self.counts),
-            "answers": as_rows(self.answers),
         }
 
 

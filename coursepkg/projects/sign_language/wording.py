@@ -1,19 +1,11 @@
-"""Words that several reports share: numbers with their nouns, words that a part lacks, signers that are not known."""
+"""Words that several reports share: words that a part lacks, signers that are not known."""
 
 from collections.abc import Iterable, Sequence
 
+from coursepkg.wording import counted
+
 SHOWN = 8
 """Words that a line names at most."""
-
-
-def counted(n: int, what: str) -> str:
-    """A number with its noun.
-
-    Example:
-        >>> [counted(n, "clip") for n in (0, 1, 3875)]
-        ['0 clips', '1 clip', '3,875 clips']
-    """
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def lacking(absent: Sequence[str]) -> str:

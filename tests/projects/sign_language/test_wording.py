@@ -2,11 +2,11 @@
 
 from coursepkg.projects.sign_language.wording import (
     SHOWN,
-    counted,
     known_signers,
     lacking,
     signer_notes,
 )
+from coursepkg.wording import counted
 
 
 def test_one_is_singular_and_nothing_else() -> None:

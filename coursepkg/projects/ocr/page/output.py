@@ -16,6 +16,7 @@ from coursepkg.projects.ocr.page.overlay import write_overlay
 from coursepkg.projects.ocr.page.page import Page
 from coursepkg.projects.ocr.page.record import page_record
 from coursepkg.projects.ocr.page.sources import PagePicture, page_title
+from coursepkg.wording import counted
 
 DRAWN = (".png", ".jpg", ".jpeg")
 """Names of overlays end in one of these."""
@@ -102,14 +103,14 @@ class Tally:
             self.texts.append(record["text"])
 
     def __str__(self) -> str:
-        said = f"{_counted(self.pages, 'page')} read, {_counted(self.lines, 'line')}"
+        said = f"{counted(self.pages, 'page')} read, {counted(self.lines, 'line')}"
         if self.empty:
-            said += f"; without text: {_counted(self.empty, 'page')}"
+            said += f"; without text: {counted(self.empty, 'page')}"
         if self.unread:
             said += f"; boxes in which nothing was read: {self.unread:,}"
         if self.failed:
             shown = ", ".join(self.failed[:5]) + (" and more" if len(self.failed) > 5 else "")
-            said += f"; could not be read: {_counted(len(self.failed), 'file')} ({shown})"
+            said += f"; could not be read: {counted(len(self.failed), 'file')} ({shown})"
         return said
 
 
@@ -200,7 +201,3 @@ def _part(places: Places, identity: Mapping[str, Any]) -> PartFile | None:
         # The text itself is written at the end, from these records.
         return PartFile(places.text.with_name(places.text.name + ".jsonl"), identity)
     return None
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"

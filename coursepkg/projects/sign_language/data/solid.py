@@ -11,12 +11,16 @@ from coursepkg.projects.sign_language.quality.broken import BrokenThresholds, is
 from coursepkg.projects.sign_language.quality.thumbnails import shrink
 
 
-def seen_frames(frames: np.ndarray, times: np.ndarray, config: CacheConfig) -> tuple[np.ndarray, np.ndarray]:
+def seen_frames(
+    frames: np.ndarray, times: np.ndarray, config: CacheConfig, solid: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """What is kept of small frames: all, or with `skip_solid` those that show something."""
-    return without_solid(frames, times) if config.skip_solid else (frames, times)
+    return without_solid(frames, times, solid) if config.skip_solid else (frames, times)
 
 
-def without_solid(frames: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def without_solid(
+    frames: np.ndarray, times: np.ndarray, solid: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The frames that are not in one colour, and when they are shown: time stands still over those that are left out.
 
     A clip that is in one colour from its first frame to its last stays as it is.
@@ -24,8 +28,9 @@ def without_solid(frames: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np
     Args:
         frames: uint8 (T, height, width, 3).
         times: in seconds (T,), rising.
+        solid: what `solid_frames` says of them, where it was asked already.
     """
-    whole = np.flatnonzero(~_solid(frames))
+    whole = np.flatnonzero(~(solid_frames(frames) if solid is None else solid))
     if len(whole) in (0, len(frames)):
         return frames, times
     # Each frame that stays is shown as long after the one before as it was after its neighbour in the file.
@@ -34,10 +39,6 @@ def without_solid(frames: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np
     return frames[whole], np.cumsum(steps)
 
 
-def all_solid(frames: np.ndarray) -> bool:
-    """Whether no frame of a clip shows anything; frames are uint8 (T, height, width, 3)."""
-    return bool(_solid(frames).all())
-
-
-def _solid(frames: np.ndarray) -> np.ndarray:
+def solid_frames(frames: np.ndarray) -> np.ndarray:
+    """Which frames of a clip are in one colour, bool (T,); frames are uint8 (T, height, width, 3)."""
     return is_solid(shrink(frames), BrokenThresholds())

@@ -23,7 +23,8 @@ import numpy as np
 from coursepkg.arguments import check_count
 from coursepkg.data.split import group_records
 from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.wording import counted, known_signers, lacking
+from coursepkg.projects.sign_language.wording import known_signers, lacking
+from coursepkg.wording import counted
 
 PROTOCOLS = ("clip", "group", "signer")
 SHARES = {"train": 0.7, "dev": 0.15, "test": 0.15}

@@ -12,7 +12,7 @@ from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.quality.classes import BANDS, ClassCounts, count_classes
 from coursepkg.projects.sign_language.quality.contest import CONTEST
 from coursepkg.projects.sign_language.quality.survey import ClipFacts, Survey
-from coursepkg.projects.sign_language.wording import counted
+from coursepkg.wording import counted
 
 SHOWN = 5
 """Examples of each finding in the text; JSON has all."""
@@ -69,7 +69,7 @@ def as_json(
         "damage_degrees": damage_degrees(found.clips),
         "damaged_by_kind": _numbers(kind for clip in damaged for kind in clip.broken.kinds),
         "copies": [[str(found.clips[i].file.path) for i in group] for group in found.groups],
-        "repeats": sum(len(group) - 1 for group in training.groups),
+        "repeats": training.n_repeats,
         "copies_by_word": copies_by_word(training),
         "contradictions": [[str(found.clips[i].file.path) for i in group] for group in found.contradictions],
         "contest": asdict(CONTEST),

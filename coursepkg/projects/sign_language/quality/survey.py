@@ -68,6 +68,11 @@ class Survey:
             group for group in self.groups if len({self.clips[i].file.label for i in group} - {""}) > 1
         )
 
+    @property
+    def n_repeats(self) -> int:
+        """Clips that repeat another one."""
+        return sum(len(group) - 1 for group in self.groups)
+
     def part(self, files: Iterable[ClipFile]) -> "Survey":
         """What was found in some of the files, as those that a model is trained on."""
         chosen = {file.path for file in files}

@@ -4,7 +4,7 @@ import numpy as np
 
 from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.sampling import sample_frames
-from coursepkg.projects.sign_language.data.solid import all_solid, seen_frames, without_solid
+from coursepkg.projects.sign_language.data.solid import seen_frames, solid_frames, without_solid
 
 
 def pictures(n: int) -> np.ndarray:
@@ -51,8 +51,8 @@ def test_a_clip_without_a_gap_and_one_of_nothing_else_stay() -> None:
 
 
 def test_a_clip_that_shows_nothing_is_told_from_one_that_does() -> None:
-    assert all_solid(np.full((5, 32, 32, 3), 200, np.uint8))
-    assert not all_solid(with_gap(5, 9, 250)[0])
+    assert solid_frames(np.full((5, 32, 32, 3), 200, np.uint8)).all()
+    assert not solid_frames(with_gap(5, 9, 250)[0]).all()
 
 
 def test_more_of_the_sign_is_sampled() -> None:
