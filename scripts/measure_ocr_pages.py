@@ -1,0 +1,68 @@
+"""Measures readers of whole pages on generated receipts in fonts that the shipped recogniser has not seen.
+
+    scripts/install_fonts.sh fonts
+    COURSEPKG_FONTS=fonts .venv/bin/python scripts/measure_ocr_pages.py --out book/_data/ocr
+
+It needs the extra `ocr`. pages.json is written: bag-of-words F1, precision, recall and seconds a page of this project's
+pipeline and of rapidocr's own. The fonts are the held-out families of the card of the model.
+"""
+
+import argparse
+import os
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from coursepkg.bench.machine import Device
+from coursepkg.projects.ocr.corpora_generated import FULL, line_faces
+from coursepkg.projects.ocr.page.compare import compare_pages
+from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.synthetic.families import HELD_OUT
+from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.projects.ocr.synthetic.receipts import make_receipt
+from coursepkg.training.files import write_json
+
+SEED = 7
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the file")
+    parser.add_argument("--pages", type=int, default=24, help="generated receipts")
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    faces = split_faces(line_faces(FULL))[1]
+    families = sorted({face.family for face in faces})
+    if len(families) < len(HELD_OUT):
+        raise SystemExit(
+            f"error: {len(families)} of {len(HELD_OUT)} held-out families; "
+            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    receipts = [make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)]
+    pages = [(receipt.image, "\n".join(line.text for line in receipt.lines)) for receipt in receipts]
+    machine = Device("cpu", os.cpu_count() or 1)
+    torch.set_num_threads(machine.threads)
+    scores = compare_pages(pages)
+    for found in scores.values():
+        print(found)
+    document = {
+        "schema": "coursepkg.ocr.pages/1",
+        "n_pages": chosen.pages,
+        "seed": SEED,
+        "fonts": families,
+        "recognizer": Recognizer.load_default().fingerprint,
+        "versions": {name: version(name) for name in ("onnxruntime", "rapidocr", "torch")},
+        "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},
+        "readers": [found.as_json() for found in scores.values()],
+    }
+    write_json(chosen.out / "pages.json", document)
+
+
+if __name__ == "__main__":
+    main()
