@@ -1,0 +1,115 @@
+"""Measures readers of lines on the same lines: texts and font families that the shipped recogniser has not seen.
+
+    scripts/install_fonts.sh fonts
+    COURSEPKG_FONTS=fonts .venv/bin/python scripts/measure_ocr_lines.py --out book/_data/ocr
+
+It needs the extra `ocr`. lines.json is written: error rates with intervals, kinds of errors, and the paired comparison
+of this project's recogniser with PP-OCRv6 small, on the test part of `synthetic`; and on the real lines of `vi-lines`
+where the folder $COURSEPKG_DATA has them. Only numbers are stored, never what a line says.
+"""
+
+import argparse
+import os
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coursepkg.bench.machine import Device
+from coursepkg.data.location import data_folder
+from coursepkg.metrics.bootstrap import compare as paired
+from coursepkg.metrics.bootstrap import comparison_as_json
+from coursepkg.metrics.edit import CER
+from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
+from coursepkg.projects.ocr.corpora_labelled import labelled_corpus
+from coursepkg.projects.ocr.corpus import Corpus
+from coursepkg.projects.ocr.data.vi_lines import LABELS
+from coursepkg.projects.ocr.evaluate import several_groups
+from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+from coursepkg.projects.ocr.rivals import LineReader, RapidReader, compare
+from coursepkg.projects.ocr.synthetic.families import HELD_OUT
+from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.training.files import write_json
+
+OURS, THEIRS = "shipped", "PP-OCRv6 small"
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the file")
+    parser.add_argument("--model", type=Path, default=DEFAULT, help="folder of the recogniser")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader")
+    return parser.parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    families = held_out_families()
+    machine = Device("cpu", chosen.threads)
+    torch.set_num_threads(machine.threads)
+    recognizer = Recognizer.load(chosen.model)
+    readers: dict[str, LineReader] = {OURS: recognizer, THEIRS: RapidReader(threads=machine.threads)}
+    sets = [measured(readers, synthetic_lines(FULL)) | {"fonts": families}]
+    real = data_folder() / "vi_lines"
+    if (real / LABELS).is_file():
+        sets.append(measured(readers, labelled_corpus(real, "vi-lines", "test")))
+    else:
+        print(f"note: {real / LABELS} is missing, so no real lines are measured")
+    document = {
+        "schema": "coursepkg.ocr.lines/1",
+        "recognizer": recognizer.fingerprint,
+        "rival": readers[THEIRS].fingerprint,
+        "versions": {name: version(name) for name in ("onnxruntime", "rapidocr", "torch")},
+        "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},
+        "sets": sets,
+    }
+    write_json(chosen.out / "lines.json", document)
+
+
+def held_out_families() -> list[str]:
+    """The families that the test part is drawn in; without all of them the measurement would be another one."""
+    families = sorted({face.family for face in split_faces(line_faces(FULL))[1]})
+    if len(families) < len(HELD_OUT):
+        raise SystemExit(
+            f"error: {len(families)} of {len(HELD_OUT)} held-out families; "
+            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    return families
+
+
+def measured(readers: dict[str, LineReader], corpus: Corpus) -> dict[str, Any]:
+    """Scores of both readers on the test part, and the difference of their CERs on the same draws of lines."""
+    start = time.perf_counter()
+    part = corpus.part("test")
+    found = compare(readers, part.lines)
+    ours, theirs = found[OURS], found[THEIRS]
+    groups = several_groups([line.group for line in part.lines])
+    difference = paired(
+        CER(),
+        theirs.hypotheses,
+        ours.hypotheses,
+        ours.references,
+        protocol=f"{THEIRS} -> {OURS}",
+        groups=groups,
+    )
+    for name, result in found.items():
+        print(f"{corpus.name}, {name}\n{result}")
+    print(f"{difference}\nCER {ours.cer.value / max(theirs.cer.value, 1e-9):.3f} times that of {THEIRS}")
+    print(f"{corpus.name}: {part.summary()} in {time.perf_counter() - start:.0f} s", flush=True)
+    return {
+        "name": corpus.name,
+        "protocol": corpus.protocol,
+        "source": dict(corpus.source),
+        "notes": list(corpus.notes),
+        "n_without_picture": len(part.unreadable),
+        "readers": {name: result.as_json() for name, result in found.items()},
+        "comparison": comparison_as_json(difference) | {"of": "cer", "from": THEIRS, "to": OURS},
+    }
+
+
+if __name__ == "__main__":
+    main()
