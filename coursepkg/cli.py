@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
+from coursepkg.wording import one_line
 
 T = TypeVar("T")
 
@@ -142,8 +143,3 @@ def unboxed(box: str) -> str:
     ]
     # tyro prefixes an error of __post_init__ with the name of the class, which means nothing to the user.
     return re.sub(r"^Error parsing (?!-)\S+: |^Error parsing ", "", "; ".join(kept) or one_line(text))
-
-
-def one_line(text: str) -> str:
-    """Return `text` with every run of white space turned into one space."""
-    return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Numbers in sentences."""
+"""Numbers and reasons in sentences."""
 
 
 def counted(n: int, what: str) -> str:
@@ -9,3 +9,14 @@ def counted(n: int, what: str) -> str:
         ['0 clips', '1 clip', '3,875 clips']
     """
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def one_line(reason: object) -> str:
+    r"""What a library says, in one line; of an exception that says nothing, its name.
+
+    Example:
+        >>> one_line(ValueError("no such\n  thing")), one_line(MemoryError())
+        ('no such thing', 'MemoryError')
+    """
+    text = " ".join(str(reason).split())
+    return text or (type(reason).__name__ if isinstance(reason, BaseException) else "")

@@ -9,6 +9,7 @@ import sentencepiece
 
 from coursepkg.text.tokenizer import UNKNOWN, check_choice, check_tags, normalize
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
+from coursepkg.wording import one_line
 
 MODEL_TYPES = ("unigram", "bpe")
 
@@ -79,4 +80,4 @@ def _in_one_line(message: str) -> str:
             f"vocab_size must be at least {smallest} for the characters of this text, got {given}; "
             "raise it or lower character_coverage"
         )
-    return f"lines must be text that SentencePiece can train on, but it says: {' '.join(message.split())}"
+    return f"lines must be text that SentencePiece can train on, but it says: {one_line(message)}"

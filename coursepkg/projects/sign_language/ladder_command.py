@@ -25,6 +25,7 @@ from coursepkg.projects.sign_language.ladder_table import ladder_lines, read_row
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 from coursepkg.projects.sign_language.stored import stored_folder
 from coursepkg.stored import CHECKOUT, INSTALLED
+from coursepkg.wording import one_line
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def make_rows(bench: Bench, names: tuple[str, ...] = ()) -> list[dict[str, Any]]
                 raise ValueError(f"it asks the network of {gone[0]}, which could not be trained")
             scores = make_row(bench, row)["scores"]
         except (ValueError, ImportError, torch.OutOfMemoryError) as reason:
-            failed[row.name] = " ".join(str(reason).split())
+            failed[row.name] = one_line(reason)
             bench.say(f"  error: {failed[row.name]}")
             continue
         bench.say(f"  macro-F1 {scores['macro_f1']['value']:.4f}")

@@ -26,6 +26,7 @@ from coursepkg.projects.sign_language.inference import Predicted, predict_clips
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.trained_model import check_ensemble, read_model
+from coursepkg.wording import one_line
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on generated signers."""
@@ -233,7 +234,7 @@ class SignRecognizer:
         except (ValueError, OSError) as reason:
             if not keep_going:
                 raise
-            return " ".join(str(reason).split()), ""
+            return one_line(reason), ""
 
     def _name(self, clips: Sequence[Clip], n_best: int) -> list[Recognition]:
         if not clips:

@@ -23,6 +23,7 @@ from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.projects.sign_language.stream import SignEvent, SignStream
 from coursepkg.projects.sign_language.stream_config import StreamConfig
 from coursepkg.projects.sign_language.stream_frames import VideoFrames
+from coursepkg.wording import one_line
 
 Look = Callable[[Clip], np.ndarray]
 Show = Callable[[dict[str, Any]], None]
@@ -107,7 +108,7 @@ def _watch_all(
         except (ValueError, FileNotFoundError) as reason:
             # Any other error of the system is one of writing, and stops the command.
             tally.failed += 1
-            told = " ".join(str(reason).split())
+            told = one_line(reason)
             say(f"error: {told if str(source.path) in told else f'{source.path}: {told}'}")
         else:
             if not n_events:

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from coursepkg.wording import one_line
+
 MOST_PIXELS = 64_000_000
 """Largest picture that is decoded, in pixels; a photograph of a phone has 12 to 50 million."""
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
@@ -223,5 +225,5 @@ def _eight_bits(pixels: np.ndarray) -> np.ndarray:
 
 
 def _said(reason: BaseException) -> str:
-    text = " ".join(str(reason).split()) or type(reason).__name__
+    text = one_line(reason)
     return text if len(text) <= 120 else text[:120] + "…"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from coursepkg.projects.ocr.data.images import MOST_PIXELS
+from coursepkg.wording import one_line
 
 POINTS = 72
 """Units of a PDF page to the inch."""
@@ -51,7 +52,7 @@ def pdf_pages(
                 try:
                     drawn: np.ndarray | str = _draw(pdfium, document, index, dpi, most_pixels)
                 except (pdfium.PdfiumError, ValueError, MemoryError) as reason:
-                    drawn = f"{path}, page {index + 1}: {_said(reason)}"
+                    drawn = f"{path}, page {index + 1}: {one_line(reason)}"
                 yield index + 1, n_pages, drawn
 
 
@@ -81,7 +82,7 @@ def _opened(pdfium: Any, path: Path) -> Any:
     except pdfium.PdfiumError as reason:
         if getattr(reason, "err_code", None) == _WRONG_PASSWORD:
             raise ValueError(f"{path} is locked by a password; save it without one") from None
-        raise ValueError(f"{path}: not a PDF, or a damaged one ({_said(reason)})") from None
+        raise ValueError(f"{path}: not a PDF, or a damaged one ({one_line(reason)})") from None
     # What was typed into a form is drawn only where forms are made ready before the first page.
     document.init_forms()
     return document
@@ -111,7 +112,3 @@ def _check_pictures(pdfium: Any, page: Any, most_pixels: int) -> None:
             raise ValueError(
                 f"holds a picture of {width:,} x {height:,} pixels, more than {most_pixels:,}; scale it down"
             )
-
-
-def _said(reason: BaseException) -> str:
-    return " ".join(str(reason).split()) or type(reason).__name__

@@ -29,6 +29,7 @@ from coursepkg.projects.sign_language.data.sampling import kept_frames
 from coursepkg.projects.sign_language.data.solid import seen_frames
 from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_needed
 from coursepkg.training.files import write_json
+from coursepkg.wording import one_line
 
 Usable = Callable[[np.ndarray], np.ndarray]
 """From the times of a file's frames, float64 (N,), to the numbers of those that may be used, ascending."""
@@ -110,7 +111,7 @@ def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> DecodedVi
     try:
         video = decode_needed(path, choose, size=config.size, fit=config.fit)
     except (ValueError, OSError) as reason:
-        return " ".join(str(reason).split())
+        return one_line(reason)
     if video.lost >= config.most_lost:
         return video.complaint
     frames, times = seen_frames(video.frames, video.times, config)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coursepkg.wording import one_line
+
 CONTAINERS = "mov,matroska,webm,avi,mpeg,mpegts,flv,ogg,asf"
 """Formats that are read, by their names in FFmpeg; mp4, m4v and 3gp are `mov`."""
 SEEKABLE = ("mov", "matroska")
@@ -181,7 +183,7 @@ def _what_it_is(path: Path, reason: Exception) -> str:
     for magic, kind in _NO_VIDEO:
         if head.lower().startswith(magic.lower()):
             return f"{kind}, not a video; save it as mp4 or leave it out"
-    said = " ".join((getattr(reason, "strerror", None) or str(reason)).split())[:80]
+    said = one_line(getattr(reason, "strerror", None) or reason)[:80]
     return f"not a video that can be read ({said}); save it as mp4 or leave it out"
 
 

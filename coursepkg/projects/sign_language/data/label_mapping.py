@@ -16,6 +16,7 @@ from typing import Any
 
 from coursepkg.files import whole_file
 from coursepkg.text.vietnamese import compose
+from coursepkg.wording import one_line
 
 MOST_BYTES = 4 * 2**20
 """Largest file that is read; a hundred words take 3 KiB."""
@@ -126,7 +127,7 @@ def _unpickle(content: bytes, path: Path) -> Any:
     try:
         return _PlainUnpickler(io.BytesIO(content)).load()
     except pickle.UnpicklingError as reason:
-        told = " ".join(str(reason).split())[:120]
+        told = one_line(reason)[:120]
         if told.startswith("it "):
             told += ", which is not allowed; ask for the mapping as JSON, and do not open this file elsewhere"
         else:
@@ -140,7 +141,7 @@ def _read_json(content: bytes, path: Path) -> Any:
     try:
         return json.loads(content, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError) as reason:
-        raise ValueError(f"{path} is no JSON ({' '.join(str(reason).split())[:80]}); copy it again") from None
+        raise ValueError(f"{path} is no JSON ({one_line(reason)[:80]}); copy it again") from None
 
 
 class _Pairs(dict[str, Any]):

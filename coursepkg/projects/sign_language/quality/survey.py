@@ -14,6 +14,7 @@ from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_vid
 from coursepkg.projects.sign_language.quality.broken import BrokenFrames, BrokenThresholds, find_broken
 from coursepkg.projects.sign_language.quality.fingerprint import SAME, Fingerprint, copies, fingerprint
 from coursepkg.projects.sign_language.quality.thumbnails import shrink
+from coursepkg.wording import one_line
 
 _SIDE = 224
 """Longest side in which clips are looked at, in pixels: broken frames and copies show in less."""
@@ -154,7 +155,7 @@ def look_at_all(
         try:
             video = decode(file.path)
         except (ValueError, OSError) as reason:
-            yield Unopened(file, " ".join(str(reason).split()))
+            yield Unopened(file, one_line(reason))
         else:
             yield look_at(file, video, thresholds)
 

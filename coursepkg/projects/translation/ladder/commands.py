@@ -36,6 +36,7 @@ from coursepkg.projects.translation.stored import stored_folder
 from coursepkg.projects.translation.studies.measured_run import markdown_table, with_interval
 from coursepkg.projects.translation.studies.search_space import parse_fixed
 from coursepkg.stored import INSTALLED
+from coursepkg.wording import one_line
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def make_rows(bench: Bench, names: Sequence[str], seed: int, results: Path) -> l
                 raise ValueError(f"needs the model of {row.needs}")
             document = make_row(bench, row, seed)
         except (ValueError, torch.OutOfMemoryError) as reason:
-            failed[row.name] = " ".join(str(reason).split())
+            failed[row.name] = one_line(reason)
             print(f"  error: {failed[row.name]}")
             continue
         if not paths[row.name].exists():

@@ -45,6 +45,7 @@ from coursepkg.projects.translation.studies.search_space import (
     spelt_value,
 )
 from coursepkg.training.files import read_json, write_json
+from coursepkg.wording import one_line
 
 TRIAL = "trial.json"
 
@@ -157,7 +158,7 @@ def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed
     try:
         measured, _ = train_and_score(recipe, parts, folder, seed=seed, say=lambda line: None)
     except (ValueError, torch.OutOfMemoryError) as reason:
-        return {"settings": settings, "error": " ".join(str(reason).split())}
+        return {"settings": settings, "error": one_line(reason)}
     document = {
         "settings": settings,
         "key": folder.name,
