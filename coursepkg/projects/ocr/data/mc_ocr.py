@@ -26,6 +26,8 @@ from coursepkg.projects.ocr.data.table_row import (
 
 COLUMNS = ("img_id", "anno_polygons", "anno_texts", "anno_labels", "anno_num", "anno_image_quality")
 TABLE = "mcocr_train_df.csv"
+_MOST_DIGITS = 6
+"""A longer number of instances is no number; it is named as `wrong anno_num`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
         row = {name: cells[name] for name in COLUMNS}
         n_rows += 1
         announced = row["anno_num"] or ""
-        n_annotated += int(announced) if announced.isdecimal() else 0
+        n_annotated += int(announced) if announced.isdecimal() and len(announced) <= _MOST_DIGITS else 0
         if None in row.values():
             faults.append(Fault("short row", line, row["img_id"] or "", -1, "it has too few columns"))
             continue

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from coursepkg.projects.ocr.data.images import MOST_PIXELS
+from coursepkg.projects.ocr.data.outlines import Polygon, read_outlines
 from coursepkg.text.vietnamese import compose, unicode_form
 
 LABELS = ("SELLER", "ADDRESS", "TIMESTAMP", "TOTAL_COST")
@@ -17,10 +19,6 @@ CATEGORIES = {15: "SELLER", 16: "ADDRESS", 17: "TIMESTAMP", 18: "TOTAL_COST"}
 JOINT = "|||"
 MOST_CHARACTERS = 1_000_000
 """Longest cell that is parsed; the longest of the real table has 18,000 characters or so."""
-MOST_CORNERS = 1_000
-
-Polygon = tuple[tuple[float, float], ...]
-"""Corners (x, y) in pixels of the photograph, y downwards."""
 
 
 def instance_name(image: str, number: int) -> str:
@@ -111,8 +109,8 @@ def read_row(line: int, row: Mapping[str, str | None]) -> tuple[Receipt | None, 
     if (row["anno_num"] or "").strip() != str(len(texts)):
         report("wrong anno_num", f"it says {row['anno_num']!r}, but there are {len(texts)} instances")
     size = _size(annotations)
-    if size is None:
-        report("image size", "no annotation says how large the photograph is, or they disagree")
+    if isinstance(size, str):
+        report("image size", size)
         return None, faults
     instances = []
     for number, (one, text, label) in enumerate(zip(annotations, texts, labels, strict=True)):
@@ -143,11 +141,16 @@ def _literal(cell: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _size(annotations: list[Mapping[str, Any]]) -> tuple[int, int] | None:
-    sizes = {(one.get("width"), one.get("height")) for one in annotations}
-    width, height = sizes.pop()
-    if sizes or not isinstance(width, int) or not isinstance(height, int) or min(width, height) < 1:
-        return None
+def _size(annotations: list[Mapping[str, Any]]) -> tuple[int, int] | str:
+    """Width and height of the photograph, or why they are not known."""
+    sizes = [(one.get("width"), one.get("height")) for one in annotations]
+    width, height = sizes[0]
+    if type(width) is not int or type(height) is not int or min(width, height) < 1:
+        return "the first annotation does not say how large the photograph is"
+    if any(size != sizes[0] for size in sizes):
+        return "the annotations disagree about how large the photograph is"
+    if width * height > MOST_PIXELS:
+        return f"more than {MOST_PIXELS:,} pixels; no such picture is read or drawn"
     return width, height
 
 
@@ -166,34 +169,17 @@ def _instance(
         return
     if (form := unicode_form(text)) not in ("NFC", "either"):
         yield "not NFC", f"the text {text[:40]!r} is {form}; it is composed"
-    polygons = [_polygon(flat) for flat in one.get("segmentation") or []]
-    good = tuple(polygon for polygon in polygons if polygon is not None)
-    if len(good) < len(polygons):
-        yield "malformed polygon", f"{len(polygons) - len(good)} of {len(polygons)} have no three corners"
-    if not good:
-        yield "no polygon", "it is left out"
-        return
-    if len(good) > 1:
-        yield "several polygons", f"{len(good)}"
-    width, height = size
-    if any(not (0 <= x <= width and 0 <= y <= height) for polygon in good for x, y in polygon):
-        yield "outside the image", f"a corner lies outside {width} x {height}; it is clipped"
-    yield Instance(number, good, compose(text), known)
+    faults: list[tuple[str, str]] = []
+    outlines = read_outlines(one.get("segmentation") or [], size, faults)
+    yield from faults
+    if outlines:
+        yield Instance(number, outlines, compose(text), known)
 
 
 def _label(label: str, category: object) -> str | None:
     if label in LABELS:
         return label
     return CATEGORIES.get(category) if isinstance(category, int) else None
-
-
-def _polygon(flat: object) -> Polygon | None:
-    """x0, y0, x1, y1, ... as corners; None unless there are three or more finite ones."""
-    if not isinstance(flat, list) or len(flat) % 2 or not 6 <= len(flat) <= 2 * MOST_CORNERS:
-        return None
-    if not all(isinstance(value, int | float) and math.isfinite(value) for value in flat):
-        return None
-    return tuple((float(x), float(y)) for x, y in zip(flat[::2], flat[1::2], strict=True))
 
 
 def _number(cell: str | None) -> float:

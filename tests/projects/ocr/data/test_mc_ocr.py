@@ -12,6 +12,11 @@ from tests.projects.ocr.data.tables import annotation, box, receipt, row, write_
 GOOD = ([box(20, 20, 120, 45)], "Quán Phở", "SELLER")
 
 
+def said(**changes: object) -> str:
+    """The cell of one instance whose annotation says something else under some names."""
+    return str([annotation(box(20, 20, 120, 45)) | changes])
+
+
 def faults(tmp_path: Path, *rows: dict[str, str]) -> list[tuple[str, int, str, int]]:
     table = read_table(write_table(tmp_path / "table.csv", rows))
     return [(fault.kind, fault.line, fault.image, fault.instance) for fault in table.faults]
@@ -57,6 +62,20 @@ def test_the_folder_may_be_named_instead_of_the_file(tmp_path: Path) -> None:
         (row("a.jpg", [GOOD], anno_polygons="[1, 2]"), "polygons not readable", -1),
         (row("a.jpg", [GOOD], anno_polygons=f"'{'x' * 1_000_001}'"), "polygons not readable", -1),
         (row("a.jpg", [GOOD], anno_polygons=str([annotation(box(0, 0, 9, 9), size=(0, 5))])), "image size", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(width=[4])), "image size", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(height={4})), "image size", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(width=True)), "image size", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(width=100_000, height=100_000)), "image size", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(width=10**4000)), "image size", -1),
+        (row("a.jpg", [GOOD], anno_num="9" * 5000), "wrong anno_num", -1),
+        (row("a.jpg", [GOOD], anno_polygons=said(segmentation=5)), "malformed polygon", 0),
+        (row("a.jpg", [GOOD], anno_polygons=said(segmentation={"counts": "x"})), "malformed polygon", 0),
+        (row("a.jpg", [GOOD], anno_polygons=said(segmentation=[[10**400, 0, 9, 0, 9, 9]])), "malformed polygon", 0),
+        (row("a.jpg", [GOOD], anno_polygons=said(segmentation=[[2e6, 0, 9, 0, 9, 9]])), "malformed polygon", 0),
+        (row("a.jpg", [([box(0, 0, 9, 9)], "Tổng", "SELLER"), ([[0, 0, 20, 10, 40, 20]], "KFC", "SELLER")]),
+         "no area", 1),
+        (row("a.jpg", [([box(1000, 1000, 1090, 1020)], "Tổng", "SELLER")]), "wholly outside the image", 0),
+        (row("a.jpg", [([box(300, 10, 390, 20)], "Tổng", "SELLER")]), "wholly outside the image", 0),
         (row("../a.jpg", [GOOD]), "image name", -1),
         (row("", [GOOD]), "image name", -1),
     ],
@@ -90,6 +109,26 @@ def test_what_is_mended_and_what_is_left_out(tmp_path: Path) -> None:
         "mismatched counts": 1,
         "repeated image": 1,
     }
+
+
+def test_an_outline_that_shows_nothing_is_left_out_and_named_once(tmp_path: Path) -> None:
+    rows = [
+        row("a.jpg", [([[0, 0, 200, 100, 400, 200]], "Quán Phở", "SELLER")]),
+        row("b.jpg", [([box(1000, 1000, 1090, 1020)], "Quán Phở", "SELLER")]),
+        row("c.jpg", [([box(20, 20, 120, 45), box(900, 20, 990, 45)], "Quán Phở", "SELLER")]),
+        row("d.jpg", [GOOD, ([box(-5, 60, 90, 80)], "12 Đường Láng", "ADDRESS")], anno_num="2" * 5000),
+    ]
+    table = read_table(write_table(tmp_path / "table.csv", rows))
+    assert [(fault.kind, fault.image) for fault in table.faults] == [
+        ("no area", "a.jpg"),
+        ("wholly outside the image", "b.jpg"),
+        ("wholly outside the image", "c.jpg"),
+        ("wrong anno_num", "d.jpg"),
+        ("outside the image", "d.jpg"),
+    ]
+    assert table.groups == ["c.jpg", "d.jpg", "d.jpg"]
+    assert table.receipts[2].instances[0].polygons == (((20, 20), (120, 20), (120, 45), (20, 45)),)
+    assert table.n_annotated == 3
 
 
 def test_missing_photographs_are_faults_only_where_a_folder_is_given(tmp_path: Path) -> None:
