@@ -48,6 +48,7 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
+    chosen.out.mkdir(parents=True, exist_ok=True)
     families = held_out_families()
     machine = Device("cpu", chosen.threads)
     torch.set_num_threads(machine.threads)
