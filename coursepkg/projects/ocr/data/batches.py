@@ -18,7 +18,7 @@ from torch import Tensor
 
 from coursepkg.arguments import check_count
 from coursepkg.projects.ocr.data.alphabet import encode_text
-from coursepkg.projects.ocr.data.images import fit_image
+from coursepkg.projects.ocr.data.images import fit_image, width_at
 from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.line import TextLine
@@ -111,14 +111,12 @@ class LineBatches:
         step: see `bucket_width`.
         box_width: 0 keeps the proportions; above 0 every picture is squeezed or stretched to this width, as in the
             OCR report (source 000).
-        max_width: widest picture at `height` that the model takes; 0 sets no limit.
-        max_len: most characters of a text, EOS included; 0 sets no limit.
         seed: of order and augmentation.
         shuffle: False keeps one order for all epochs, narrow lines first, as validation wants it.
         augment: changes the pictures, in every epoch anew; None leaves them.
 
     Raises:
-        ValueError: there is no line, or one is too wide, too long, or has no text; it is named.
+        ValueError: there is no line, or one has no text; it is named.
     """
 
     def __init__(
@@ -130,8 +128,6 @@ class LineBatches:
         max_columns: int = 16_384,
         step: int = STEP,
         box_width: int = 0,
-        max_width: int = 0,
-        max_len: int = 0,
         seed: int = 0,
         shuffle: bool = True,
         augment: Augment | None = None,
@@ -147,10 +143,10 @@ class LineBatches:
         self._ids: list[list[int]] = []
         self._widths: list[int] = []
         for line in lines:
-            width = box_width or max(1, round(line.width * height / line.height))
-            _check_line(line, width, max_width, max_len)
+            if not line.text:
+                raise ValueError(f"{line.name}: the line has no text; leave it out")
             self._ids.append(encode_text(line.text, vocabulary))
-            self._widths.append(width)
+            self._widths.append(width_at(line.width, line.height, height, box_width))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -212,16 +208,3 @@ class LineBatches:
                 f"augment must return uint8 {image.shape}, got {changed.dtype} {changed.shape} for {line.name}"
             )
         return changed
-
-
-def _check_line(line: TextLine, width: int, max_width: int, max_len: int) -> None:
-    if not line.text:
-        raise ValueError(f"{line.name}: the line has no text; leave it out")
-    if max_width and width > max_width:
-        raise ValueError(
-            f"{line.name}: {width} pixels wide, more than {max_width}; leave it out or raise max_width"
-        )
-    if max_len and len(line.text) + 1 > max_len:
-        raise ValueError(
-            f"{line.name}: {len(line.text)} characters and EOS, more than {max_len}; leave it out or raise max_len"
-        )

@@ -7,6 +7,7 @@ from typing import Any
 from coursepkg.projects.ocr.data.alphabet import character_counts
 from coursepkg.projects.ocr.data.batches import bucket_width
 from coursepkg.projects.ocr.data.geometry import sides
+from coursepkg.projects.ocr.data.images import width_at
 from coursepkg.projects.ocr.data.mc_ocr import Table
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
 from coursepkg.projects.ocr.recipe import STEP
@@ -50,7 +51,7 @@ def describe_lines(
     }
     sizes = list(sizes)
     if sizes:
-        widths = [max(1, round(wide * height / high)) for wide, high in sizes]
+        widths = [width_at(wide, high, height) for wide, high in sizes]
         padded = [bucket_width(width, step) for width in widths]
         found |= {
             "height": _summary([round(high) for _, high in sizes]),

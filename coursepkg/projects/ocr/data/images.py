@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from coursepkg.projects.ocr.data.bounds import MOST_PIXELS
 from coursepkg.wording import one_line
 
-MOST_PIXELS = 64_000_000
-"""Largest picture that is decoded, in pixels; a photograph of a phone has 12 to 50 million."""
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF", "PPM")
 """What is read. Pillow knows more formats, among them some that call other programs."""
 LEAST_SIDE = 2
@@ -75,19 +74,25 @@ def check_size(image: np.ndarray, name: str) -> None:
     """Raises a ValueError unless a picture is large enough to show a letter."""
     height, width = image.shape[:2]
     if min(height, width) < LEAST_SIDE:
-        raise ValueError(
-            f"{name}: {width} x {height} pixels hold no text; leave the crop out or mend its polygon"
-        )
+        raise ValueError(f"{name}: {width} x {height} pixels hold no text; leave it out")
+
+
+def width_at(width: float, height: float, to: int, box_width: int = 0) -> int:
+    """Width in pixels, 1 or more, of a picture scaled to the height `to`; above 0, `box_width` is it instead."""
+    return box_width or max(1, round(width * to / height))
 
 
 def resize_to_height(image: np.ndarray, height: int, name: str = "image") -> np.ndarray:
-    """Scale a grayscale picture to a height and keep its proportions.
+    """Scale a grayscale picture, uint8 (h, w), to a height and keep its proportions.
+
+    Returns:
+        uint8 (height, width), the width as `width_at` gives it.
 
     Raises:
         ValueError: it is of one pixel, or so long that the result would be wider than `MOST_WIDTH`.
     """
     check_size(image, name)
-    width = max(1, round(image.shape[1] * height / image.shape[0]))
+    width = width_at(image.shape[1], image.shape[0], height)
     if width > MOST_WIDTH:
         raise ValueError(
             f"{name}: {image.shape[1]} x {image.shape[0]} pixels would be {width:,} wide at height {height}, "
@@ -97,9 +102,12 @@ def resize_to_height(image: np.ndarray, height: int, name: str = "image") -> np.
 
 
 def resize_to_box(image: np.ndarray, height: int, width: int, name: str = "image") -> np.ndarray:
-    """Squeeze or stretch a grayscale picture to one fixed size, as the OCR report (source 000) does.
+    """Squeeze or stretch a grayscale picture, uint8 (h, w), to one fixed size, as the OCR report (source 000) does.
 
     Long lines get narrow letters and short ones wide letters: kept for comparison with `resize_to_height`.
+
+    Returns:
+        uint8 (height, width).
     """
     check_size(image, name)
     return _resize(image, width, height)
@@ -111,13 +119,16 @@ def fit_image(
     """Scale a picture as a model wants it: to a height, or with a `box_width` above 0 to that fixed size.
 
     Args:
-        image: uint8 (height, width).
+        image: uint8 (h, w).
         height: in pixels.
         box_width: in pixels; 0 keeps the proportions.
         name: what messages call it.
         most_width: a line that would be wider is squeezed to this many pixels; 0 sets no limit.
+
+    Returns:
+        uint8 (height, width), the width as `width_at` gives it; without a `box_width` at most `most_width`.
     """
-    if most_width and not box_width and image.shape[1] * height > most_width * image.shape[0]:
+    if most_width and not box_width and width_at(image.shape[1], image.shape[0], height) > most_width:
         box_width = most_width
     if box_width:
         return resize_to_box(image, height, box_width, name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from coursepkg.projects.ocr.data.images import MOST_PIXELS
+from coursepkg.projects.ocr.data.bounds import MOST_PIXELS
 from coursepkg.projects.ocr.data.outlines import Polygon, read_outlines
 from coursepkg.text.vietnamese import compose, unicode_form
 

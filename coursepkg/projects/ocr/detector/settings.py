@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from coursepkg.arguments import check_choices, check_count, check_field, check_finite
+from coursepkg.projects.ocr.data.bounds import MOST_PIXELS
 
 MULTIPLE = 32
 """The network halves its picture five times, so sides are multiples of this."""
@@ -42,7 +43,7 @@ class DetectorSettings:
     quarters of it after a picture is replaced."""
     timeout: float = 120.0
     """Longest time for one picture, in seconds, with the start of the worker."""
-    most_pixels: int = 64_000_000
+    most_pixels: int = MOST_PIXELS
     """Larger pictures are refused."""
 
     def __post_init__(self) -> None:

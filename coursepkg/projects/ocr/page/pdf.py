@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.projects.ocr.data.images import MOST_PIXELS
+from coursepkg.projects.ocr.data.bounds import MOST_PIXELS
 from coursepkg.wording import one_line
 
 POINTS = 72
