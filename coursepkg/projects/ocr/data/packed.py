@@ -9,6 +9,7 @@ hash: a writer that is stopped leaves what was there before.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -137,6 +138,7 @@ def _read_index(path: Path) -> dict[str, Any]:
             "pack the lines again"
         )
     index = read_json(path, needs=kinds)
+    _check_left_out(path, index["left_out"])
     columns = index["lines"]
     lengths = {len(columns[name]) for name in COLUMNS if isinstance(columns.get(name), list)}
     is_whole = len(lengths) == 1 and all(isinstance(columns.get(name), list) for name in COLUMNS)
@@ -151,6 +153,15 @@ def _read_index(path: Path) -> dict[str, Any]:
     if [0, *ends] != [*columns["offsets"], index["pixels"].get("bytes")]:
         raise ValueError(f"{path} is damaged: its pictures do not fill the pixels; pack the lines again")
     return index
+
+
+def _check_left_out(path: Path, entries: list[Any]) -> None:
+    facts = {one.name for one in fields(Unreadable)}
+    for one in entries:
+        is_whole = isinstance(one, dict) and one.keys() == facts
+        if not is_whole or not all(isinstance(value, str) for value in one.values()):
+            needed = "name, text, group and reason of a line that is left out"
+            raise ValueError(f"{path} is damaged: {needed} are not all there; pack the lines again")
 
 
 def _said(source: dict[str, str]) -> str:

@@ -46,11 +46,7 @@ def pack_lines(
         ValueError: a height is below 2, or no line has a picture.
         OSError: the folder cannot be written, as on a full disk; what it held before stays.
     """
-    if not heights:
-        raise ValueError("heights must name at least one height, got none")
-    for height in heights:
-        check_count("heights", height, least=2)
-    check_count("box_width", box_width, least=0)
+    _check_sizes(heights, box_width)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
@@ -66,22 +62,17 @@ def pack_lines(
         raise OSError(f"{folder}: the pixels could not be written: {reason}; free some space") from reason
     finally:
         part.unlink(missing_ok=True)
-    index = {
-        "kind": KIND,
-        "version": VERSION,
-        "heights": sorted(heights),
-        "source": dict(source or {}),
-        "pixels": pixels,
-        "lines_sha256": columns_sha256(columns),
-        "left_out": [asdict(one) for one in left_out],
-        "lines": columns,
-    }
-    write_json(folder / INDEX, index)
-    for old in folder.glob("pixels-*.bin"):
-        # The index that is on the disk now names another one.
-        if old.name != pixels["file"]:
-            old.unlink()
+    about = {"heights": sorted(heights), "source": dict(source or {}), "pixels": pixels}
+    _write_index(folder, about, columns, left_out)
     return PackedLines(folder, verify=False)
+
+
+def _check_sizes(heights: Sequence[int], box_width: int) -> None:
+    if not heights:
+        raise ValueError("heights must name at least one height, got none")
+    for height in heights:
+        check_count("heights", height, least=2)
+    check_count("box_width", box_width, least=0)
 
 
 def _write_pixels(
@@ -116,3 +107,21 @@ def _write_pixels(
         os.fsync(file.fileno())
     sha256 = digest.hexdigest()
     return {"file": f"pixels-{sha256[:16]}.bin", "bytes": offset, "sha256": sha256}
+
+
+def _write_index(
+    folder: Path, about: Mapping[str, Any], columns: dict[str, list[Any]], left_out: Sequence[Unreadable]
+) -> None:
+    """Write the index, and only then remove the pixels that no index names any more."""
+    index = {
+        "kind": KIND,
+        "version": VERSION,
+        **about,
+        "lines_sha256": columns_sha256(columns),
+        "left_out": [asdict(one) for one in left_out],
+        "lines": columns,
+    }
+    write_json(folder / INDEX, index)
+    for old in folder.glob("pixels-*.bin"):
+        if old.name != about["pixels"]["file"]:
+            old.unlink()

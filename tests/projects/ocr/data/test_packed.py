@@ -15,6 +15,8 @@ from coursepkg.projects.ocr.data.packing import pack_lines
 from coursepkg.projects.ocr.line import TextLine
 from tests.projects.ocr.data.tables import lines
 
+FACTS = ("name", "text", "group", "reason")
+
 
 def pixel_file(folder: Path) -> Path:
     (found,) = folder.glob("pixels-*.bin")
@@ -144,6 +146,13 @@ def change_text(folder: Path) -> None:
             "names no file of pixels beside",
         ),
         (lambda folder: change_index(folder, pixels={"file": "a.bin", "bytes": 1}), "do not fill the pixels"),
+        *(
+            (
+                lambda folder, one=one: change_index(folder, left_out=[one]),
+                "is damaged: name, text, group and reason",
+            )
+            for one in ({"nme": "a"}, "a", dict.fromkeys(FACTS, 5), dict.fromkeys((*FACTS, "more"), ""))
+        ),
         (lambda folder: (folder / "index.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "index.json").unlink(), "is missing"),
     ],
