@@ -65,6 +65,17 @@ def compose(text: str) -> str:
     return unicodedata.normalize("NFC", ordered)
 
 
+def without_marks(text: str) -> str:
+    """The text in plain letters, as machines without Vietnamese write it.
+
+    Example:
+        >>> without_marks("Cảm ơn Đức")
+        'Cam on Duc'
+    """
+    bare = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    return bare.replace("đ", "d").replace("Đ", "D")
+
+
 def _vowel_mark_first(found: re.Match[str]) -> str:
     letter, marks = found.groups()
     vowel_marks = [mark for mark in marks if mark in _VOWEL_MARKS[letter.lower()]]

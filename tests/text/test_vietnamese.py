@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.text.vietnamese import ACCENTED, LETTERS, TONE_MARKS, TONES, VOWELS, compose, unicode_form
+from coursepkg.text.vietnamese import (
+    ACCENTED,
+    LETTERS,
+    TONE_MARKS,
+    TONES,
+    VOWELS,
+    compose,
+    unicode_form,
+    without_marks,
+)
 
 VIETNAMESE = st.text(st.sampled_from(LETTERS + " ,.?!0123456789"))
 
@@ -92,3 +101,14 @@ def test_compose_is_idempotent_and_nfc(text: str) -> None:
 def test_compose_undoes_nfd(text: str) -> None:
     assert compose(unicodedata.normalize("NFD", text)) == text == compose(text)
     assert unicode_form(text) in ("NFC", "either")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_letters_without_marks_are_those_of_ascii(form: str) -> None:
+    bare = without_marks(unicodedata.normalize(form, LETTERS))
+    assert bare.isascii()
+    assert len(bare) == len(LETTERS)
+    assert (
+        without_marks(unicodedata.normalize(form, "Đường số 5, Ỷ Lan: 45.000đ"))
+        == "Duong so 5, Y Lan: 45.000d"
+    )

@@ -7,7 +7,6 @@
 
 import hashlib
 import random
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Literal
 
 from coursepkg.data.split import group_records, grouped_split, split_fingerprint
 from coursepkg.projects.ocr.data.alphabet import seen_texts
+from coursepkg.text.vietnamese import without_marks
 
 PROTOCOLS = ("line", "receipt", "seller")
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -137,5 +137,4 @@ def _filled(
 
 def _seller_key(text: str) -> str:
     """A seller's name without case, marks and punctuation: shops are written in many ways."""
-    plain = unicodedata.normalize("NFD", text.casefold().replace("đ", "d"))
-    return "".join(sign for sign in plain if sign.isalnum())
+    return "".join(sign for sign in without_marks(text.casefold()) if sign.isalnum())

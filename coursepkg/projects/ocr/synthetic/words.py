@@ -1,9 +1,10 @@
 """The words that generated texts are made of: a table of the package, written for it."""
 
 import random
-import unicodedata
 from functools import cache
 from importlib import resources
+
+from coursepkg.text.vietnamese import without_marks as without_marks  # which some printers do to their words
 
 
 @cache
@@ -42,12 +43,6 @@ def either(dice: random.Random, *choices: str) -> str:
 def digits(dice: random.Random, count: int) -> str:
     """So many digits, zeros in front included."""
     return "".join(dice.choice("0123456789") for _ in range(count))
-
-
-def without_marks(text: str) -> str:
-    """The text in plain letters, as printers without Vietnamese write it: Cảm ơn -> Cam on."""
-    bare = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
-    return bare.replace("đ", "d").replace("Đ", "D")
 
 
 def capital(text: str) -> str:
