@@ -85,12 +85,15 @@ def serve(
 
 
 def _used() -> int:
-    """Resident memory in bytes now, or its peak where only that is known."""
+    """Resident memory in bytes now, its peak where only that is known, or 0 where nothing is."""
     now = memory_of(os.getpid())
     if now is not None:
         return now
-    import resource  # not on Windows, where detection runs without a bound on memory
-
+    try:
+        import resource
+    except ImportError:
+        # Windows has none; detection runs there without a bound on memory.
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
