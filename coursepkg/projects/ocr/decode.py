@@ -43,6 +43,10 @@ def encode_lines(model: LineTransformer, images: Sequence[np.ndarray], max_colum
         model: in evaluation mode.
         images: uint8 (height, width) each, of the model's height.
         max_columns: most columns of pixels that go through the network at once.
+
+    Returns:
+        outputs (B, S, E), a row for each picture in order and S the length of the longest, and which steps of it are
+        real (B, S).
     """
     device = next(model.parameters()).device
     buckets: dict[int, list[int]] = {}

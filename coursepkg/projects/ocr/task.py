@@ -85,7 +85,7 @@ def ctc_loss(logits: Tensor, n_columns: Tensor, tgt_out: Tensor) -> Tensor:
 
 
 def mask_tokens(tgt_in: Tensor, share: float) -> Tensor:
-    """The decoder's inputs with a share of the characters hidden behind UNK; BOS and padding stay."""
+    """The decoder's inputs (B, T) with a share of the characters hidden behind UNK (B, T); BOS and padding stay."""
     if share == 0.0:
         return tgt_in
     hidden = torch.rand(tgt_in.shape, device=tgt_in.device) < share
