@@ -128,6 +128,7 @@ class Recognizer:
         reader: str | None = None,
         beam_size: int | None = None,
         keep_going: bool = False,
+        names: Sequence[str] | None = None,
     ) -> list[LineReading]:
         """Read pictures that show one line each, in order.
 
@@ -142,6 +143,7 @@ class Recognizer:
             reader: ctc (fastest), attention or joint; None takes the recipe's.
             beam_size: beams of the search; None takes the recipe's, or `n_best` if that is more.
             keep_going: a picture that cannot be read gives a reading with its `error` instead of stopping all.
+            names: what messages call pixels, one for each picture; None counts them from 1. Files have their own.
 
         Raises:
             ValueError: a picture cannot be read, or an option is out of range.
@@ -159,7 +161,11 @@ class Recognizer:
             raise ValueError(
                 f"reader {way.kind} needs a model with a trained CTC head; take reader attention"
             )
-        images, errors = self._images(pictures, keep_going)
+        if names is None:
+            names = [f"picture {i + 1}" for i in range(len(pictures))]
+        if len(names) != len(pictures):
+            raise ValueError(f"names must be as many as pictures, {len(pictures)}, got {len(names)}")
+        images, errors = self._images(pictures, names, keep_going)
         found: dict[int, LineReading] = {i: LineReading((), reason) for i, reason in errors.items()}
         order = sorted(images, key=lambda i: (images[i].shape[1], i))
         for first in range(0, len(order), batch_size):
@@ -170,14 +176,14 @@ class Recognizer:
         return [found[i] for i in range(len(pictures))]
 
     def _images(
-        self, pictures: Sequence[Picture], keep_going: bool
+        self, pictures: Sequence[Picture], names: Sequence[str], keep_going: bool
     ) -> tuple[dict[int, np.ndarray], dict[int, str]]:
         """By number the pictures at the model's height, and why others cannot be read."""
         images: dict[int, np.ndarray] = {}
         errors: dict[int, str] = {}
-        for i, picture in enumerate(pictures):
+        for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
             try:
-                images[i] = self.prepare(picture, f"picture {i + 1}")
+                images[i] = self.prepare(picture, name)
             except (ValueError, OSError) as reason:
                 if not keep_going:
                     raise

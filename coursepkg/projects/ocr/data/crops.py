@@ -86,7 +86,9 @@ def crop_corners(
 def _warp(image: np.ndarray, corners: np.ndarray, name: str) -> np.ndarray:
     wide, high = (round(side) for side in sides(corners))
     if min(wide, high) < LEAST_SIDE:
-        raise ValueError(f"{name}: a crop of {wide} x {high} pixels holds no text; leave it out")
+        raise ValueError(
+            f"{name}: a crop of {wide} x {high} pixels holds no text; leave it out or mend its polygon"
+        )
     coefficients = perspective(corners, wide, high)
     size = (wide, high)
     return np.array(

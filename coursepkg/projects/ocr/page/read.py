@@ -66,7 +66,11 @@ def read_page(
 
 
 def read_single_lines(
-    images: Sequence[np.ndarray], recognizer: Recognizer, options: ReadOptions | None = None
+    images: Sequence[np.ndarray],
+    recognizer: Recognizer,
+    options: ReadOptions | None = None,
+    *,
+    names: Sequence[str] | None = None,
 ) -> list[Page | str]:
     """Read pictures that show one line each, without a detector: a page of one line for each, in order.
 
@@ -74,13 +78,14 @@ def read_single_lines(
         images: uint8 (height, width, 3).
         recognizer: reads them.
         options: how; the detector's have no meaning here.
+        names: what messages call them; None counts them from 1.
 
     Returns:
         for each picture its page, or in one line why there is none.
     """
     options = options or ReadOptions()
     grays = [np.asarray(Image.fromarray(image).convert("L")) for image in images]
-    readings = _read(recognizer, grays, options, keep_going=True)
+    readings = _read(recognizer, grays, options, keep_going=True, names=names)
     return [
         _single(gray.shape[1], gray.shape[0], reading, options)
         for gray, reading in zip(grays, readings, strict=True)
@@ -125,7 +130,12 @@ def _cut(gray: np.ndarray, box: TextBox, margin: float) -> np.ndarray | None:
 
 
 def _read(
-    recognizer: Recognizer, crops: Sequence[np.ndarray], options: ReadOptions, *, keep_going: bool = False
+    recognizer: Recognizer,
+    crops: Sequence[np.ndarray],
+    options: ReadOptions,
+    *,
+    keep_going: bool = False,
+    names: Sequence[str] | None = None,
 ) -> list[LineReading]:
     return recognizer.read_lines(
         crops,
@@ -133,6 +143,7 @@ def _read(
         beam_size=options.beam_size,
         batch_size=options.batch_size,
         keep_going=keep_going,
+        names=names,
     )
 
 

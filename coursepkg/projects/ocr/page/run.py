@@ -32,11 +32,7 @@ def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
 
     def read(pictures: Sequence[PagePicture]) -> list[Page | str]:
         images = [one.image for one in pictures if one.image is not None]
-        pages = read_single_lines(images, recognizer, options)
-        return [
-            _named(one, page) if isinstance(page, str) else page
-            for one, page in zip(pictures, pages, strict=True)
-        ]
+        return read_single_lines(images, recognizer, options, names=[one.title for one in pictures])
 
     return read
 
