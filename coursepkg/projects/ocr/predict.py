@@ -151,16 +151,8 @@ class Recognizer:
         """
         if isinstance(pictures, str | Path | np.ndarray):
             raise ValueError("pictures must be a list of pictures, got one; put it into a list")
-        check_count("n_best", n_best)
         check_count("batch_size", batch_size)
-        beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
-        check_count("beam_size", beams)
-        check_count("n_best", n_best, most=beams)
-        way = replace(Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams)
-        if way.kind != "attention" and not self.recipe.ctc_weight:
-            raise ValueError(
-                f"reader {way.kind} needs a model with a trained CTC head; take reader attention"
-            )
+        way = self._way(n_best, reader, beam_size)
         if names is None:
             names = [f"picture {i + 1}" for i in range(len(pictures))]
         if len(names) != len(pictures):
@@ -174,6 +166,19 @@ class Recognizer:
             readings = read_encoded(self.fast, memory, way, n_best)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
         return [found[i] for i in range(len(pictures))]
+
+    def _way(self, n_best: int, reader: str | None, beam_size: int | None) -> Reader:
+        """How to read: as the recipe says, where nothing else is asked for."""
+        check_count("n_best", n_best)
+        beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
+        check_count("beam_size", beams)
+        check_count("n_best", n_best, most=beams)
+        way = replace(Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams)
+        if way.kind != "attention" and not self.recipe.ctc_weight:
+            raise ValueError(
+                f"reader {way.kind} needs a model with a trained CTC head; take reader attention"
+            )
+        return way
 
     def _images(
         self, pictures: Sequence[Picture], names: Sequence[str], keep_going: bool
