@@ -12,13 +12,11 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
 from coursepkg.bench.machine import Device
 from coursepkg.projects.ocr.corpora_generated import FULL, line_faces
 from coursepkg.projects.ocr.page.compare import compare_pages
 from coursepkg.projects.ocr.predict import Recognizer
-from coursepkg.projects.ocr.synthetic.families import HELD_OUT
+from coursepkg.projects.ocr.synthetic.families import MEASURED
 from coursepkg.projects.ocr.synthetic.fonts import split_faces
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.training.files import write_json
@@ -32,23 +30,24 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the file")
     parser.add_argument("--pages", type=int, default=24, help="generated receipts")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader")
     return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
+    chosen.out.mkdir(parents=True, exist_ok=True)
     faces = split_faces(line_faces(FULL))[1]
     families = sorted({face.family for face in faces})
-    if len(families) < len(HELD_OUT):
+    if missing := MEASURED - set(families):
         raise SystemExit(
-            f"error: {len(families)} of {len(HELD_OUT)} held-out families; "
+            f"error: held-out families without a font file: {', '.join(sorted(missing))}; "
             "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
         )
     receipts = [make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)]
     pages = [(receipt.image, "\n".join(line.text for line in receipt.lines)) for receipt in receipts]
-    machine = Device("cpu", os.cpu_count() or 1)
-    torch.set_num_threads(machine.threads)
-    scores = compare_pages(pages)
+    machine = Device("cpu", chosen.threads)
+    scores = compare_pages(pages, threads=machine.threads)
     for found in scores.values():
         print(found)
     document = {

@@ -43,6 +43,27 @@ def what_is_missing() -> str | None:
     return f"reading with rapidocr needs {' and '.join(missing)}: {INSTALL}" if missing else None
 
 
+def open_rapid(threads: int) -> Any:
+    """rapidocr with its own settings and the weights that it brings.
+
+    Args:
+        threads: of ONNX Runtime, for each of its networks; by itself rapidocr takes every core.
+
+    Raises:
+        ImportError: rapidocr or onnxruntime is not installed.
+    """
+    check_count("threads", threads)
+    if missing := what_is_missing():
+        raise ImportError(missing)
+    runtime = "EngineConfig.onnxruntime"
+    settings = {
+        "Global.log_level": "error",
+        f"{runtime}.intra_op_num_threads": threads,
+        f"{runtime}.inter_op_num_threads": 1,
+    }
+    return import_module("rapidocr").RapidOCR(params=settings)
+
+
 class RapidReader:
     """The recogniser of rapidocr, PP-OCRv6 small, as rapidocr itself runs it.
 
@@ -57,18 +78,8 @@ class RapidReader:
     """
 
     def __init__(self, *, threads: int = 1) -> None:
-        check_count("threads", threads)
-        if missing := what_is_missing():
-            raise ImportError(missing)
-        rapidocr = import_module("rapidocr")
-        runtime = "EngineConfig.onnxruntime"
-        settings = {
-            "Global.log_level": "error",
-            f"{runtime}.intra_op_num_threads": threads,
-            f"{runtime}.inter_op_num_threads": 1,
-        }
-        self._engine: Any = rapidocr.RapidOCR(params=settings)
-        self._weights = Path(str(rapidocr.__file__)).parent / "models" / WEIGHTS
+        self._engine = open_rapid(threads)
+        self._weights = Path(str(import_module("rapidocr").__file__)).parent / "models" / WEIGHTS
         self.version = _version()
 
     @property

@@ -6,8 +6,8 @@ A reader is anything that turns a picture into text. `coursepkg` is the detector
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ def compare_pages(
     readers: Mapping[str, PageReader] | Sequence[str] = ("coursepkg", "rapidocr"),
     *,
     rounds: int = 1,
+    threads: int = 2,
 ) -> dict[str, PageScore]:
     """Read the same pages with several readers, taking turns page by page.
 
@@ -62,6 +63,7 @@ def compare_pages(
         pages: pictures, or files of them, each with its transcription.
         readers: by name; or names from `READERS`, which are opened here and closed again.
         rounds: how often each page is read, for the time; the text is that of the first round.
+        threads: of every network of a reader that is opened here, so that their times can be compared.
 
     Returns:
         the scores by the readers' names.
@@ -71,18 +73,19 @@ def compare_pages(
         ImportError: a reader's package is missing.
     """
     check_count("rounds", rounds)
+    check_count("threads", threads)
     if not pages:
         raise ValueError("pages must hold at least one page, got none")
     images = [page if isinstance(page, np.ndarray) else read_rgb(page) for page, _ in pages]
+    texts = [text for _, text in pages]
     if isinstance(readers, Mapping):
-        return _compared(images, [text for _, text in pages], readers, rounds)
-    opened = {name: _open(name) for name in readers}
-    try:
-        chosen = {name: read for name, (read, _) in opened.items()}
-        return _compared(images, [text for _, text in pages], chosen, rounds)
-    finally:
-        for _, close in opened.values():
-            close()
+        return _compared(images, texts, readers, rounds)
+    with ExitStack() as at_end:
+        opened = {}
+        for name in readers:
+            opened[name], close = _open(name, threads)
+            at_end.callback(close)
+        return _compared(images, texts, opened, rounds)
 
 
 def _compared(
@@ -121,38 +124,49 @@ def _scored(name: str, texts: Sequence[str], transcriptions: Sequence[str], seco
 
 
 def open_coursepkg(
-    model: Path | None = None, options: ReadOptions | None = None
+    threads: int = 2, *, model: Path | None = None, options: ReadOptions | None = None
 ) -> tuple[PageReader, Callable[[], None]]:
     """The detector and the recogniser of this project, and what closes them. Found boxes are not kept on disk.
 
     Args:
+        threads: of the detector, and of PyTorch in this process until the reader is closed.
         model: folder of the recogniser; None is the one that ships.
         options: how pages are read.
     """
+    import torch
+
     from coursepkg.projects.ocr.detector.bounded import open_detector
+    from coursepkg.projects.ocr.detector.settings import DetectorSettings
     from coursepkg.projects.ocr.page.read import read_page
     from coursepkg.projects.ocr.predict import Recognizer
 
     recognizer = Recognizer.load_default() if model is None else Recognizer.load(model)
-    detector = open_detector(cache=False)
+    detector = open_detector(DetectorSettings(threads=threads), cache=False)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
 
     def read(image: np.ndarray) -> str:
         return read_page(image, detector, recognizer, options).text
 
-    return read, detector.close
+    def close() -> None:
+        torch.set_num_threads(before)
+        detector.close()
+
+    return read, close
 
 
-def open_rapidocr() -> tuple[PageReader, Callable[[], None]]:
+def open_rapidocr(threads: int = 2) -> tuple[PageReader, Callable[[], None]]:
     """rapidocr's pipeline with its own settings and the weights that it brings.
 
+    Args:
+        threads: of each of its networks.
+
     Raises:
-        ImportError: rapidocr is not installed.
+        ImportError: rapidocr or onnxruntime is not installed.
     """
-    try:
-        rapidocr = import_module("rapidocr")
-    except ImportError as reason:
-        raise ImportError("the reader rapidocr needs its package: pip install 'coursepkg[ocr]'") from reason
-    pipeline = rapidocr.RapidOCR(params={"Global.log_level": "error"})
+    from coursepkg.projects.ocr.rivals import open_rapid
+
+    pipeline = open_rapid(threads)
 
     def read(image: np.ndarray) -> str:
         # Like OpenCV, it takes blue, green, red.
@@ -162,14 +176,14 @@ def open_rapidocr() -> tuple[PageReader, Callable[[], None]]:
     return read, lambda: None
 
 
-READERS: dict[str, Callable[[], tuple[PageReader, Callable[[], None]]]] = {
+READERS: dict[str, Callable[[int], tuple[PageReader, Callable[[], None]]]] = {
     "coursepkg": open_coursepkg,
     "rapidocr": open_rapidocr,
 }
-"""What can be named; each gives a reader and what closes it."""
+"""What can be named; each takes a number of threads and gives a reader and what closes it."""
 
 
-def _open(name: str) -> tuple[PageReader, Callable[[], None]]:
+def _open(name: str, threads: int) -> tuple[PageReader, Callable[[], None]]:
     if name not in READERS:
         raise ValueError(f"readers must be among {', '.join(READERS)}, got {name!r}")
-    return READERS[name]()
+    return READERS[name](threads)

@@ -4,13 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from coursepkg.projects.ocr import rivals
+from coursepkg.projects.ocr.detector import bounded
+from coursepkg.projects.ocr.detector.settings import DetectorSettings
 from coursepkg.projects.ocr.page import compare
 from coursepkg.projects.ocr.page.compare import compare_pages
 from coursepkg.projects.ocr.page.page import Page
 from coursepkg.projects.ocr.page.read import read_page
 from coursepkg.projects.ocr.page.record import SCHEMA, page_record, record_page
 from coursepkg.projects.ocr.page.sources import PagePicture, Source
+from coursepkg.projects.ocr.predict import Recognizer
 from tests.projects.ocr.page.pages import LINES, TEXT, InkDetector, Matcher, drawn_page
 
 
@@ -36,20 +41,61 @@ def test_readers_are_compared_on_the_same_words() -> None:
     assert "words right of" in str(found["plain"])
 
 
-def test_named_readers_are_opened_and_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    closed = []
-    monkeypatch.setitem(compare.READERS, "coursepkg", lambda: (ours, lambda: closed.append(1)))
+def test_named_readers_are_opened_with_equal_threads_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, closed = [], []
+
+    def open_ours(threads: int) -> tuple:
+        opened.append(threads)
+        return ours, lambda: closed.append(1)
+
+    for name in ("coursepkg", "rapidocr"):
+        monkeypatch.setitem(compare.READERS, name, open_ours)
     page = drawn_page()[0]
-    assert compare_pages([(page, TEXT)], ["coursepkg"])["coursepkg"].score.value == 1
-    assert closed == [1]
+    found = compare_pages([(page, TEXT)], ["coursepkg", "rapidocr"], threads=3)
+    assert [one.score.value for one in found.values()] == [1, 1]
+    assert (opened, closed) == ([3, 3], [1, 1])
     with pytest.raises(ValueError, match="readers must be among coursepkg, rapidocr, got 'eyes'"):
         compare_pages([(page, TEXT)], ["eyes"])
     with pytest.raises(ValueError, match="at least one page"):
         compare_pages([], {"ours": ours})
 
 
+def test_the_first_reader_is_closed_where_the_second_cannot_be_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed = []
+    monkeypatch.setitem(compare.READERS, "coursepkg", lambda threads: (ours, lambda: closed.append(1)))
+    monkeypatch.setattr(rivals, "what_is_missing", lambda: "reading with rapidocr needs rapidocr")
+    with pytest.raises(ImportError, match="needs rapidocr"):
+        compare_pages([(drawn_page()[0], TEXT)])
+    assert closed == [1]
+
+
+def test_threads_are_set_while_ours_is_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+
+    class Closing(InkDetector):
+        def close(self) -> None:
+            asked.append("closed")
+
+    def opened(settings: DetectorSettings, *, cache: bool) -> Closing:
+        asked.append(settings.threads)
+        return Closing()
+
+    monkeypatch.setattr(bounded, "open_detector", opened)
+    monkeypatch.setattr(Recognizer, "load", lambda folder: Matcher(LINES))
+    before = torch.get_num_threads()
+    read, close = compare.open_coursepkg(before + 1, model=tmp_path)
+    assert torch.get_num_threads() == before + 1
+    assert read(drawn_page()[0]) == TEXT
+    close()
+    assert torch.get_num_threads() == before
+    assert asked == [before + 1, "closed"]
+
+
 def test_rapidocr_reads_what_it_sees() -> None:
-    pytest.importorskip("rapidocr")
+    pytest.importorskip("rapidocr", reason="rapidocr is not installed; see the extra `ocr`")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed; see the extra `ocr`")
     page = drawn_page([["HOA DON 0012", "45.000"]])[0]
     found = compare_pages([(page, "HOA DON 0012 45.000")], ["rapidocr"])["rapidocr"]
     assert found.score.details["recall"] > 0
