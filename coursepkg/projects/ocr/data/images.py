@@ -77,7 +77,7 @@ def check_size(image: np.ndarray, name: str) -> None:
         raise ValueError(f"{name}: {width} x {height} pixels hold no text; leave it out")
 
 
-def width_at(width: float, height: float, to: int, box_width: int = 0) -> int:
+def width_at(width: int | float, height: int | float, to: int, box_width: int = 0) -> int:
     """Width in pixels, 1 or more, of a picture scaled to the height `to`; above 0, `box_width` is it instead."""
     return box_width or max(1, round(width * to / height))
 
