@@ -2,11 +2,10 @@
 
 A face that lacks a letter draws an empty box or nothing, and the recogniser would learn that the box reads "ẵ". So the
 table of characters of every face (`cmap`) is read, and a text goes to faces only that cover it. DejaVu comes with
-matplotlib: Sans and Serif write all of Vietnamese, Sans Mono lacks 46 of its letters. More families are taken where
-they are installed, or from the folder that the environment variable `COURSEPKG_FONTS` names.
+matplotlib: Sans and Serif write all of Vietnamese, Sans Mono lacks 46 of its letters. More families come
+from the folder that the environment variable `COURSEPKG_FONTS` names, see `corpora_generated.line_faces`.
 """
 
-import os
 import string
 import warnings
 from collections.abc import Iterable, Sequence
@@ -19,13 +18,6 @@ from coursepkg.text.vietnamese import LETTERS
 
 REQUIRED = frozenset(LETTERS + string.digits + string.punctuation + " ")
 """What a complete face has: the 186 Vietnamese letters, digits, and the punctuation of ASCII."""
-SYSTEM_FOLDERS = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "~/.fonts",
-    "~/.local/share/fonts",
-    "/Library/Fonts",
-)
 ENDINGS = (".ttf", ".otf")
 
 
@@ -117,12 +109,6 @@ def faces_in(folders: Iterable[str | Path]) -> tuple[Face, ...]:
 def matplotlib_faces() -> tuple[Face, ...]:
     """The DejaVu faces of matplotlib: the same on every machine."""
     return faces_in([matplotlib_folder()])
-
-
-def installed_faces() -> tuple[Face, ...]:
-    """The faces of matplotlib, of the system and of `$COURSEPKG_FONTS`: other ones on another machine."""
-    chosen = os.environ.get("COURSEPKG_FONTS")
-    return faces_in([matplotlib_folder(), *([chosen] if chosen else []), *SYSTEM_FOLDERS])
 
 
 def split_faces(faces: Sequence[Face]) -> tuple[tuple[Face, ...], tuple[Face, ...]]:

@@ -5,9 +5,8 @@ score on such pictures says so.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -19,7 +18,6 @@ from coursepkg.projects.ocr.data.table_row import Instance, Receipt, instance_na
 from coursepkg.projects.ocr.synthetic import optics, paper
 from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces, matplotlib_faces
 from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
-from coursepkg.projects.ocr.synthetic.receipts import write_jpeg
 from coursepkg.projects.ocr.synthetic.render import draw_line
 
 
@@ -96,30 +94,3 @@ def _drawn(one: Instance, quarter: int, face: Face, shape: tuple[int, ...]) -> n
         Image.Resampling.BICUBIC,
     )
     return np.asarray(placed, np.float32)
-
-
-def render_table(
-    receipts: Iterable[Receipt], folder: str | Path, *, seed: int = 0, faces: Sequence[Face] | None = None
-) -> list[NotDrawn]:
-    """Writes a picture for every receipt of a table, under the name that the table gives it.
-
-    Args:
-        receipts: of a table.
-        folder: where to; made if it is not there. A picture that is there is replaced.
-        seed: from 0.
-        faces: to print with.
-
-    Returns:
-        What could not be drawn, each with its reason; nothing is left out silently.
-
-    Raises:
-        OSError: a file cannot be written; the message names it.
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    left_out = []
-    for receipt in receipts:
-        image, missing = render_receipt(receipt, seed, faces)
-        left_out += missing
-        write_jpeg(folder / receipt.image, image)
-    return left_out

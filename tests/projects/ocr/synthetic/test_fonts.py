@@ -10,8 +10,9 @@ from coursepkg.projects.ocr.synthetic.families import HELD_OUT, is_drawable, is_
 from coursepkg.projects.ocr.synthetic.fonts import (
     REQUIRED,
     check_covers,
-    installed_faces,
+    faces_in,
     matplotlib_faces,
+    matplotlib_folder,
     read_face,
     split_faces,
 )
@@ -70,9 +71,10 @@ def test_faces_that_draw_wrong_or_too_thin_letters_are_left_out() -> None:
     assert not is_drawable("Lato", "Hairline Italic")
 
 
-def test_installed_faces_begin_with_no_symbols() -> None:
-    faces = installed_faces()
+def test_a_face_comes_once_and_symbols_never() -> None:
+    faces = faces_in([matplotlib_folder(), matplotlib_folder()])
     assert set(FACES.values()) <= set(faces)
+    assert len(faces) < len(list(matplotlib_folder().glob("*.ttf")))
     assert all("a" in face.characters and "7" in face.characters for face in faces)
     assert len({(face.family, face.style) for face in faces}) == len(faces)
 
