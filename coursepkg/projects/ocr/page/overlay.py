@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from coursepkg.files import whole_file
 from coursepkg.projects.ocr.data.geometry import homography
 from coursepkg.projects.ocr.page.page import Page, PageLine
+from coursepkg.projects.ocr.synthetic.fonts import matplotlib_folder
 
 UNSURE = 0.6
 """Lines of less confidence are orange."""
@@ -34,9 +35,7 @@ on a capital, which reaches beyond what the font itself calls a line."""
 
 def font_file() -> Path:
     """DejaVu Sans, which comes with matplotlib and has every Vietnamese letter."""
-    import matplotlib
-
-    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    return matplotlib_folder() / "DejaVuSans.ttf"
 
 
 def draw_overlay(image: np.ndarray, page: Page) -> Image.Image:
