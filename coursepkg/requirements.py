@@ -1,7 +1,12 @@
 """What the package and its extras require, by its own metadata, and which of it is installed."""
 
 import re
+from collections.abc import Iterable
 from importlib import metadata
+from importlib.util import find_spec
+
+PACKAGES = {"paddle": "paddlepaddle"}
+"""Packages that are not called like the module that they bring."""
 
 
 def pip_install(packages: dict[str, str]) -> str:
@@ -43,3 +48,8 @@ def installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def missing_packages(modules: Iterable[str]) -> str:
+    """The packages of those modules that are not there, joined by "and"; empty where none lacks. Nothing is imported."""
+    return " and ".join(PACKAGES.get(name, name) for name in modules if find_spec(name) is None)

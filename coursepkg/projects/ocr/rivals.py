@@ -6,8 +6,6 @@ Runtime without a network. Its dictionary lacks most Vietnamese letters with two
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +17,7 @@ from coursepkg.projects.ocr.data.images import check_size, read_gray
 from coursepkg.projects.ocr.evaluate import Evaluation, evaluate
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.predict import Alternative, LineReading, Picture
+from coursepkg.requirements import missing_packages
 
 NEEDS = ("rapidocr", "onnxruntime")
 INSTALL = "pip install 'coursepkg[ocr]'"
@@ -39,8 +38,8 @@ class LineReader(Protocol):
 
 def what_is_missing() -> str | None:
     """Why rapidocr cannot run here, in one line with what to do about it; None where it can."""
-    missing = [name for name in NEEDS if find_spec(name) is None]
-    return f"reading with rapidocr needs {' and '.join(missing)}: {INSTALL}" if missing else None
+    missing = missing_packages(NEEDS)
+    return f"reading with rapidocr needs {missing}: {INSTALL}" if missing else None
 
 
 def open_rapid(threads: int) -> Any:
@@ -80,7 +79,6 @@ class RapidReader:
     def __init__(self, *, threads: int = 1) -> None:
         self._engine = open_rapid(threads)
         self._weights = Path(str(import_module("rapidocr").__file__)).parent / "models" / WEIGHTS
-        self.version = _version()
 
     @property
     def fingerprint(self) -> str:
@@ -106,13 +104,6 @@ class RapidReader:
                 _reading(text, float(sure)) for text, sure in zip(result.txts, result.scores, strict=True)
             ]
         return found
-
-
-def _version() -> str:
-    try:
-        return version("rapidocr")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def compare(readers: Mapping[str, LineReader], lines: Sequence[TextLine]) -> dict[str, Evaluation]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from coursepkg import requirements
 from coursepkg.projects.ocr import rivals
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.predict import Alternative, LineReading
@@ -62,7 +63,7 @@ def test_pictures_go_in_as_three_equal_channels_and_come_out_in_order(stand_in: 
 
 
 def test_without_the_package_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"needs rapidocr and onnxruntime: pip install 'coursepkg\[ocr\]'"):
         RapidReader()
 

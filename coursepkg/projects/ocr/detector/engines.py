@@ -6,13 +6,13 @@ that they need is imported before an engine is opened, and none of them but Padd
 
 import os
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
 from coursepkg.projects.ocr.detector.weights import paddle_folder, rapidocr_weights
+from coursepkg.requirements import missing_packages
 
 Found = Iterable[tuple[np.ndarray, float]]
 """Corners (4, 2) in pixels of the picture as the network sees it, and their scores."""
@@ -42,10 +42,8 @@ _INSTALL: dict[EngineName, str] = {
 
 def what_is_missing(engine: EngineName = "onnxruntime") -> str | None:
     """Why an engine cannot run here, in one line with what to do about it; None where it can."""
-    missing = [name for name in _NEEDS[engine] if find_spec(name) is None]
-    if missing:
-        packages = " and ".join("paddlepaddle" if name == "paddle" else name for name in missing)
-        return f"finding text with {engine} needs {packages}: {_INSTALL[engine]}"
+    if missing := missing_packages(_NEEDS[engine]):
+        return f"finding text with {engine} needs {missing}: {_INSTALL[engine]}"
     if engine != "paddle-vi":
         try:
             rapidocr_weights()

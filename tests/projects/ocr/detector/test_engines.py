@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from coursepkg import requirements
 from coursepkg.projects.ocr.detector import engines, weights
 from coursepkg.projects.ocr.detector.bounded import BoundedDetector, open_detector
 from coursepkg.projects.ocr.detector.engines import what_is_missing
@@ -110,7 +111,7 @@ def test_paddleocr_finds_the_same_lines(detector, tmp_path, monkeypatch) -> None
 
 
 def test_what_is_missing_is_said_with_what_to_do(monkeypatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
     assert what_is_missing() == (
         "finding text with onnxruntime needs onnxruntime and rapidocr: pip install 'coursepkg[ocr]'"
     )
