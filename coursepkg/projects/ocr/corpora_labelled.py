@@ -14,6 +14,7 @@ from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.data.vi_lines import read_labels
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.table_render import render_receipt
+from coursepkg.wording import counted
 
 Lines = Iterable[TextLine | Unreadable]
 
@@ -137,7 +138,7 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
     else:
         _check_protocol(name, protocol, labels, sellers=False)
         chosen = split_lines([one.group for one in labels], protocol).parts
-        _check_filled(name, chosen, len({one.group for one in labels}))
+        _check_filled(name, chosen, labels)
 
     def read_part(part: str) -> Iterator[TextLine | Unreadable]:
         return found.chosen(chosen[part]).lines()
@@ -165,13 +166,20 @@ def _check_protocol(
         )
 
 
-def _check_filled(name: str, parts: dict[str, tuple[int, ...]], n_groups: int) -> None:
+def _check_filled(name: str, parts: dict[str, tuple[int, ...]], labels: Sequence[LabelledText]) -> None:
     empty = [part for part in PARTS if not parts[part]]
-    if empty:
-        raise ValueError(
-            f"--data {name}: its {n_groups} folders cannot be parted, {' and '.join(empty)} would be empty; put the "
-            "pictures of each document into a folder of its own, or take --split line"
-        )
+    if not empty:
+        return
+    groups = [one.group for one in labels]
+    said = f"cannot be parted into three, {' and '.join(empty)} would be empty"
+    if not all(split_lines(groups, "line").parts.values()):
+        lines = counted(len(labels), "line")
+        raise ValueError(f"--data {name}: its {lines} {said}; add lines, or take --split test")
+    folders = counted(len(set(groups)), "folder")
+    raise ValueError(
+        f"--data {name}: its {folders} {said}; put the pictures of each document into a folder of its own, or take "
+        "--split line"
+    )
 
 
 def _protocol_note(protocol: str) -> tuple[str, ...]:

@@ -57,12 +57,12 @@ def test_a_text_is_known_without_drawing_its_line() -> None:
         assert (line.text, line.group, line.name) == (lines.text(number), *lines.place(number))
 
 
-@pytest.mark.parametrize("split", ["line", "receipt", "seller"])
-def test_generated_receipts_are_cut_by_their_table_and_parted(split: str) -> None:
-    corpus = load_corpus("receipts", split=split, generate=12)
+@pytest.mark.parametrize(("split", "count"), [("line", 12), ("receipt", 12), ("seller", 30)])
+def test_generated_receipts_are_cut_by_their_table_and_parted(split: str, count: int) -> None:
+    corpus = load_corpus("receipts", split=split, generate=count)
     assert sum(len(corpus.labels[part]) for part in PARTS) > 20
     train, dev, test = groups(corpus)
-    assert all((train, dev, test)) or split == "seller"
+    assert all((train, dev, test))
     shared = train & (dev | test)
     assert bool(shared) == (split == "line")
     found = corpus.part("train")
@@ -131,9 +131,21 @@ def test_real_lines_are_for_testing_alone(tmp_path: Path) -> None:
     assert [len(corpus.labels[part]) for part in PARTS] == [0, 0, 12]
     with pytest.raises(ValueError, match="--data vi-lines has no dev part under --split test"):
         corpus.part("dev")
-    with pytest.raises(ValueError, match="its 2 folders cannot be parted"):
+    with pytest.raises(ValueError, match=r"its 2 folders cannot be parted .*, or take --split line$"):
         load_corpus("vi-lines", split="receipt", folder=tmp_path)
     assert len(load_corpus("vi-lines", split="line", folder=tmp_path).labels["train"]) == 10
+
+
+@pytest.mark.parametrize("split", ["line", "receipt"])
+@pytest.mark.parametrize(("count", "said"), [(1, "its 1 line cannot"), (5, "its 5 lines cannot")])
+def test_too_few_lines_for_any_split_are_not_sent_to_another(
+    count: int, said: str, split: str, tmp_path: Path
+) -> None:
+    folder = write_labelled(tmp_path / "few", count, groups=1)
+    with pytest.raises(ValueError, match=said) as caught:
+        load_corpus(str(folder), split=split)
+    assert str(caught.value).endswith("add lines, or take --split test")
+    assert len(load_corpus(str(folder), split="test").labels["test"]) == count
 
 
 @pytest.mark.parametrize(("name", "stand_in"), [("mc-ocr", "receipts"), ("vi-lines", "synthetic-tiny")])
