@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from coursepkg.projects.ocr.data.alphabet import decode_text
-from coursepkg.projects.ocr.data.batches import LineBatches
-from coursepkg.projects.ocr.data.images import fit_image
+from coursepkg.projects.ocr.data.batches import Augment, LineBatches
+from coursepkg.projects.ocr.data.images import fit_image, width_at
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.evaluate import evaluate
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.readers import Reader, read_encoded
 from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.synthetic.augment import jitter
 from coursepkg.projects.ocr.task import mean_loss
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training import schedules
@@ -45,6 +46,17 @@ class Validation:
         scores = evaluate(said, [line.text for line in self.lines], n_resamples=0)
         loss = mean_loss(model, self.batches.epoch(0))
         return {"loss": loss, "cer": scores.cer.value, "accuracy": scores.accuracy}
+
+
+def fits(recipe: Recipe, line: TextLine) -> bool:
+    """Whether a model of the recipe can train on a line: it has a text, and neither text nor picture is too long."""
+    width = width_at(line.width, line.height, recipe.height, recipe.box_width)
+    return bool(line.text) and width <= recipe.widest_line and len(line.text) < recipe.max_len
+
+
+def augmentation(recipe: Recipe) -> Augment | None:
+    """What changes the training pictures of a recipe; None where nothing does."""
+    return jitter if recipe.augment else None
 
 
 def picture_options(recipe: Recipe) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
 STEP = 32
 """Batches are padded to a multiple of so many pixels in width."""
-LATER = {"box_width": 0, "learns": "all", "clock": "wall"}
+LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
 """Fields that cards of older runs do not name, with what they were then."""
 
 
@@ -69,6 +69,8 @@ class Recipe:
     """Share of the decoder's inputs that training hides behind UNK, in [0, 1)."""
     label_smoothing: float = 0.1
     """Share of the target distribution that goes to other characters, in [0, 1)."""
+    augment: bool = False
+    """Disturb the training pictures anew in every epoch: for real ones, since generated ones are disturbed already."""
     batch_columns: int = 16384
     """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line comes alone."""
     learning_rate: float = 1e-3
@@ -83,10 +85,12 @@ class Recipe:
     """Largest norm of the gradient, above 0."""
     ema: float = 0.999
     """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
-    max_epochs: int = 20
-    """Passes over the training part, at least 1."""
-    max_seconds: float = 86400.0
-    """Seconds of training by the `clock`, above 0."""
+    max_epochs: int = 12
+    """Passes over the training part, at least 1. Those of `small` over the lines of `synthetic` are about an hour on
+    two cores, and some minutes on a GPU."""
+    max_seconds: float = 3600.0
+    """Seconds of training by the `clock`, above 0; this bounds `small` where lines are more or the machine is slower.
+    Then `schedule` does not come to its end: choose fewer epochs, or more time."""
     clock: Literal["wall", "cpu"] = "wall"
     """What `max_seconds` counts: time on the wall, or CPU time of this process, its threads added up, which other
     programs on the machine do not use up."""
@@ -206,6 +210,7 @@ REPORT = Recipe(
     schedule="constant",
     ema=0.0,
     max_epochs=50,
+    max_seconds=86400.0,
     patience=50,
     reader="attention",
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 from coursepkg.projects.ocr.data.batches import LineBatches
 from coursepkg.projects.ocr.data.shards import Shards
-from coursepkg.projects.ocr.learning import picture_options
+from coursepkg.projects.ocr.learning import augmentation, picture_options
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.projects.ocr.train import Trained, train
@@ -105,36 +105,35 @@ def run_stages(
     trained = None
     for stage in stages:
         folder, is_last = out / stage.name, stage is stages[-1]
+        left = deadline - time.monotonic()
         if is_done(folder) and not is_last:
             say(f"{stage.name}: done before")
-            before = folder
-            continue
-        left = deadline - time.monotonic()
-        if left <= 0:
+        elif left <= 0:
             return None
-        say(f"{stage.name}: {stage.recipe.max_epochs} epochs of lines up to {stage.most_width} pixels")
-        fitting = lines.fitting(most_width=stage.most_width, most_characters=stage.recipe.max_len - 1)
-        say(
-            f"  {len(fitting):,} lines; {len(lines) - len(fitting):,} of {len(lines):,} are too wide or too long"
-        )
-        trained = train(
-            dataclasses.replace(stage.recipe, max_seconds=min(left, stage.recipe.max_seconds), clock="wall"),
-            LineBatches(fitting, vocabulary, seed=seed, **picture_options(stage.recipe)),
-            dev,
-            folder,
-            vocabulary=vocabulary,
-            data=data,
-            start=before,
-            seed=seed,
-            resume=True,
-            say=say,
-            progress=progress,
-        )
-        if trained.history.stopped == "max_seconds":
-            say(f"{stage.name}: stopped after {trained.history.step} steps; the same command goes on")
-            return None
+        else:
+            recipe = dataclasses.replace(
+                stage.recipe, max_seconds=min(left, stage.recipe.max_seconds), clock="wall"
+            )
+            options: dict[str, Any] = {"vocabulary": vocabulary, "data": data, "start": before, "seed": seed}
+            batches = _batches(stage, lines, vocabulary, seed, say)
+            trained = train(recipe, batches, dev, folder, resume=True, say=say, progress=progress, **options)
+            if trained.history.stopped == "max_seconds":
+                say(f"{stage.name}: stopped after {trained.history.step} steps; the same command goes on")
+                return None
         before = folder
     return trained
+
+
+def _batches(
+    stage: Stage, lines: Shards, vocabulary: Vocabulary, seed: int, say: Callable[[str], None]
+) -> LineBatches:
+    """What a stage learns from; what is left out is counted."""
+    say(f"{stage.name}: {stage.recipe.max_epochs} epochs of lines up to {stage.most_width} pixels")
+    fitting = lines.fitting(most_width=stage.most_width, most_characters=stage.recipe.max_len - 1)
+    left_out = len(lines) - len(fitting)
+    say(f"  {len(fitting):,} lines; {left_out:,} of {len(lines):,} are too wide or too long")
+    chosen = augmentation(stage.recipe)
+    return LineBatches(fitting, vocabulary, seed=seed, augment=chosen, **picture_options(stage.recipe))
 
 
 def is_done(folder: Path) -> bool:

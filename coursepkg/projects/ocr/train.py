@@ -18,7 +18,7 @@ from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.batches import Augment, LineBatches
-from coursepkg.projects.ocr.learning import Validation, picture_options, train_config
+from coursepkg.projects.ocr.learning import Validation, augmentation, fits, picture_options, train_config
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import build_model, rebuild
 from coursepkg.projects.ocr.model.columns import put_channels_last
@@ -85,7 +85,8 @@ def train(
         out: folder, which must not hold another run.
         vocabulary: characters; None takes those of the training lines and the declared Vietnamese alphabet.
         data: what the lines are, as JSON can hold it; it is stored with the model.
-        augment: changes the training pictures, in every epoch anew.
+        augment: changes the training pictures, in every epoch anew; None does what the recipe says. Batches of one's
+            own bring their own.
         start: folder of a finished model whose weights and vocabulary to begin with.
         seed: of weights, order, dropout.
         resume: go on with the run in `out`.
@@ -100,25 +101,16 @@ def train(
     vocabulary = _vocabulary(lines, vocabulary, start)
     kept_dev = _fitting(recipe, dev, "dev", say)[:N_VALIDATED]
     batches = _batches(recipe, lines, vocabulary, augment, seed, say)
-    facts = {"data": data or {}, "seed": seed, "start": None if start is None else start.name}
-    card: dict[str, Any] = {"recipe": recipe.described(), "vocabulary": vocabulary.fingerprint, **facts}
+    card = _card(recipe, vocabulary, data, seed, start)
     open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
     vocabulary.save(out / VOCABULARY)
     set_seed(seed)
     model = _first_model(recipe, len(vocabulary), start)
-    model.let_learn(recipe.learns)
     say(f"{parameter_counts(model)['total']:,} parameters, {len(vocabulary)} characters")
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
     validate = Validation(recipe, kept_dev, vocabulary)
-    history = fit(
-        model,
-        LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight),
-        batches,
-        config=train_config(recipe, seed, progress, len(batches.epoch(0))),
-        out=out / "run",
-        validate=validate,
-        resume=resume,
-    )
+    config = train_config(recipe, seed, progress, len(batches.epoch(0)))
+    task = LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight)
+    history = fit(model, task, batches, config=config, out=out / "run", validate=validate, resume=resume)
     add_call(out, history, **circumstances())
     step, cer = restore_best(
         model, out / "run", history, lambda network: validate(network.eval())["cer"], "min"
@@ -126,6 +118,19 @@ def train(
     card |= {"dev_cer": cer, "n_dev": len(kept_dev), "steps": step}
     store_model(out / "model", model, card)
     return Trained(model.eval(), vocabulary, history, card)
+
+
+def _card(
+    recipe: Recipe, vocabulary: Vocabulary, data: dict[str, Any] | None, seed: int, start: Path | None
+) -> dict[str, Any]:
+    """What is known of a run before it begins, and must be the same when it goes on."""
+    return {
+        "recipe": recipe.described(),
+        "vocabulary": vocabulary.fingerprint,
+        "data": data or {},
+        "seed": seed,
+        "start": None if start is None else start.name,
+    }
 
 
 def _vocabulary(
@@ -151,20 +156,20 @@ def _batches(
     if isinstance(lines, Batches):
         return lines
     kept = _fitting(recipe, lines, "train", say)
-    return LineBatches(kept, vocabulary, seed=seed, augment=augment, **picture_options(recipe))
+    chosen = augment or augmentation(recipe)
+    return LineBatches(kept, vocabulary, seed=seed, augment=chosen, **picture_options(recipe))
 
 
 def _fitting(
     recipe: Recipe, lines: Sequence[TextLine], part: str, say: Callable[[str], None]
 ) -> list[TextLine]:
     """Lines that fit the model; the others are counted and named."""
-
-    def fits(line: TextLine) -> bool:
-        width = recipe.box_width or round(line.width * recipe.height / line.height)
-        return bool(line.text) and width <= recipe.widest_line and len(line.text) < recipe.max_len
-
-    kept = [line for line in lines if fits(line)]
-    left = [line.name for line in lines if not fits(line)]
+    kept, left = [], []
+    for line in lines:
+        if fits(recipe, line):
+            kept.append(line)
+        else:
+            left.append(line.name)
     names = f" ({', '.join(left[:5])}{', ...' if len(left) > 5 else ''})" if left else ""
     say(
         f"{part}: {len(kept)} lines; {len(left)} of {len(lines)} left out as too long, too wide or empty{names}"
@@ -177,11 +182,11 @@ def _fitting(
 
 
 def _first_model(recipe: Recipe, vocab_size: int, start: Path | None) -> LineTransformer:
+    """The network that training begins with, on its device."""
     model = build_model(recipe, vocab_size, pretrained=start is None)
     draw_bytewise(model)
     put_channels_last(model.backbone)
-    if start is None:
-        return model
-    begun = load_model(start / "model", rebuild)[0]
-    take_weights(model, begun, start)
-    return model
+    if start is not None:
+        take_weights(model, load_model(start / "model", rebuild)[0], start)
+    model.let_learn(recipe.learns)
+    return model.to("cuda" if torch.cuda.is_available() else "cpu")

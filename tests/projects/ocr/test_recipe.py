@@ -4,9 +4,11 @@ import dataclasses
 import json
 
 import pytest
+import torch
 
 from coursepkg.projects.ocr.learning import train_config
 from coursepkg.projects.ocr.model.build import config_of
+from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.recipe import LATER, PRESETS, Recipe
 
 
@@ -26,6 +28,26 @@ def test_the_report_trains_as_the_report_says() -> None:
     assert (report.learning_rate, report.schedule, report.weight_decay) == (1e-4, "constant", 0.01)
     assert (report.max_epochs, report.clip_norm, report.ctc_weight) == (50, 1.0, 0.0)
     assert (report.reader, report.beam_size) == ("attention", 1)
+
+
+def test_the_report_has_the_network_of_the_report() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed; see the extra `t5`")
+    report = PRESETS["report"]
+    with torch.device("meta"):
+        model = LineTransformer(config_of(report, 233))
+        resnet = model.backbone.network
+        # torchvision's ResNet-50 has 25,557,032 parameters, 2,049,000 of them in its classifier.
+        assert sum(p.numel() for p in resnet.parameters()) == 25_557_032 - 2_049_000
+        features, _ = model.backbone(torch.ones(2, 1, report.height, 320), None)
+    assert features.shape == (2, 512, report.height // 8, 320 // 8)
+    assert (report.d_model, report.n_heads, report.d_ff) == (512, 8, 1024)
+    assert (report.n_encoder_layers, report.n_decoder_layers, report.norm_first) == (3, 3, False)
+    sides = {"encoder": model.encoder, "decoder": model.decoder}
+    assert {name: len(side.layers) for name, side in sides.items()} == {"encoder": 3, "decoder": 3}
+
+
+def test_small_is_bounded_by_an_hour_and_the_report_by_a_day() -> None:
+    assert (PRESETS["small"].max_seconds, PRESETS["report"].max_seconds) == (3600.0, 86400.0)
 
 
 def test_a_busy_machine_makes_the_same_tiny_model() -> None:

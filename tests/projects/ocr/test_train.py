@@ -189,3 +189,20 @@ def test_an_unfinished_folder_says_so(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(FileNotFoundError, match="add --resume"):
         Recognizer.load(tmp_path)
+
+
+def test_a_recipe_may_disturb_its_training_pictures(trained: tuple[Trained, Path], tmp_path: Path) -> None:
+    recipe = dataclasses.replace(FAST, max_epochs=3, augment=True)
+    disturbed = quietly(recipe, tmp_path / "run")
+    assert not equal(weights(trained[0]), weights(disturbed))
+    assert disturbed.card["recipe"]["augment"] is True
+    # What was trained before there was the setting goes on as what it was.
+    card_file = tmp_path / "old" / "recipe.json"
+    quietly(dataclasses.replace(FAST, max_epochs=1), card_file.parent)
+    card = json.loads(card_file.read_text("utf-8"))
+    del card["recipe"]["augment"]
+    card_file.write_text(json.dumps(card), "utf-8")
+    resumed = quietly(dataclasses.replace(FAST, max_epochs=3), card_file.parent, resume=True)
+    assert equal(weights(trained[0]), weights(resumed))
+    with pytest.raises(ValueError, match="differs in augment"):
+        quietly(recipe, card_file.parent, resume=True)
