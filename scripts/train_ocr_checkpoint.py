@@ -17,13 +17,12 @@ import torch
 
 from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.publish import publish
-from coursepkg.projects.ocr.recipe import PRESETS
+from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.staged import calls_of, run_stages, usual_stages
 from coursepkg.projects.ocr.synthetic.font_facts import font_facts
-from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
 from coursepkg.projects.ocr.synthetic.shards import ShardPlan, described, plan_sha256, write_shards
 
 FAMILIES = 40
@@ -58,19 +57,34 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> None:
-    chosen = options()
-    begun = time.monotonic()
-    torch.set_num_threads(chosen.threads)
+def training_faces(chosen: argparse.Namespace) -> tuple[Face, ...]:
+    """The faces to draw with; too few families end the program."""
     faces = split_faces(line_faces(FULL))[0]
     families = {face.family for face in faces}
     if len(families) < FAMILIES and not chosen.few_fonts:
         raise SystemExit(
             f"error: {len(families)} font families; run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
         )
-    recipe = dataclasses.replace(
-        PRESETS["small"], learning_rate=chosen.learning_rate, validate_every=1000, patience=1000
+    return faces
+
+
+def small(chosen: argparse.Namespace) -> Recipe:
+    """The preset, validated by steps; epochs end it, and `--max-seconds` a call, so a stage may take a day."""
+    return dataclasses.replace(
+        PRESETS["small"],
+        learning_rate=chosen.learning_rate,
+        validate_every=1000,
+        patience=1000,
+        max_seconds=86400.0,
     )
+
+
+def main() -> None:
+    chosen = options()
+    begun = time.monotonic()
+    torch.set_num_threads(chosen.threads)
+    faces = training_faces(chosen)
+    recipe = small(chosen)
     plan = ShardPlan(seed=chosen.seed, n_lines=chosen.lines, height=recipe.height)
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
@@ -80,23 +94,14 @@ def main() -> None:
     if lines is None:
         print("not all lines are written: call again")
         return
-    dev, test = (
-        [line for line in measured.read(part) if isinstance(line, TextLine)] for part in ("dev", "test")
-    )
+    dev, test = (measured.part(part).lines for part in ("dev", "test"))
     stages = usual_stages(
         recipe, short_epochs=chosen.short_epochs, epochs=chosen.epochs, decoder_epochs=chosen.decoder_epochs
     )
     data = {"sha256": lines.fingerprint, "generator": plan_sha256(plan, faces, avoid), "n_lines": len(lines)}
     left = chosen.max_seconds - (time.monotonic() - begun)
-    done = run_stages(
-        stages,
-        lines,
-        dev,
-        chosen.out,
-        vocabulary=character_vocabulary(lines.texts),
-        data=data,
-        max_seconds=left,
-    )
+    vocabulary = character_vocabulary(lines.texts)
+    done = run_stages(stages, lines, dev, chosen.out, vocabulary=vocabulary, data=data, max_seconds=left)
     if done is None:
         print("not trained to the end: call again")
         return

@@ -35,4 +35,5 @@ def test_the_defaults_are_those_of_the_package(script: ModuleType, monkeypatch: 
     chosen = script.options()
     assert chosen.checkpoint == script.DEFAULT
     assert chosen.learning_rate == script.PRESETS["small"].learning_rate
+    assert script.small(chosen).max_seconds == 86400.0  # a call is bounded by its own option
     assert chosen.seed > 2 * script.ShardPlan().n_shards  # far from the seeds of the sets that are measured
