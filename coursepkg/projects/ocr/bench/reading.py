@@ -17,6 +17,7 @@ from torch import Tensor
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
 from coursepkg.decoding.generate import greedy
+from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.ocr.bench.opponents import HEIGHT, MOST_WIDTH, VggTransformer, vgg_transformer
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.images import fit_image
@@ -25,7 +26,7 @@ from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import build_model
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
-from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
+from coursepkg.projects.ocr.predict import DEFAULT, LineReading, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
@@ -120,25 +121,29 @@ def _ctc(model: LineTransformer, image: np.ndarray, double: bool) -> Tensor:
     return model.ctc_logits(model.encode(pixels[None, None], torch.tensor([image.shape[1]])))
 
 
-def _read(ours: Recognizer, read: Sequence[TextLine], reader: str) -> None:
-    ours.read_lines([line.image for line in read], reader=reader)
+def _read(ours: Recognizer, read: Sequence[TextLine], reader: str) -> list[LineReading]:
+    return ours.read_lines([line.image for line in read], reader=reader)
 
 
-def _read_greedy(ours: Recognizer, read: Sequence[TextLine]) -> None:
+def _read_greedy(ours: Recognizer, read: Sequence[TextLine]) -> list[Hypothesis]:
+    found = []
     for batch in _batches(read):
         with torch.inference_mode():
             memory = encode_lines(ours.fast, [ours.prepare(line.image) for line in batch])
             steps = max(len(line.text) for line in batch) + 1
-            greedy(ours.fast.start(memory, max_len=steps + 1), max_len=steps, eos=None)
+            found += greedy(ours.fast.start(memory, max_len=steps + 1), max_len=steps, eos=None)
+    return found
 
 
-def _read_vgg(theirs: VggTransformer, read: Sequence[TextLine]) -> None:
+def _read_vgg(theirs: VggTransformer, read: Sequence[TextLine]) -> list[Tensor]:
+    found: list[Tensor] = []
     for batch in _batches(read):
         images = [_fitted(line) for line in batch]
         room = np.ones((len(images), 3, HEIGHT, max(image.shape[1] for image in images)), np.float32)
         for row, image in zip(room, images, strict=True):
             row[:, :, : image.shape[1]] = image.astype(np.float32) / 255
-        theirs.read(torch.from_numpy(room), max(len(line.text) for line in batch) + 1)
+        found += theirs.read(torch.from_numpy(room), max(len(line.text) for line in batch) + 1)
+    return found
 
 
 def _fitted(line: TextLine) -> np.ndarray:
