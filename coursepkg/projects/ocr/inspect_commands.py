@@ -1,11 +1,11 @@
 """What `coursepkg ocr audit`, `describe` and `pack` do."""
 
-import json
 from typing import Any
 
 import torch
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.documents import check_out_file, check_out_folder, hand_over, print_json
 from coursepkg.projects.ocr.commands import Audit, Describe, Pack
 from coursepkg.projects.ocr.corpus import PARTS, Corpus
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
@@ -20,20 +20,23 @@ from coursepkg.training.weights import parameter_counts
 
 def audit_command(options: Audit) -> int:
     """Print what is wrong with the lines and what their parts share; 1 where they leak into one another."""
-    corpus = options.common.corpus(is_tiny=options.common.is_tiny)
+    common = options.common
+    check_out_file(common.out, "audit.json")
+    corpus = common.corpus(is_tiny=common.is_tiny)
     say_notes(corpus)
     parts = {part: corpus.labels[part] for part in PARTS if corpus.labels[part]}
     found = audit_lines(parts, faults=corpus.faults)
     print(as_text(found))
-    if options.common.json:
-        _print_json(_facts(corpus) | as_json(found))
+    hand_over(_facts(corpus) | as_json(found), out=common.out, as_json=common.json)
     return int(found.leaks)
 
 
 def describe_command(options: Describe) -> int:
     """Print what there is to know before training."""
-    preset = options.common.preset or "tiny"
-    recipe, corpus = PRESETS[preset], options.common.corpus(is_tiny=options.common.is_tiny)
+    common = options.common
+    check_out_file(common.out, "describe.json")
+    preset = common.preset or "tiny"
+    recipe, corpus = PRESETS[preset], common.corpus(is_tiny=common.is_tiny)
     say_notes(corpus)
     labels = [one for part in PARTS for one in corpus.labels[part]]
     statistics = describe_lines(
@@ -48,8 +51,8 @@ def describe_command(options: Describe) -> int:
     for name, value in parameters.items():
         if name != "total":
             print(f"  {name}: {value:,}")
-    if options.common.json:
-        _print_json(document | {"parameters by part": parameters, "recipe": recipe.described()})
+    document |= {"parameters by part": parameters, "recipe": recipe.described()}
+    hand_over(document, out=common.out, as_json=common.json)
     return 0
 
 
@@ -65,6 +68,7 @@ def pack_command(options: Pack) -> int:
     common = options.common
     if common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to pack into")
+    check_out_folder(common.out)
     recipe = PRESETS[common.preset or "tiny"]
     check_count("--height", options.height, least=0)
     box_width = recipe.box_width if options.box_width is None else options.box_width
@@ -74,7 +78,7 @@ def pack_command(options: Pack) -> int:
     packed = pack_corpus(corpus, common.out, height=options.height or recipe.height, box_width=box_width)
     print(f"packed in {common.out}; train with: coursepkg ocr train --data {common.out}")
     if common.json:
-        _print_json(_facts(packed) | {"out": str(common.out)})
+        print_json(_facts(packed) | {"out": str(common.out)})
     return 0
 
 
@@ -86,7 +90,3 @@ def say_notes(corpus: Corpus) -> None:
 
 def _facts(corpus: Corpus) -> dict[str, Any]:
     return {"corpus": corpus.name, "protocol": corpus.protocol, "notes": list(corpus.notes)}
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, ensure_ascii=False))

@@ -1,11 +1,11 @@
 """What `coursepkg ocr train` and `export` do."""
 
-import json
 from pathlib import Path
 
 import torch
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.documents import print_json
 from coursepkg.projects.ocr.commands import Export, Train
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.evaluate_command import read_part
@@ -47,7 +47,7 @@ def _report(options: Train, trained: Trained, corpus: Corpus, out: Path) -> int:
     print(f"model in {out}; score it with: coursepkg ocr evaluate --model {out} --part test")
     if options.common.json:
         card = trained.card | {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
-        print(json.dumps({"out": str(out), "card": card, "dev": result.as_json()}, ensure_ascii=False))
+        print_json({"out": str(out), "card": card, "dev": result.as_json()})
     return 0
 
 
@@ -61,5 +61,5 @@ def export_command(options: Export) -> int:
     card = export_program(Recognizer.load(folder), options.common.out)
     print(f"exported to {options.common.out}")
     if options.common.json:
-        print(json.dumps({"out": str(options.common.out), "model": folder.name} | card))
+        print_json({"out": str(options.common.out), "model": folder.name} | card)
     return 0

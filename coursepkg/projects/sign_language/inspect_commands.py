@@ -1,13 +1,12 @@
 """What `coursepkg sign-language audit`, `describe` and `survey` do."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from coursepkg.files import whole_file
-from coursepkg.projects.sign_language.command_options import Common, Look
+from coursepkg.projects.documents import check_out_file, hand_over
+from coursepkg.projects.sign_language.command_options import Look
 from coursepkg.projects.sign_language.commands import Audit, Describe, Survey
 from coursepkg.projects.sign_language.data.leaks import find_leaks, leaks_as_json, leaks_as_text
 from coursepkg.projects.sign_language.data.problems import report_problems
@@ -26,7 +25,7 @@ from coursepkg.wording import counted
 def audit_command(options: Audit) -> int:
     """Print what is wrong with the clips and what their parts share; 1 where they leak into one another."""
     common = options.common
-    _check_out(common, "audit")
+    check_out_file(common.out, "audit.json")
     videos = with_words(find_videos(common.corpus_name, common.protocol))
     found = look_at_videos(videos, options.look)
     _check_opened(videos, found)
@@ -54,14 +53,15 @@ def audit_command(options: Audit) -> int:
     document["copies_by_part"] = {
         part: found.part(videos.files[i] for i in numbers).n_repeats for part, numbers in parts.items()
     }
-    _hand_over(common, document | {"leaks": bool(leaks), "leaking": leaks_as_json(leaks)})
+    document |= {"leaks": bool(leaks), "leaking": leaks_as_json(leaks)}
+    hand_over(document, out=common.out, as_json=common.json)
     return int(bool(leaks))
 
 
 def describe_command(options: Describe) -> int:
     """Print what there is to know before training. Videos are opened, but only one frame of each is decoded."""
     common = options.common
-    _check_out(common, "describe")
+    check_out_file(common.out, "describe.json")
     preset = common.preset or "tiny"
     recipe = PRESETS[preset]
     videos = with_words(find_videos(common.corpus_name, common.protocol))
@@ -75,21 +75,22 @@ def describe_command(options: Describe) -> int:
         if name != "total":
             print(f"  {name}: {value:,}")
     document = facts(videos) | told | {"preset": preset, "parameters": parameters["total"]}
-    _hand_over(common, document | {"parameters by part": parameters, "recipe": recipe.described()})
+    document |= {"parameters by part": parameters, "recipe": recipe.described()}
+    hand_over(document, out=common.out, as_json=common.json)
     return 0
 
 
 def survey_command(options: Survey) -> int:
     """Print what is in the clips, and write all of it where `--out` says."""
     common = options.common
-    _check_out(common, "survey")
+    check_out_file(common.out, "survey.json")
     videos = find_videos(common.corpus_name, common.protocol)
     found = look_at_videos(videos, options.look)
     print_head(videos)
     print(report.as_text(found, videos.labels, videos.given_files))
     document = facts(videos) | report.as_json(found, videos.labels, videos.given_files)
     document["problems"] = [problem._asdict() for problem in videos.problems]
-    _hand_over(common, document)
+    hand_over(document, out=common.out, as_json=common.json)
     return 0
 
 
@@ -142,11 +143,6 @@ def print_head(videos: Videos) -> None:
         print(line)
 
 
-def print_json(document: dict[str, Any]) -> None:
-    """The last line of a command."""
-    print(json.dumps(document, ensure_ascii=False))
-
-
 def _check_opened(videos: Videos, found: Findings) -> None:
     """Without a clip that opens there is nothing to look at, and nothing that could leak."""
     if found.clips:
@@ -183,21 +179,3 @@ def _parts_as_text(videos: Videos, protocol: str, parts: Parts, unopened: set[in
 
 def _absent(videos: Videos, numbers: Sequence[int], unopened: set[int]) -> tuple[str, ...]:
     return videos.absent([i for i in numbers if i not in unopened])
-
-
-def _check_out(common: Common, verb: str) -> None:
-    if common.out is not None and common.out.is_dir():
-        raise ValueError(
-            f"--out {common.out} is a folder; name a file in it, such as {common.out / f'{verb}.json'}"
-        )
-
-
-def _hand_over(common: Common, document: dict[str, Any]) -> None:
-    """Write the document where `--out` says, and print it where `--json` asks for it."""
-    if common.out is not None:
-        common.out.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(common.out) as file:
-            file.write((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
-        print(f"written to {common.out}")
-    if common.json:
-        print_json(document)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.documents import print_json
 from coursepkg.projects.sign_language.commands import Prepare
 from coursepkg.projects.sign_language.corpora import state_of
 from coursepkg.projects.sign_language.corpus import SignCorpus
@@ -19,7 +20,6 @@ from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.inspect_commands import (
     look_at_videos,
     print_head,
-    print_json,
     with_words,
 )
 from coursepkg.projects.sign_language.quality.clean import plan_cleaning
