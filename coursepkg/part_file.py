@@ -14,6 +14,11 @@ from coursepkg.files import whole_file
 from coursepkg.training.run_card import read_card
 
 
+def part_of(out: Path) -> Path:
+    """Where the part of a file is while the file grows."""
+    return out.with_name(out.name + ".part")
+
+
 class PartFile:
     """The part of a file that is there, and what is added to it.
 
@@ -27,7 +32,7 @@ class PartFile:
 
     def __init__(self, out: Path, identity: Mapping[str, Any]) -> None:
         self.out = out
-        self.path, self.card = (out.with_name(out.name + ending) for ending in (".part", ".part.json"))
+        self.path, self.card = part_of(out), out.with_name(out.name + ".part.json")
         wanted = dict(json.loads(json.dumps(identity, default=str)))
         self.n_lines = 0
         """Whole lines that an earlier run wrote."""

@@ -90,7 +90,7 @@ class Recognizer:
         """Read the folder that `coursepkg ocr train --out` wrote.
 
         Raises:
-            FileNotFoundError: there is no finished model in it.
+            FileNotFoundError: there is no finished model in it, or a file of it is missing.
             ValueError: a file is damaged, or vocabulary and weights do not belong together.
         """
         folder = Path(folder)
@@ -98,6 +98,8 @@ class Recognizer:
             unfinished = (folder / "run").is_dir()
             hint = "training was not finished: add --resume" if unfinished else "train one there first"
             raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
+        if not (folder / VOCABULARY).is_file():
+            raise FileNotFoundError(f"{folder} has no {VOCABULARY}; copy the whole folder again")
         vocabulary = Vocabulary.load(folder / VOCABULARY)
         model, meta = load_model(folder / "model", rebuild, vocabulary=vocabulary.fingerprint)
         if not isinstance(model, LineTransformer):

@@ -1,6 +1,5 @@
 """The options of `coursepkg ocr predict`, and what it does."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from coursepkg.arguments import check_count
+from coursepkg.projects.documents import print_json
 from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
 from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
 from coursepkg.projects.ocr.page.options import ReadOptions
@@ -76,7 +76,7 @@ def predict_command(options: Predict) -> int:
     _say(str(output.tally) + (f"; {resumed} of these pages in an earlier run" if resumed else ""))
     scored = None if reference is None else _score(output.tally.texts or [], reference)
     if options.common.json:
-        print(json.dumps(_document(output, resumed, scored), ensure_ascii=False))
+        print_json(_document(output, resumed, scored))
     return 1 if output.tally.failed else 0
 
 
@@ -88,8 +88,7 @@ def _prepared(options: Predict) -> tuple["Sources", "Places"]:
     from coursepkg.projects.ocr.page.sources import find_sources
 
     common = options.common
-    if common.data != "auto":
-        raise ValueError("--data names lines to learn from or to score; name what to read behind predict")
+    _check_meant(options)
     check_count("--dpi", options.dpi, least=36, most=1200)
     check_count("--threads", options.threads, least=0)
     own = Places(common.out, options.text, options.overlay).written()
@@ -102,6 +101,33 @@ def _prepared(options: Predict) -> tuple["Sources", "Places"]:
     if options.overlay is not None and options.overlay.resolve() in {one.resolve() for one in options.inputs}:
         raise ValueError(f"--overlay {options.overlay} is what is read; name another folder")
     return sources, places
+
+
+def _check_meant(options: Predict) -> None:
+    """Raises a ValueError where an option is given that reading has no use for."""
+    common = options.common
+    if common.data != "auto":
+        raise ValueError("--data names lines to learn from or to score; name what to read behind predict")
+    for flag, is_given in (
+        ("--split", common.split != "auto"),
+        ("--generate", common.generate != 0),
+        ("--texts", common.texts is not None),
+    ):
+        if is_given:
+            raise ValueError(
+                f"{flag} says what to learn from or to score; predict has no use for it, leave it out"
+            )
+    if options.model is not None and common.preset is not None:
+        raise ValueError("--model and --preset both name the model that reads; give one of them")
+    if options.lines:
+        for flag, is_given in (
+            ("--engine", options.engine != DetectorSettings.engine),
+            ("--side", options.side != DetectorSettings.side),
+        ):
+            if is_given:
+                raise ValueError(
+                    f"{flag} is for the detector, and --lines reads without one; leave one of them out"
+                )
 
 
 @contextmanager
@@ -134,6 +160,8 @@ def _reference(options: Predict, sources: "Sources") -> str | None:
         return None
     if len(sources.files) != 1:
         raise ValueError(f"--reference is the text of one file, and {len(sources.files)} are read")
+    if not options.reference.is_file():
+        raise ValueError(f"--reference {options.reference}: there is no such file")
     try:
         return options.reference.read_text("utf-8-sig")
     except UnicodeDecodeError:

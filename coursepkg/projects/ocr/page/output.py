@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.files import whole_file
-from coursepkg.part_file import PartFile
+from coursepkg.part_file import PartFile, part_of
 from coursepkg.projects.ocr.page.overlay import write_overlay
 from coursepkg.projects.ocr.page.page import Page
 from coursepkg.projects.ocr.page.record import page_record
@@ -54,8 +54,23 @@ class Places:
         if self.overlay is not None:
             self._check_overlay(self.overlay)
         for flag, path in named.items():
-            if path is not None and path.exists() and (flag != "--overlay" or self.one_page):
+            if path is not None and path.exists() and not (flag == "--overlay" and self._goes_on_over_it):
+                if path.is_dir():
+                    raise ValueError(f"{flag} {path} is a folder; name a file")
                 raise ValueError(f"{path} already exists; remove it or choose another {flag}")
+
+    @property
+    def kept(self) -> Path | None:
+        """The file that grows page by page, from which a run that was stopped goes on; None where nothing is kept."""
+        if self.out is not None:
+            return self.out
+        # The text itself is written at the end, from these records.
+        return None if self.text is None else self.text.with_name(self.text.name + ".jsonl")
+
+    @property
+    def _goes_on_over_it(self) -> bool:
+        # A run that was stopped has drawn the one picture before it wrote the record of the page.
+        return not self.one_page or (self.kept is not None and part_of(self.kept).exists())
 
     def _check_overlay(self, path: Path) -> None:
         ending = path.suffix.lower()
@@ -101,6 +116,12 @@ class Tally:
         self.unread += record["left_out"].get("empty", 0) if record["lines"] else 0
         if self.texts is not None:
             self.texts.append(record["text"])
+
+    @property
+    def so_far(self) -> str:
+        """How far a run is, without names."""
+        said = f"{counted(self.pages, 'page')}, {counted(self.lines, 'line')} so far"
+        return said + (f", {counted(len(self.failed), 'file')} not read" if self.failed else "")
 
     def __str__(self) -> str:
         said = f"{counted(self.pages, 'page')} read, {counted(self.lines, 'line')}"
@@ -195,9 +216,4 @@ def plain_text(record: Mapping[str, Any], places: Places) -> str:
 
 
 def _part(places: Places, identity: Mapping[str, Any]) -> PartFile | None:
-    if places.out is not None:
-        return PartFile(places.out, identity)
-    if places.text is not None:
-        # The text itself is written at the end, from these records.
-        return PartFile(places.text.with_name(places.text.name + ".jsonl"), identity)
-    return None
+    return None if places.kept is None else PartFile(places.kept, identity)

@@ -64,7 +64,7 @@ def read_sources(
         if output.tally.pages:
             errors.release()
             if output.part is not None and not output.places.one_page:
-                say(f"{group[-1].title}: {output.tally}")
+                say(f"{group[-1].title}: {output.tally.so_far}")
     if not output.tally.pages:
         output.discard()
         raise ValueError(errors.alone or f"nothing could be read ({output.tally})")

@@ -1,58 +1,19 @@
-"""`coursepkg ocr predict` from the command line to its files: one page, folders, PDFs, stops, and wrong input."""
+"""`coursepkg ocr predict` from the command line to its files: one page, folders, and runs that were stopped."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from coursepkg.command_table import COMMANDS, Command, Group
+from coursepkg.part_file import PartFile
 from coursepkg.projects.ocr.data.images import read_rgb
-from coursepkg.projects.ocr.detector import bounded
 from coursepkg.projects.ocr.page import run
 from coursepkg.projects.ocr.page.read import read_page
 from coursepkg.projects.ocr.page.record import SCHEMA, record_page
-from tests.projects.ocr.page.pages import ROWS, InkDetector, drawn_page, model_folder, random_recognizer
-from tests.projects.ocr.sets import ocr
-from tests.said import Said
-
-VERB = Command("coursepkg.projects.ocr.page.command:Predict", "read photographs")
-GROUP = COMMANDS["ocr"]
-assert isinstance(GROUP, Group)
-OPEN_DETECTOR = bounded.open_detector
-
-
-class World(NamedTuple):
-    folder: Path
-    detector: InkDetector
-    predict: Callable[..., Said]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return model_folder(tmp_path_factory.mktemp("ocr") / "model")
-
-
-@pytest.fixture
-def world(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A folder to work in, and the command with a detector that sees ink."""
-    detector = InkDetector()
-    monkeypatch.setitem(GROUP.verbs, "predict", VERB)
-    monkeypatch.setattr(bounded, "open_detector", lambda settings: detector)
-    monkeypatch.chdir(tmp_path)
-
-    def predict(*arguments: str | Path, trained: bool = True) -> Said:
-        return ocr("predict", *arguments, *(["--model", model] if trained else []))
-
-    return World(tmp_path, detector, predict)
-
-
-def save(path: Path, rows: object = ROWS) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(drawn_page(rows)[0]).save(path)  # type: ignore[arg-type]
-    return path
+from tests.projects.ocr.page.pages import ROWS, InkDetector, drawn_page, random_recognizer
+from tests.projects.ocr.page.world import World, save
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -109,6 +70,10 @@ def test_a_folder_goes_on_where_it_was_stopped(world: World, monkeypatch: pytest
     assert whole.code == 1
     assert "error: in/9.jpg: not a picture" in whole.err
     assert "6 pages read" in whole.err
+    for begun in ("in/2.png: 2 pages, ", "in/9.jpg: 5 pages, ", "in/10.png: 6 pages, "):
+        assert any(line.startswith(begun) and " so far" in line for line in whole.err.splitlines())
+    # Its error, how far the run is at it, and the summary: no other line repeats what failed.
+    assert sum("in/9.jpg" in line for line in whole.err.splitlines()) == 3
     assert "could not be read: 1 file (in/9.jpg)" in whole.err
 
     stop = world.detector.seen + 3
@@ -152,6 +117,29 @@ def test_a_folder_goes_on_where_it_was_stopped(world: World, monkeypatch: pytest
     assert "== in/7.tif, page 2\n" in (world.folder / "whole.txt").read_text("utf-8")
 
 
+@pytest.mark.parametrize("flag", ["--out", "--text"])
+def test_a_single_picture_goes_on_where_it_was_stopped(
+    flag: str, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    photo = save(world.folder / "photo.png")
+    command = (photo, "--overlay", "o.png", flag, "o")
+
+    def stopped(part: PartFile, text: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartFile, "write", stopped)
+        assert world.predict(*command).code == 130
+    drawn = (world.folder / "o.png").read_bytes()
+    assert world.predict(*command).code == 0
+    assert (world.folder / "o.png").read_bytes() == drawn
+    assert sorted(path.name for path in world.folder.iterdir()) == ["o", "o.png", "photo.png"]
+    # What nobody was stopped at is a user's own.
+    (world.folder / "o").unlink()
+    assert "o.png already exists" in world.predict(*command).mistake
+    assert (world.folder / "o.png").read_bytes() == drawn
+
+
 def test_pictures_of_single_lines_need_no_detector(world: World) -> None:
     for number in range(5):
         Image.fromarray(drawn_page([["Trà sữa"]], 200)[0]).save(world.folder / f"{number}.png")
@@ -170,62 +158,3 @@ def test_an_empty_page_is_no_error(world: World) -> None:
     assert done.code == 0
     assert "1 page read, 0 lines; without text: 1 page" in done.err
     assert records(world.folder / "o.json")[0]["lines"] == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "no input"),
-        (["none.png"], "none.png: there is no such file or folder"),
-        (["bad.png"], "bad.png: not a picture"),
-        (["bad.png", "other.png"], "nothing could be read"),
-        (["ok.png", "--out", "none/o.json"], "the folder does not exist; make it first"),
-        (["ok.png", "--out", "ok.png"], "already exists"),
-        (["ok.png", "--out", "o", "--text", "o"], "--out and --text are both o"),
-        (["ok.png", "--overlay", "o.gif"], "must end in"),
-        (["ok.png", "--overlay", "bad.png"], "already exists"),
-        (["ok.png", "bad.png", "--overlay", "o.png"], "name a folder"),
-        ([".", "--overlay", "."], "is what is read"),
-        (["ok.png", "bad.png", "--reference", "ok.png"], "text of one file"),
-        (["ok.png", "--reference", "ok.png"], "not UTF-8"),
-        (["ok.png", "--dpi", "3"], "--dpi"),
-        (["ok.png", "--threads", "-1"], "--threads"),
-        (["ok.png", "--min-confidence", "2"], "--min-confidence"),
-        (["ok.png", "--reader", "eyes"], "--reader"),
-        (["ok.png", "--data", "vi-lines"], "--data"),
-        (["ok.png", "--beam-size", "0"], "--beam-size"),
-        (["ok.png", "--side", "1"], "--side"),
-    ],
-)
-def test_a_mistake_gets_one_line_and_leaves_nothing(world: World, arguments: list[str], said: str) -> None:
-    save(world.folder / "ok.png")
-    for name in ("bad.png", "other.png"):
-        (world.folder / name).write_text("no picture")
-    before = {path.name: path.stat().st_size for path in world.folder.iterdir()}
-    outputs = [] if {"--out", "--text"} & set(arguments) else ["--out", "result.json"]
-    ran = world.predict(*arguments, *outputs)
-    assert ran.code == 2
-    assert said in ran.err.splitlines()[-1]
-    # Only where several files failed, each has its own line first.
-    assert ran.err.count("\n") == (3 if "other.png" in arguments else 1)
-    assert {path.name: path.stat().st_size for path in world.folder.iterdir()} == before
-
-
-def test_without_a_detector_a_line_says_what_to_install(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save(world.folder / "ok.png")
-    monkeypatch.setattr(bounded, "open_detector", OPEN_DETECTOR)
-    monkeypatch.setattr(
-        bounded, "what_is_missing", lambda engine: f"{engine} needs onnxruntime: pip install it"
-    )
-    assert (
-        "onnxruntime needs onnxruntime: pip install it" in world.predict("ok.png", "--out", "o.json").mistake
-    )
-    assert [path.name for path in world.folder.iterdir()] == ["ok.png"]
-    assert world.predict("ok.png", "--lines").code == 0
-
-
-def test_a_missing_model_is_named(world: World) -> None:
-    save(world.folder / "ok.png")
-    assert "train one there first" in world.predict("ok.png", "--model", "nowhere", trained=False).mistake
