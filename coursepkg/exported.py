@@ -53,7 +53,7 @@ def write_program(
         OSError: it cannot be written.
     """
     if out.exists():
-        raise ValueError(f"{out} already exists; remove it or choose another --out")
+        raise ValueError(f"{out} already exists; choose another --out")
     with whole_folder(out) as part:
         torch.export.save(make(), part / PROGRAM)
         whole = {**card, "sha256": file_sha256(part / PROGRAM), "torch": torch.__version__}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from coursepkg.wording import counted
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -20,7 +22,7 @@ class Wanted:
     missing: str
     """What is said of a folder without any, such as `no video in it`."""
     others: str
-    """What the other files of a folder are called."""
+    """What one of the other files of a folder is called, such as `other file`."""
     hint: str = ""
     """What is said besides of a folder without any, where no folder in it was left unopened."""
 
@@ -115,13 +117,14 @@ def _in_folder(
         inner[:] = [n for n in inner if not n.startswith(".") and (Path(place) / n).resolve() not in left]
         if not recursive:
             closed, inner[:] = len(inner), []
-    unopened = f"{closed} folders in it were not opened, add --recursive" if closed else ""
+    were = "was" if closed == 1 else "were"
+    unopened = f"{counted(closed, 'folder')} in it {were} not opened, add --recursive" if closed else ""
     if not found:
         told = unopened or wanted.hint
         raise ValueError(f"{folder}: {wanted.missing}{f'; {told}' if told else ''}")
     if others:
         first = min(others, key=natural_key)
-        notes.append(f"{folder}: {len(others)} {wanted.others} left alone, such as {first}")
+        notes.append(f"{folder}: {counted(len(others), wanted.others)} left alone, such as {first}")
     if unopened:
         notes.append(f"{folder}: {unopened}")
     return sorted(found, key=lambda one: (natural_key(one.inside), one.inside))

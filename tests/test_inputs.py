@@ -6,7 +6,7 @@ import pytest
 
 from coursepkg.inputs import Named, Wanted, find_inputs, natural_key
 
-LISTS = Wanted((".txt",), inputs="lists", missing="no list in it", others="other files")
+LISTS = Wanted((".txt",), inputs="lists", missing="no list in it", others="other file")
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def test_files_in_folders_have_their_place_and_others_have_none(tmp_path: Path) 
     found, notes = find_inputs([tmp_path / "x.csv", tmp_path], LISTS, recursive=True, leave=leave)
     inside = ["2.TXT", "10.txt", "deep/1.txt"]
     assert found == [Named(tmp_path / "x.csv", ""), *(Named(tmp_path / name, name) for name in inside)]
-    assert notes == [f"{tmp_path}: 1 other files left alone, such as x.csv"]
+    assert notes == [f"{tmp_path}: 1 other file left alone, such as x.csv"]
 
 
 def test_an_empty_folder_has_no_hint_where_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no list in it$"):
         find_inputs([tmp_path], LISTS)
     (tmp_path / "inner").mkdir()
-    with pytest.raises(ValueError, match=r"no list in it; 1 folders in it were not opened, add --recursive$"):
+    with pytest.raises(ValueError, match=r"no list in it; 1 folder in it was not opened, add --recursive$"):
         find_inputs([tmp_path], LISTS)

@@ -16,6 +16,7 @@ from coursepkg.projects.ocr.data.packed import INDEX, PackedLines
 from coursepkg.projects.ocr.data.packing import pack_lines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.training.files import read_json, write_json
+from coursepkg.wording import counted
 
 CARD = "corpus.json"
 KIND, VERSION = "packed corpus", 1
@@ -49,9 +50,8 @@ def pack_corpus(
         packed = done or pack_lines(
             corpus.read(part), out / part, heights=(height,), box_width=box_width, source=own
         )
-        say(
-            f"{part}: {len(packed):,} lines {'there already' if done else 'packed'}, {len(packed.left_out):,} not"
-        )
+        what = "there already" if done else "packed"
+        say(f"{part}: {counted(len(packed), 'line')} {what}, {len(packed.left_out):,} not")
         for one in packed.left_out[:3]:
             say(f"  {one.name}: {one.reason}")
     card = corpus.described() | {"kind": KIND, "version": VERSION, "notes": list(corpus.notes)}

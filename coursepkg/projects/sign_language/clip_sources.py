@@ -11,7 +11,7 @@ VIDEOS = Wanted(
     SUFFIXES,
     inputs="videos or folders of them",
     missing="no video in it",
-    others="files that are no videos by name",
+    others="other file",
     hint=f"videos are known by their ending, such as {SUFFIXES[0]}",
 )
 

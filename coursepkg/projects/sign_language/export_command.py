@@ -18,7 +18,7 @@ def export_command(options: "Export") -> int:
     if common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")
     if common.out.exists():
-        raise ValueError(f"{common.out} already exists; remove it or choose another --out")
+        raise ValueError(f"{common.out} already exists; choose another --out")
     folder = options.model or (common.run_folder if common.preset else DEFAULT)
     recognizer = SignRecognizer.load(folder)
     card = export_program(recognizer, common.out)

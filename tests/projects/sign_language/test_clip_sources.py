@@ -22,8 +22,8 @@ def test_a_folder_is_read_in_natural_order_and_the_rest_is_told(tmp_path: Path) 
     assert [one.name for one in found.files] == ["1.mov", "2.MP4", "10.mp4"]
     assert found.paths == [folder / one.name for one in found.files]
     assert found.notes == (
-        f"{folder}: 2 files that are no videos by name left alone, such as list.csv",
-        f"{folder}: 1 folders in it were not opened, add --recursive",
+        f"{folder}: 2 other files left alone, such as list.csv",
+        f"{folder}: 1 folder in it was not opened, add --recursive",
     )
     deeper = find_clips([folder], recursive=True)
     assert [one.name for one in deeper.files] == ["1.mov", "2.MP4", "10.mp4", "deep/3.mp4"]
@@ -60,7 +60,7 @@ def test_nothing_to_read_is_one_line(tmp_path: Path) -> None:
         ([tmp_path / "empty"], r"no video in it; videos are known by their ending, such as \.mp4"),
         (
             [touch(tmp_path / "deep", "train/ăn/1.mp4")],
-            "no video in it; 1 folders in it were not opened, add",
+            "no video in it; 1 folder in it was not opened, add",
         ),
     ):
         with pytest.raises((ValueError, FileNotFoundError), match=said):

@@ -128,7 +128,7 @@ def test_the_program_runs_without_this_package(root: Path) -> None:
 
 
 def test_a_changed_program_and_a_taken_folder_are_refused(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="already exists; remove it or choose another --out"):
+    with pytest.raises(ValueError, match="already exists; choose another --out"):
         export_program(recognizer(), root / "out" / "usual")
     for name in (PROGRAM, CARD):
         (tmp_path / name).write_bytes((root / "out" / "usual" / name).read_bytes())
@@ -144,7 +144,7 @@ def test_mistakes_are_one_line_and_leave_nothing(root: Path, tmp_path: Path) -> 
         export_program(SignRecognizer.load(model, second), tmp_path / "out")
     for arguments, message in (
         (["--model", model], "--out FOLDER must be given"),
-        (["--model", model, "--out", root], "already exists; remove it or choose another --out"),
+        (["--model", model, "--out", root], "already exists; choose another --out"),
         (["--model", tmp_path / "none", "--out", tmp_path / "out"], "none: no finished model in it"),
         (["--data", "signs", "--out", tmp_path / "out"], "--data names clips, and export needs none"),
     ):

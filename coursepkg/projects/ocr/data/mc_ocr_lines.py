@@ -12,6 +12,7 @@ from coursepkg.projects.ocr.data.images import read_gray
 from coursepkg.projects.ocr.data.reading import quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.line import TextLine
+from coursepkg.wording import counted
 
 Photograph = Callable[[Receipt], np.ndarray]
 
@@ -88,7 +89,7 @@ class Sorted:
 
     def summary(self) -> str:
         """How many there are of both, and the first reasons."""
-        text = f"{len(self.lines):,} lines read"
+        text = f"{counted(len(self.lines), 'line')} read"
         if not self.unreadable:
             return text
         reasons = Counter(one.reason for one in self.unreadable)

@@ -15,6 +15,7 @@ from coursepkg.projects.ocr.data.images import read_gray, resize_to_height
 from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.data.packing import pack_lines
 from coursepkg.projects.ocr.line import TextLine
+from coursepkg.wording import counted
 
 TARGET = 5.0
 """How many times faster packed lines are promised to be."""
@@ -49,7 +50,9 @@ def reading_ways(lines: Sequence[TextLine], folder: str | Path, *, height: int =
         Image.fromarray(line.image).save(path)
     packed = pack_lines(lines, folder / "packed", heights=(height,))
     if len(packed) != len(lines):
-        raise ValueError(f"{len(packed.left_out)} lines cannot be packed: {packed.left_out[0].reason}")
+        raise ValueError(
+            f"{counted(len(packed.left_out), 'line')} cannot be packed: {packed.left_out[0].reason}"
+        )
     order = list(range(len(lines)))
     random.Random(seed).shuffle(order)
     return Ways(

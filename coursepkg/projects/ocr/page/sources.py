@@ -32,7 +32,7 @@ PAGES = Wanted(
     ENDINGS,
     inputs="pictures, PDFs or folders of them",
     missing="no picture and no PDF in it",
-    others="other files",
+    others="other file",
 )
 
 

@@ -87,7 +87,7 @@ def test_a_changed_program_and_a_taken_folder_are_refused(
     exported: Path, quick_run: Path, tmp_path: Path
 ) -> None:
     recognizer = Recognizer.load(quick_run)
-    with pytest.raises(ValueError, match="already exists"):
+    with pytest.raises(ValueError, match=r"already exists; choose another --out$"):
         export_program(recognizer, exported)
     for name in (PROGRAM, CARD):
         (tmp_path / name).write_bytes((exported / name).read_bytes())

@@ -44,8 +44,8 @@ def test_folders_come_in_natural_order(tmp_path: Path) -> None:
             write(tmp_path / name)
     assert names([tmp_path]) == ["Page 1.PNG", "page 2.png", "page 10.png"]
     assert find_sources([tmp_path]).notes == (
-        f"{tmp_path}: 1 other files left alone, such as note.txt",
-        f"{tmp_path}: 1 folders in it were not opened, add --recursive",
+        f"{tmp_path}: 1 other file left alone, such as note.txt",
+        f"{tmp_path}: 1 folder in it was not opened, add --recursive",
     )
     assert names([tmp_path], recursive=True) == ["b/1.jpg", "Page 1.PNG", "page 2.png", "page 10.png"]
     assert names([tmp_path], recursive=True, leave=[tmp_path / "b", tmp_path / "page 2.png"]) == [
@@ -74,7 +74,7 @@ def test_inputs_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no such file or folder"):
         find_sources([tmp_path / "none.png"])
     (tmp_path / "inner").mkdir()
-    with pytest.raises(ValueError, match="no picture and no PDF in it; 1 folders in it were not opened"):
+    with pytest.raises(ValueError, match="no picture and no PDF in it; 1 folder in it was not opened"):
         find_sources([tmp_path])
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match="neither a file nor a folder"):
