@@ -27,14 +27,18 @@ class Common:
     """Settings to start from; the other verbs then take the run that `train` made by it."""
     data: str = "auto"
     """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: packed lines, a table in the form of MC-OCR,
-    or pictures with a labels.tsv. auto is what the model learnt from, and synthetic where there is none yet; to the
-    preset tiny, synthetic means synthetic-tiny: few, short and clean lines."""
+    or pictures with a labels.tsv. auto is what the model learnt from. Where there is none yet, it is mc-ocr parted by
+    line for the preset report, as the OCR report trained, and synthetic for others. To the preset tiny, synthetic means
+    synthetic-tiny: few, short and clean lines."""
     split: Split = "auto"
     """What must not be cut apart. line parts at random, as the OCR report did; receipt keeps the lines of a receipt or
     document together, seller those of a shop; test leaves everything for testing. auto is test for vi-lines and receipt
     for others; generated lines are parted by font and text."""
     generate: int = 0
     """Training lines of synthetic, or receipts of receipts, to generate; 0 takes the usual number."""
+    texts: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Texts of your own, such as annotations that you may use, one a line in UTF-8: about half of the lines of
+    synthetic and synthetic-tiny then say them. A model may give away what it learnt."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Where results go."""
     json: Flag = False
@@ -44,10 +48,14 @@ class Common:
         """The lines that the options name, for the preset tiny or another."""
         from coursepkg.projects.ocr.corpora import load_corpus
 
-        name = "synthetic" if self.data == "auto" else self.data
+        name, split = self.data, self.split
+        if name == "auto" and self.preset == "report" and self.texts is None:
+            name, split = "mc-ocr", "line" if split == "auto" else split
+        elif name == "auto":
+            name = "synthetic"
         if name == "synthetic" and is_tiny:
             name = "synthetic-tiny"
-        return load_corpus(name, split=self.split, generate=self.generate)
+        return load_corpus(name, split=split, generate=self.generate, texts=self.texts)
 
     @property
     def is_tiny(self) -> bool:

@@ -35,9 +35,18 @@ class Wanted(NamedTuple):
     """Lines or receipts to generate; 0 takes the usual number."""
     folder: Path
     """Of the real data sets."""
+    texts: Path | None = None
+    """A user's own texts, for drawn lines to say."""
 
 
-def load_corpus(name: str, *, split: str = "auto", generate: int = 0, folder: Path | None = None) -> Corpus:
+def load_corpus(
+    name: str,
+    *,
+    split: str = "auto",
+    generate: int = 0,
+    folder: Path | None = None,
+    texts: Path | None = None,
+) -> Corpus:
     """Read a set of lines; where its files are missing, a generated one stands in and a note says so.
 
     Args:
@@ -45,14 +54,19 @@ def load_corpus(name: str, *, split: str = "auto", generate: int = 0, folder: Pa
         split: one of `SPLITS`: what must not be cut apart. Drawn and packed lines are parted already.
         generate: lines of `synthetic`, or receipts of `receipts`, to make; 0 takes the usual number.
         folder: of the real data sets; None is `data_folder()`.
+        texts: a file with a user's own texts, one a line, which about half of the lines of `synthetic` then say.
 
     Raises:
-        ValueError: there is no such set or folder, or it cannot be parted so.
+        ValueError: there is no such set or folder, it cannot be parted so, or it has no use for `texts`.
     """
     check_count("--generate", generate, least=0)
     if split not in SPLITS:
         raise ValueError(f"--split must be one of {', '.join(SPLITS)}, got {split}")
-    wanted = Wanted(split, generate, data_folder() if folder is None else folder)
+    if texts is not None and name not in DRAWN:
+        raise ValueError(f"--texts goes with --data {' or '.join(DRAWN)}, got --data {name}")
+    if texts is not None and not texts.is_file():
+        raise ValueError(f"--texts {texts}: there is no such file")
+    wanted = Wanted(split, generate, data_folder() if folder is None else folder, texts)
     if name in CORPORA:
         return CORPORA[name](wanted)
     return own_folder(Path(name), split)
@@ -67,7 +81,7 @@ def own_folder(folder: Path, split: str = "auto") -> Corpus:
     if not folder.is_dir():
         raise ValueError(f"--data must be one of {', '.join(CORPORA)} or a folder, got {folder}")
     if (folder / CARD).is_file():
-        return open_packed(folder)
+        return _parted_already(open_packed(folder), split)
     if (folder / TABLE).is_file():
         return table_corpus(folder, folder.name, _split(split, "receipt"))
     if (folder / LABELS).is_file():
@@ -81,12 +95,20 @@ def _split(asked: str, usual: str) -> str:
     return usual if asked == "auto" else asked
 
 
+def _parted_already(corpus: Corpus, asked: str) -> Corpus:
+    """With a note where a split was asked for that is not the one that the lines have."""
+    if asked in ("auto", corpus.protocol):
+        return corpus
+    note = f"--split {asked} changes nothing: these lines are parted already, {corpus.protocol}"
+    return replace(corpus, notes=(note, *corpus.notes))
+
+
 def _synthetic(wanted: Wanted) -> Corpus:
-    return synthetic_lines(FULL, wanted.generate)
+    return _parted_already(synthetic_lines(FULL, wanted.generate, wanted.texts), wanted.split)
 
 
 def _synthetic_tiny(wanted: Wanted) -> Corpus:
-    return synthetic_lines(EASY, wanted.generate)
+    return _parted_already(synthetic_lines(EASY, wanted.generate, wanted.texts), wanted.split)
 
 
 def _receipts(wanted: Wanted) -> Corpus:
@@ -115,6 +137,8 @@ def _stand_in(wanted: str, missing: Path, corpus: Corpus) -> Corpus:
     return replace(corpus, notes=(note, *corpus.notes))
 
 
+DRAWN = ("synthetic", "synthetic-tiny")
+"""Those whose lines may say a user's own texts."""
 CORPORA: dict[str, Callable[[Wanted], Corpus]] = {
     "synthetic": _synthetic,
     "synthetic-tiny": _synthetic_tiny,

@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.corpora_labelled import parted_table
 from coursepkg.projects.ocr.corpus import PARTS, Corpus, sizes_of
 from coursepkg.projects.ocr.data.audit import LabelledText
@@ -22,10 +23,12 @@ from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.fonts import Face, faces_in, matplotlib_folder, split_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
-from coursepkg.projects.ocr.synthetic.texts import TextConfig
+from coursepkg.projects.ocr.synthetic.texts import KINDS, TextConfig
 
 SEEDS = {"train": 0, "dev": 1, "test": 2}
 N_RECEIPTS = 200
+OWN_TEXTS = "own texts"
+"""Name of their file's SHA-256 in the source of a corpus."""
 _MOST_TRIES = 50
 """Lines that are looked at for one whose text no earlier part has."""
 _MEASURED = 200
@@ -118,28 +121,45 @@ class DrawnParts:
 
     def fingerprint(self) -> str:
         """SHA-256 of texts, configuration and fonts."""
+        config = asdict(self.config)
+        if self.config.texts.own_file:
+            # What the file says counts, and not where it lies.
+            config["texts"]["own_file"] = file_sha256(self.config.texts.own_file)
         fonts = [[face.family, face.style] for face in self.faces]
         texts = [list(self.texts[part].values()) for part in PARTS]
-        content = json.dumps([asdict(self.config), fonts, SEEDS, texts])
+        content = json.dumps([config, fonts, SEEDS, texts])
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-def synthetic_lines(chosen: LineSet, n_train: int = 0) -> Corpus:
+def with_own_texts(config: LineConfig, own: Path | None) -> LineConfig:
+    """A configuration half of whose lines say a user's own texts; None leaves it as it is."""
+    if own is None:
+        return config
+    others = sum(getattr(config.texts, kind) for kind in KINDS)
+    return replace(config, texts=replace(config.texts, own=others, own_file=str(own)))
+
+
+def synthetic_lines(chosen: LineSet, n_train: int = 0, own: Path | None = None) -> Corpus:
     """Drawn lines: train and dev in some font families, test in others; no text of dev or test stands in training.
 
     Args:
         chosen: `FULL` or `EASY`.
         n_train: training lines; 0 takes the set's number.
+        own: a file with a user's own texts, one a line; its SHA-256 is in the `source` of the corpus.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not UTF-8, or has no text.
     """
     sizes = chosen.sizes | ({"train": n_train} if n_train else {})
     faces = line_faces(chosen)
-    parts = DrawnParts(chosen.config, faces, sizes)
+    parts = DrawnParts(with_own_texts(chosen.config, own), faces, sizes)
     return Corpus(
         name=chosen.name,
         protocol="fonts and texts held out",
         labels={part: parts.labels(part) for part in PARTS},
         read=parts.read,
-        source={"generator": parts.fingerprint()},
+        source={"generator": parts.fingerprint()} | ({OWN_TEXTS: file_sha256(own)} if own else {}),
         sizes=lambda: sizes_of(parts.lines["train"][i] for i in range(min(_MEASURED, sizes["train"]))),
         notes=(_fonts_note(faces),),
         generate=n_train,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
+from coursepkg.projects.ocr.corpora_generated import OWN_TEXTS
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.splits import PROTOCOLS
 
@@ -34,6 +35,8 @@ def _rebuilt(card: Mapping[str, Any], corpus: Corpus) -> Corpus:
         return corpus
     if data.get("name") not in CORPORA:
         raise ValueError(f"the model learnt from {data.get('name')}, which --data does not name")
+    if OWN_TEXTS in data["source"]:
+        raise ValueError("the model learnt from a user's own texts, too; give that file with --texts")
     protocol = data.get("protocol")
     split = protocol if protocol in PROTOCOLS else "auto"
     there = load_corpus(data["name"], split=split, generate=int(data.get("generate", 0)))

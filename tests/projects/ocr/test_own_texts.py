@@ -1,0 +1,75 @@
+"""A user's own texts: drawn beside the others, known by what their file says, refused where nothing is drawn."""
+
+from pathlib import Path
+
+import pytest
+
+from coursepkg.files import file_sha256
+from coursepkg.projects.ocr.corpora import load_corpus
+from coursepkg.projects.ocr.learnt import learnt_texts
+from tests.projects.ocr.sets import QUICK, ocr
+
+OWN = ("Chè Bưởi", "Nem Lụi", "Bún Riêu")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.txt"
+    path.write_text("\n".join(OWN), "utf-8")
+    return path
+
+
+def test_about_half_of_the_lines_say_them(own: Path) -> None:
+    corpus = load_corpus("synthetic-tiny", generate=200, texts=own)
+    known = {text.casefold() for text in OWN}
+    share = sum(text.casefold() in known for text in corpus.texts["train"]) / 200
+    assert 0.4 < share < 0.6
+    assert not set(corpus.texts["test"]) & set(corpus.texts["train"])
+    plain = load_corpus("synthetic-tiny", generate=200)
+    assert corpus.source["own texts"] == file_sha256(own)
+    assert "own texts" not in plain.source
+    assert corpus.source["generator"] != plain.source["generator"]
+    assert {line.text for line in corpus.lines("train", 5)} <= set(corpus.texts["train"])
+
+
+def test_what_the_file_says_counts_and_not_where_it_lies(own: Path, tmp_path: Path) -> None:
+    there = load_corpus("synthetic-tiny", generate=30, texts=own)
+    moved = tmp_path / "elsewhere.txt"
+    moved.write_bytes(own.read_bytes())
+    assert load_corpus("synthetic-tiny", generate=30, texts=moved).source == there.source
+    moved.write_bytes(own.read_bytes() + b"\nmore")
+    assert load_corpus("synthetic-tiny", generate=30, texts=moved).source != there.source
+
+
+def test_a_model_says_that_it_learnt_them(own: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = ocr("train", "--generate", "24", "--texts", own, "--out", run, *QUICK, "--json")
+    assert done.code == 0, done.err
+    card = {"data": done.document["card"]["data"]}
+    assert card["data"]["source"]["own texts"] == file_sha256(own)
+    texts, notes = learnt_texts(card, load_corpus("synthetic-tiny", generate=24))
+    assert texts is None
+    assert "own texts, too; give that file with --texts" in notes[0]
+    same = load_corpus("synthetic-tiny", generate=24, texts=own)
+    assert learnt_texts(card, same) == (same.texts["train"], [])
+
+
+def test_only_drawn_lines_can_say_them(own: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match="--texts goes with --data synthetic or synthetic-tiny, got --data receipts"
+    ):
+        load_corpus("receipts", texts=own)
+    with pytest.raises(ValueError, match=r"--texts .*none\.txt: there is no such file"):
+        load_corpus("synthetic-tiny", texts=tmp_path / "none.txt")
+    own.write_bytes(b"\n \n")
+    with pytest.raises(ValueError, match="has no text; give a file with one text a line"):
+        load_corpus("synthetic-tiny", texts=own)
+
+
+@pytest.mark.parametrize("split", ["seller", "line"])
+def test_a_split_that_changes_nothing_is_said(split: str) -> None:
+    notes = load_corpus("synthetic-tiny", split=split, generate=5).notes
+    assert (
+        f"--split {split} changes nothing: these lines are parted already, fonts and texts held out" in notes
+    )
+    assert not any("--split" in note for note in load_corpus("synthetic-tiny", generate=5).notes)
