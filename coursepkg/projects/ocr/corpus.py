@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from coursepkg.projects.ocr.data.audit import LabelledText
@@ -45,11 +46,23 @@ class Corpus:
         Raises:
             ValueError: it has no line.
         """
+        return sort_lines(self.lines(name))
+
+    def lines(self, name: str, limit: int = 0) -> list[TextLine | Unreadable]:
+        """The lines of a part in their order, whether their pictures can be read or not.
+
+        Args:
+            name: train, dev or test.
+            limit: so many of them, the first ones; 0 takes all.
+
+        Raises:
+            ValueError: it has no line.
+        """
         if not self.labels[name]:
             raise ValueError(
                 f"--data {self.name} has no {name} part under --split {self.protocol}; choose another --split or --part"
             )
-        return sort_lines(self.read(name))
+        return list(islice(self.read(name), limit or None))
 
     @property
     def texts(self) -> dict[str, list[str]]:

@@ -10,19 +10,41 @@ from typing import Any
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import whole_file
+from coursepkg.projects.documents import check_out_folder, print_json
 from coursepkg.projects.ocr.commands import Common, Evaluate
 from coursepkg.projects.ocr.corpora import CORPORA
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.alphabet import seen_texts
-from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
+from coursepkg.projects.ocr.data.batches import LineBatches
+from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable, sort_lines
 from coursepkg.projects.ocr.data.splits import PROTOCOLS
 from coursepkg.projects.ocr.evaluate import Evaluation, commonest_confusions, evaluate
+from coursepkg.projects.ocr.learning import fits, picture_options
 from coursepkg.projects.ocr.learnt import learnt_texts
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.predict import LineReading, Recognizer
+from coursepkg.projects.ocr.task import mean_loss
 from coursepkg.projects.ocr.worst import Reading, write_worst_page
 from coursepkg.training.call_log import read_calls
 from coursepkg.training.run_card import stored_card
+from coursepkg.wording import counted
+
+
+@dataclass(frozen=True)
+class PartLoss:
+    """What training lowers, on a part: teacher forcing, without label smoothing."""
+
+    value: float
+    """Nats a character, the end of a line counting as one."""
+    n_lines: int
+    """Behind it: those that the model could train on, neither too wide nor too long."""
+    head: str
+    """Whose: `decoder`, its cross-entropy; or `CTC head`, where the decoder was never trained."""
+
+    def __str__(self) -> str:
+        return (
+            f"loss of the {self.head}: {self.value:.4f} nats a character over {counted(self.n_lines, 'line')}"
+        )
 
 
 @dataclass(frozen=True)
@@ -31,6 +53,8 @@ class ReadPart:
 
     readings: tuple[Reading, ...]
     result: Evaluation
+    loss: PartLoss | None
+    """None where the model could train on none of the lines."""
     notes: tuple[str, ...]
     """What a reader of the scores must know."""
 
@@ -39,6 +63,7 @@ def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
     check_count("--limit", options.limit, least=0)
     check_count("--worst", options.worst, least=0)
+    check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder)
     card = stored_card(folder)
@@ -54,16 +79,19 @@ def evaluate_command(options: Evaluate) -> int:
         batch_size=options.batch_size,
     )
     print(found.result)
+    if found.loss is not None:
+        print(found.loss)
     for note in found.notes:
         print(f"note: {note}")
-    document = found.result.as_json() | {"notes": list(found.notes), "part": options.part}
+    loss = None if found.loss is None else dataclasses.asdict(found.loss)
+    document = found.result.as_json() | {"loss": loss, "notes": list(found.notes), "part": options.part}
     document |= {"corpus": corpus.described(), "model": folder.name, "fingerprint": recognizer.fingerprint}
     document |= _origin(options, recognizer, folder, card) | circumstances()
     if options.common.out is not None:
         _write(options.common.out, found, document)
         _write_worst(options, options.common.out / "worst.html", found.readings, document)
     if options.common.json:
-        print(json.dumps(document, ensure_ascii=False))
+        print_json(document)
     return 0
 
 
@@ -90,37 +118,53 @@ def read_part(
         beam_size: see there.
         batch_size: see there.
     """
-    lines = corpus.part(part)
-    n_there = len(lines.lines) + len(lines.unreadable)
-    pictures = lines.lines[: limit or None]
-    missing = lines.unreadable[: max(0, limit - len(pictures)) if limit else None]
-    found = recognizer.read_lines(
-        [line.image for line in pictures],
-        reader=reader,
-        beam_size=beam_size,
-        batch_size=batch_size,
-        keep_going=True,
-    )
-    readings = [
-        Reading(line.image, line.text, one.text, one.confidence, line.name)
-        for line, one in zip(pictures, found, strict=True)
-    ]
-    readings += [Reading(None, one.text, "", 0.0, one.name) for one in missing]
-    hypotheses = [None if one.error else one.text for one in found] + [None] * len(missing)
-    everything: list[TextLine | Unreadable] = [*pictures, *missing]
-    references = [line.text for line in everything]
+    lines = corpus.lines(part, limit)
+    found = _read(recognizer, lines, reader=reader, beam_size=beam_size, batch_size=batch_size)
+    references = [line.text for line in lines]
     learnt, unclear = learnt_texts(card, corpus)
-    limited = f", first {limit}" if limit and limit < n_there else ""
+    limited = f", first {limit}" if limit and limit < len(corpus.labels[part]) else ""
     used = f"{reader or recognizer.recipe.reader} beam {beam_size or recognizer.recipe.beam_size}"
     result = evaluate(
-        hypotheses,
+        [None if one.error is not None else one.text for one in found],
         references,
         protocol=f"{corpus.name} {part}{limited}, split {corpus.protocol}, {used}",
         seen=None if learnt is None else seen_texts(learnt, references),
-        groups=[line.group for line in everything],
+        groups=[line.group for line in lines],
     )
-    reasons = [f"{lines.summary()}"] if missing else []
-    return ReadPart(tuple(readings), result, (*corpus.notes, *reasons, *unclear))
+    both = sort_lines(lines)
+    reasons = [both.summary()] if both.unreadable else []
+    return ReadPart(
+        tuple(_reading(line, one) for line, one in zip(lines, found, strict=True)),
+        result,
+        part_loss(recognizer, both.lines),
+        (*corpus.notes, *reasons, *unclear),
+    )
+
+
+def part_loss(recognizer: Recognizer, lines: Sequence[TextLine]) -> PartLoss | None:
+    """The loss on some lines, those left out that the model could not train on; None where that is all of them."""
+    model, recipe = recognizer.model, recognizer.recipe
+    fitting = [line for line in lines if fits(recipe, line)]
+    if not fitting:
+        return None
+    # Weights do not say what they learnt: of a network without a trained decoder, only the CTC loss means anything.
+    if model.learns != recipe.learns:
+        model.let_learn(recipe.learns)
+    batches = LineBatches(fitting, recognizer.vocabulary, shuffle=False, **picture_options(recipe))
+    head = "CTC head" if recipe.learns == "ctc" else "decoder"
+    return PartLoss(mean_loss(model, batches.epoch(0)), len(fitting), head)
+
+
+def _read(recognizer: Recognizer, lines: Sequence[TextLine | Unreadable], **way: Any) -> list[LineReading]:
+    """A reading of each line; one without a picture has its reason as an error."""
+    pictures = [line.image for line in lines if isinstance(line, TextLine)]
+    found = iter(recognizer.read_lines(pictures, keep_going=True, **way))
+    return [next(found) if isinstance(line, TextLine) else LineReading((), line.reason) for line in lines]
+
+
+def _reading(line: TextLine | Unreadable, found: LineReading) -> Reading:
+    image = line.image if isinstance(line, TextLine) else None
+    return Reading(image, line.text, found.text, found.confidence, line.name)
 
 
 def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:

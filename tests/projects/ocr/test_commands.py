@@ -1,6 +1,7 @@
 """`coursepkg ocr`: its verbs, exit codes, JSON as the last line, one line for a mistake."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from coursepkg.bench.machine import circumstances
 from coursepkg.cli import COMMANDS
 from coursepkg.command_table import Group
+from coursepkg.projects.ocr import corpora
 from coursepkg.projects.ocr.packed_corpus import open_packed
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
@@ -55,6 +57,36 @@ def test_the_audit_exits_1_where_the_split_leaks(labelled: Path) -> None:
     assert "note: parted by line, as the OCR report does" in leaking.out
 
 
+def test_findings_go_into_the_file_that_out_names(labelled: Path, tmp_path: Path) -> None:
+    for verb in ("audit", "describe"):
+        out = tmp_path / f"{verb}.json"
+        said = ocr(verb, "--data", labelled, "--out", out, "--json")
+        assert said.code == 0
+        assert f"written to {out}" in said.out
+        assert json.loads(out.read_text("utf-8")) == said.document
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data", "split"),
+    [
+        ((), "synthetic-tiny", "auto"),
+        (("--preset", "small"), "synthetic", "auto"),
+        (("--preset", "report"), "mc-ocr", "line"),
+        (("--preset", "report", "--split", "receipt"), "mc-ocr", "receipt"),
+        (("--preset", "report", "--data", "synthetic"), "synthetic", "auto"),
+    ],
+)
+def test_each_preset_has_its_usual_data(
+    arguments: tuple[str, ...], data: str, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(name: str, **options: object) -> None:
+        raise ValueError(f"{name} by {options['split']}")
+
+    monkeypatch.setattr(corpora, "load_corpus", stop)
+    for verb in ("audit", "describe", "train"):
+        assert f"{data} by {split}" in ocr(verb, *arguments).mistake
+
+
 def test_train_resume_evaluate(labelled: Path, quick_run: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     train = ["train", "--data", labelled, "--out", out, *QUICK, "--json"]
@@ -95,6 +127,12 @@ def test_a_fixed_width_goes_all_the_way(labelled: Path, tmp_path: Path) -> None:
     assert Recognizer.load(tmp_path / "run").prepare(draw("Cơm gà")).shape == (32, 120)
 
 
+def test_a_model_without_its_vocabulary_says_so(quick_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(quick_run / "model", tmp_path / "run" / "model")
+    said = ocr("evaluate", "--model", tmp_path / "run").mistake
+    assert f"{tmp_path / 'run'} has no vocabulary.json; copy the whole folder again" in said
+
+
 def test_the_trained_model_reads(quick_run: Path) -> None:
     found = Recognizer.load(quick_run).read_lines([draw("Cơm gà"), np.full((20, 50), 255, np.uint8)])
     assert all(isinstance(one.text, str) and one.error is None for one in found)
@@ -127,6 +165,12 @@ def test_a_short_training_on_generated_lines_says_its_fonts(tmp_path: Path) -> N
         (["pack"], "--out FOLDER must be given"),
         (["pack", "--out", "x", "--height", "-8"], "--height"),
         (["export"], "--out FOLDER must be given"),
+        (["evaluate", "--out", __file__], f"--out {__file__} is a file; name a folder"),
+        (["train", "--texts", "none.txt"], "--texts none.txt: there is no such file"),
+        (["train", "--data", "receipts", "--texts", "none.txt"], "--texts goes with --data synthetic or"),
+        (["audit", "--out", "."], "--out . is a folder; name a file in it, such as audit.json"),
+        (["describe", "--out", "."], "--out . is a folder; name a file in it, such as describe.json"),
+        (["pack", "--out", __file__], f"--out {__file__} is a file; name a folder"),
     ],
 )
 def test_a_mistake_gets_one_line(
