@@ -128,6 +128,7 @@ def test_a_rapidocr_without_these_weights_is_named(tmp_path, monkeypatch) -> Non
     (package / "models").mkdir(parents=True)
     (package / "__init__.py").touch()
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "rapidocr", raising=False)  # another test may have imported the real one
     with pytest.raises(FileNotFoundError, match=r"rapidocr 3\.10 carries one: pip install"):
         weights.rapidocr_weights()
     (package / "models" / "PP-OCRv6_det_small.onnx").touch()
