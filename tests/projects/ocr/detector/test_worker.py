@@ -1,8 +1,8 @@
 """What the worker says of its memory, spoken to in this process."""
 
-import io
 import sys
 from dataclasses import asdict
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ CORNERS = np.array([[1, 1], [5, 1], [5, 3], [1, 3]], np.float64)
 
 def answers() -> list[dict[str, Any]]:
     """What a worker that finds one box answers to one picture."""
-    inbox, outbox = io.BytesIO(), io.BytesIO()
-    worker.send(inbox, {"settings": asdict(DetectorSettings())})
-    worker.send(inbox, {"size": [4, 6]}, np.zeros((4, 6, 3), np.uint8).tobytes())
-    inbox.seek(0)
-    worker.serve(inbox, outbox, lambda settings: lambda image: [(CORNERS, 0.5)])
-    outbox.seek(0)
-    return list(iter(lambda: worker.receive(outbox), None))
+    with TemporaryFile() as inbox, TemporaryFile() as outbox:
+        worker.send(inbox, {"settings": asdict(DetectorSettings())})
+        worker.send(inbox, {"size": [4, 6]}, np.zeros((4, 6, 3), np.uint8).tobytes())
+        inbox.seek(0)
+        worker.serve(inbox, outbox, lambda settings: lambda image: [(CORNERS, 0.5)])
+        outbox.seek(0)
+        return list(iter(lambda: worker.receive(outbox), None))
 
 
 def test_the_memory_is_that_of_this_process() -> None:
