@@ -30,5 +30,5 @@ def test_the_gate_stops_a_race_between_different_pictures(tmp_path: Path) -> Non
 
 def test_lines_that_cannot_be_packed_stop_the_race(tmp_path: Path) -> None:
     strip = TextLine(np.zeros((2, 9000), dtype=np.uint8), "dài", "g", "strip")
-    with pytest.raises(ValueError, match="1 lines cannot be packed: strip"):
+    with pytest.raises(ValueError, match="1 line cannot be packed: strip"):
         reading_ways([*lines(2), strip], tmp_path)

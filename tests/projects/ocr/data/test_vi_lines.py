@@ -52,7 +52,7 @@ def test_unreadable_pictures_do_not_stop_the_others(tmp_path: Path) -> None:
     ):
         assert one.name in one.reason
         assert reason in one.reason
-    assert found.summary().startswith("1 lines read, 3 not: bad.png")
+    assert found.summary().startswith("1 line read, 3 not: bad.png")
 
 
 @pytest.mark.parametrize(
