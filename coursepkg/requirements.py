@@ -51,5 +51,5 @@ def installed(name: str) -> str | None:
 
 
 def missing_packages(modules: Iterable[str]) -> str:
-    """The packages of those modules that are not there, joined by "and"; empty where none lacks. Nothing is imported."""
+    """The packages of those modules that are not there, joined by "and"; nothing is imported."""
     return " and ".join(PACKAGES.get(name, name) for name in modules if find_spec(name) is None)

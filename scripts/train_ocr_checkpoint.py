@@ -45,6 +45,9 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--decoder-epochs", type=int, default=1, help="passes of the decoder; 0 ships CTC alone"
     )
+    parser.add_argument(
+        "--together-epochs", type=int, default=0, help="passes of the whole network at the end"
+    )
     parser.add_argument("--learning-rate", type=float, default=PRESETS["small"].learning_rate)
     parser.add_argument("--seed", type=int, default=1000, help="of the lines; shard n has seed + n")
     parser.add_argument(
@@ -96,7 +99,11 @@ def main() -> None:
         return
     dev, test = (measured.part(part).lines for part in ("dev", "test"))
     stages = usual_stages(
-        recipe, short_epochs=chosen.short_epochs, epochs=chosen.epochs, decoder_epochs=chosen.decoder_epochs
+        recipe,
+        short_epochs=chosen.short_epochs,
+        epochs=chosen.epochs,
+        decoder_epochs=chosen.decoder_epochs,
+        together_epochs=chosen.together_epochs,
     )
     data = {"sha256": lines.fingerprint, "generator": plan_sha256(plan, faces, avoid), "n_lines": len(lines)}
     left = chosen.max_seconds - (time.monotonic() - begun)
@@ -105,7 +112,11 @@ def main() -> None:
     if done is None:
         print("not trained to the end: call again")
         return
-    facts = {"lines": described(plan, lines), "fonts": font_facts(faces), "calls": calls_of(chosen.out)}
+    facts = {
+        "lines": described(plan, lines),
+        "fonts": font_facts(faces),
+        "calls": calls_of(chosen.out, stages),
+    }
     scores = publish(chosen.out / stages[-1].name, chosen.checkpoint, parts={"test": test}, facts=facts)
     print(f"{chosen.checkpoint}: unseen texts in unseen fonts, {scores['test'].cer}")
 

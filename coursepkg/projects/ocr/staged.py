@@ -3,6 +3,7 @@
     short       CNN, encoder and CTC head on narrow lines: letters are learnt where a step is cheap
     all         the same on every line
     decoder     the decoder behind the finished encoder
+    together    all parts, so that each helps the others
 
 CTC comes first because the decoder learns nothing while the encoder sees nothing, and a step without the decoder takes
 three quarters of the time. Behind a finished encoder the decoder's own step takes a third.
@@ -22,7 +23,7 @@ from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.projects.ocr.train import Trained, train
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.training.call_log import CALLS, read_calls
+from coursepkg.training.call_log import read_calls
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,17 @@ class Stage:
     """Widest line that it trains on, in pixels at the recipe's height."""
 
 
-def usual_stages(recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epochs: int) -> tuple[Stage, ...]:
-    """The three stages for a recipe; one without epochs is left out.
+def usual_stages(
+    recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epochs: int, together_epochs: int = 0
+) -> tuple[Stage, ...]:
+    """The stages for a recipe; one without epochs is left out.
 
     Args:
         recipe: sizes, and the highest learning rate.
         short_epochs: passes over the lines that are at most eight times as wide as high.
         epochs: passes over all lines.
         decoder_epochs: passes of the decoder behind the encoder.
+        together_epochs: passes of the whole network, at half the learning rate.
     """
     ctc = dataclasses.replace(recipe, learns="ctc", reader="ctc")
     begin = dataclasses.replace(ctc, max_epochs=max(1, short_epochs), schedule="inverse-sqrt", warmup=500)
@@ -57,10 +61,14 @@ def usual_stages(recipe: Recipe, *, short_epochs: int, epochs: int, decoder_epoc
         schedule="cosine",
         warmup=500,
     )
+    together = dataclasses.replace(
+        behind, learns="all", max_epochs=max(1, together_epochs), learning_rate=recipe.learning_rate / 2
+    )
     stages = (
         (short_epochs, Stage("1-short", begin, 8 * recipe.height)),
         (epochs, Stage("2-all", every, recipe.widest_line)),
         (decoder_epochs, Stage("3-decoder", behind, recipe.widest_line)),
+        (together_epochs, Stage("4-together", together, recipe.widest_line)),
     )
     return tuple(stage for count, stage in stages if count)
 
@@ -142,6 +150,6 @@ def is_done(folder: Path) -> bool:
     return bool(calls) and calls[-1]["stopped"] != "max_seconds" and (folder / "model").is_dir()
 
 
-def calls_of(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """How long each stage trained, and on what machine."""
-    return {path.parent.name: read_calls(path.parent) for path in sorted(out.glob(f"*/{CALLS}"))}
+def calls_of(out: Path, stages: Sequence[Stage]) -> dict[str, list[dict[str, Any]]]:
+    """How long each stage trained, and on what machine; a folder of `out` that is none of them is left alone."""
+    return {stage.name: read_calls(out / stage.name) for stage in stages}
