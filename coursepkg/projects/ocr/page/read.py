@@ -10,7 +10,7 @@ from coursepkg.projects.ocr.detector.box import Detector, TextBox, check_rgb
 from coursepkg.projects.ocr.detector.lines import PlacedLine, place_lines
 from coursepkg.projects.ocr.page.options import ReadOptions
 from coursepkg.projects.ocr.page.page import Page, PageLine
-from coursepkg.projects.ocr.page.upright import ReadLine, right_way_up
+from coursepkg.projects.ocr.page.upright import DOUBTFUL, ReadLine, right_way_up
 from coursepkg.projects.ocr.predict import LineReading, Recognizer
 
 LARGEST = 2.0
@@ -158,7 +158,8 @@ def _right_way_up(
         places = place_lines(boxes, word_gap=options.word_gap, settle=False)
         return _read_places(gray, places, recognizer, options)
 
-    return right_way_up(lines, read, from_other_end)
+    doubtful = DOUBTFUL[options.reader or recognizer.recipe.reader]
+    return right_way_up(lines, read, from_other_end, doubtful=doubtful)
 
 
 def _page_line(line: ReadLine) -> PageLine:

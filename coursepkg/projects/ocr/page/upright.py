@@ -10,6 +10,7 @@ All lines of a page stand the same way up, so they vote together. Then a single 
 against its page: where it votes clearly, and reads well.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,9 +19,9 @@ import numpy as np
 from coursepkg.projects.ocr.detector.lines import PlacedLine
 from coursepkg.projects.ocr.predict import LineReading
 
-DOUBTFUL = 0.75
-"""Text read with less confidence than this is also read turned over: a line by itself, a page by the mean of its
-lines, each as strong as it is wide."""
+DOUBTFUL = {"ctc": 0.9, "attention": 0.75, "joint": 0.75}
+"""By who reads: text read with less confidence than this is also read turned over, a line by itself, a page by the mean
+of its lines, each as strong as it is wide. CTC is sure of what it sees, and of letters on their heads it sees some."""
 CLEARLY = 0.1
 """What is turned over must be so much more confident, in the mean of its votes."""
 ENOUGH = 2.0
@@ -48,7 +49,11 @@ class ReadLine:
 
 
 def right_way_up(
-    lines: Sequence[ReadLine], read: ReadCrops, from_other_end: Callable[[], list[ReadLine]]
+    lines: Sequence[ReadLine],
+    read: ReadCrops,
+    from_other_end: Callable[[], list[ReadLine]],
+    *,
+    doubtful: float,
 ) -> list[ReadLine]:
     """The lines of a page, read the way up they stand.
 
@@ -56,15 +61,16 @@ def right_way_up(
         lines: as they were read.
         read: reads crops.
         from_other_end: reads the same page turned over: its rows then run backwards.
+        doubtful: what is read with less confidence is also read turned over, in [0, 1]; see `DOUBTFUL`.
     """
     kept = list(lines)
-    turned = _turned_readings(kept, read, everything=_mean_confidence(kept) < DOUBTFUL)
+    turned = _turned_readings(kept, read, doubtful if _mean_confidence(kept) >= doubtful else math.inf)
     if len(turned) == len(kept) and _reads_better(kept, turned):
         kept = from_other_end()
-        turned = _turned_readings(kept, read, everything=False)
+        turned = _turned_readings(kept, read, doubtful)
     for i, reading in turned.items():
         # Against its page a line must do more than read a little better: it must read well.
-        if reading.confidence >= DOUBTFUL and _reads_better([kept[i]], {0: reading}):
+        if reading.confidence >= doubtful and _reads_better([kept[i]], {0: reading}):
             place = replace(kept[i].place, box=kept[i].place.box.turned(2))
             kept[i] = ReadLine(place, _upside_down(kept[i].crop), reading)
     return kept
@@ -81,11 +87,9 @@ def votes(text: str) -> int:
     return sum(sign.isalpha() and sign not in HEADLESS for sign in text) if n_letters > n_digits else 0
 
 
-def _turned_readings(
-    lines: Sequence[ReadLine], read: ReadCrops, *, everything: bool
-) -> dict[int, LineReading]:
-    """What lines say upside down, by their numbers: all of them, or those that are doubtful as they stand."""
-    chosen = [i for i, line in enumerate(lines) if everything or line.confidence < DOUBTFUL]
+def _turned_readings(lines: Sequence[ReadLine], read: ReadCrops, below: float) -> dict[int, LineReading]:
+    """What lines say upside down, by their numbers: those less sure than `below` as they stand."""
+    chosen = [i for i, line in enumerate(lines) if line.confidence < below]
     return dict(zip(chosen, read([_upside_down(lines[i].crop) for i in chosen]), strict=True))
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.detector.box import TextBox
 from coursepkg.projects.ocr.predict import VOCABULARY, Alternative, LineReading, Recognizer
-from coursepkg.projects.ocr.recipe import PRESETS
+from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.training.saved_model import save_model
 from tests.projects.ocr.drawn import SMALL, draw, network
 
@@ -96,6 +96,7 @@ class Matcher(Recognizer):
     def __init__(self, texts: Sequence[str]) -> None:
         self.known = [(text, _features(draw(text))) for text in texts]
         self.n_read = 0
+        self.recipe = Recipe()
 
     def read_lines(self, pictures: Sequence[np.ndarray], **options: object) -> list[LineReading]:  # type: ignore[override]
         self.n_read += len(pictures)

@@ -1,6 +1,7 @@
 """Which way up: letters decide, for the page together; digits, which read well both ways, decide nothing."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from coursepkg.projects.ocr.page.read import read_page
 from coursepkg.projects.ocr.page.upright import votes
 from coursepkg.projects.ocr.predict import Alternative, LineReading, Recognizer
+from coursepkg.projects.ocr.recipe import Recipe
 from tests.projects.ocr.page.pages import KnownBoxes, drawn_page
 
 Said = tuple[str, float]
@@ -19,10 +21,12 @@ SURE: list[Said] = [("Cà phê sữa đá", 0.95), ("Bánh mì trứng", 0.95), 
 class Script(Recognizer):
     """Reads what it is told, whatever the picture: a list of texts with confidences for each call."""
 
-    def __init__(self, *calls: Sequence[Said]) -> None:
-        self.calls = list(calls)
+    def __init__(self, *calls: Sequence[Said], reader: Literal["ctc", "joint"] = "joint") -> None:
+        self.calls, self.recipe = list(calls), Recipe(reader=reader)
+        self.asked: list[int] = []
 
     def read_lines(self, pictures: Sequence[np.ndarray], **options: object) -> list[LineReading]:  # type: ignore[override]
+        self.asked.append(len(pictures))
         return [LineReading((Alternative(text, sure, sure),)) for text, sure in self.calls.pop(0)]
 
 
@@ -84,3 +88,15 @@ def test_where_nothing_is_read_nothing_is_sure() -> None:
 )
 def test_votes_are_letters_that_are_none_on_their_heads(text: str, count: int) -> None:
     assert votes(text) == count
+
+
+@pytest.mark.parametrize(("reader", "n_turned"), [("joint", 0), ("ctc", 3)])
+def test_ctc_which_is_sure_of_what_it_sees_is_doubted_sooner(
+    reader: Literal["ctc", "joint"], n_turned: int
+) -> None:
+    said = [(text, 0.85) for text, _ in SURE]
+    image, corners = drawn_page([["Phở bò tái"]] * len(said))
+    script = Script(said, [("e1", 0.3)] * n_turned, reader=reader)
+    page = read_page(image, KnownBoxes(corners), script)
+    assert script.asked == [3, n_turned]
+    assert [line.text for line in page.lines] == [text for text, _ in said]
