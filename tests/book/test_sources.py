@@ -41,7 +41,7 @@ PARTS = {
         "improvements",
         "t5",
     ],
-    "ocr": ["receipt_data"],
+    "ocr": ["receipt_data", "receipt_pages"],
     "sign_language": [
         "sign_data",
         "sign_augmentation",

@@ -19,6 +19,8 @@ from coursepkg.metrics.signature import Score, score_as_json
 from coursepkg.projects.ocr.errors import error_kinds, line_edits
 
 N_RESAMPLES = 1000
+LEAST_GROUPS = 10
+"""Fewer photographs or documents do not tell how much they differ."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,9 @@ def evaluate(
 def several_groups(groups: Sequence[str] | None) -> Sequence[str] | None:
     """The groups that a bootstrap can draw; None where it must draw lines.
 
-    That is where all lines are of one group, which every draw would hold, or each is a group of its own.
+    That is where there are too few groups to tell how they differ, or each line is a group of its own.
     """
-    return groups if groups is not None and 1 < len(set(groups)) < len(groups) else None
+    return groups if groups is not None and LEAST_GROUPS <= len(set(groups)) < len(groups) else None
 
 
 def _scores_apart(

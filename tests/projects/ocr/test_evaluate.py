@@ -93,6 +93,12 @@ def test_seen_and_unseen_texts_are_scored_apart() -> None:
     assert found.as_json()["parts"]["texts seen in training"]["value"] == 0.0
 
 
+def test_a_few_groups_are_too_few_to_draw() -> None:
+    true = ["abcd"] * 40
+    few = evaluate(true, true, groups=[f"folder {i // 20}" for i in range(40)])
+    assert "bsgroups" not in few.cer.signature
+
+
 def test_intervals_draw_whole_groups_where_there_are_several() -> None:
     true = ["abcd"] * 40
     # Of ten photographs three are lost as a whole.
