@@ -22,15 +22,13 @@ from coursepkg.data.location import data_folder
 from coursepkg.metrics.bootstrap import compare as paired
 from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.metrics.edit import CER
-from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
+from coursepkg.projects.ocr.corpora_generated import FULL, measured_faces, synthetic_lines
 from coursepkg.projects.ocr.corpora_labelled import labelled_corpus
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.vi_lines import LABELS
 from coursepkg.projects.ocr.evaluate import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.rivals import LineReader, RapidReader, compare
-from coursepkg.projects.ocr.synthetic.families import MEASURED
-from coursepkg.projects.ocr.synthetic.fonts import split_faces
 from coursepkg.training.files import write_json
 
 OURS, THEIRS = "shipped", "PP-OCRv6 small"
@@ -49,7 +47,10 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    families = held_out_families()
+    try:
+        families = sorted({face.family for face in measured_faces()})
+    except ValueError as reason:
+        raise SystemExit(f"error: {reason}") from reason
     machine = Device("cpu", chosen.threads)
     torch.set_num_threads(machine.threads)
     recognizer = Recognizer.load(chosen.model)
@@ -69,17 +70,6 @@ def main() -> None:
         "sets": sets,
     }
     write_json(chosen.out / "lines.json", document)
-
-
-def held_out_families() -> list[str]:
-    """The families that the test part is drawn in; without all of them the measurement would be another one."""
-    families = sorted({face.family for face in split_faces(line_faces(FULL))[1]})
-    if missing := MEASURED - set(families):
-        raise SystemExit(
-            f"error: held-out families without a font file: {', '.join(sorted(missing))}; "
-            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
-        )
-    return families
 
 
 def measured(readers: dict[str, LineReader], corpus: Corpus) -> dict[str, Any]:

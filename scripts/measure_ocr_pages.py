@@ -4,7 +4,7 @@
     COURSEPKG_FONTS=fonts .venv/bin/python scripts/measure_ocr_pages.py --out book/_data/ocr
 
 It needs the extra `ocr`. pages.json is written: bag-of-words F1, precision, recall and seconds a page of this project's
-pipeline and of rapidocr's own. The fonts are the held-out families of the card of the model.
+pipeline and of rapidocr's own. The fonts are the held-out families (`synthetic/families.py`).
 """
 
 import argparse
@@ -13,11 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from coursepkg.bench.machine import Device
-from coursepkg.projects.ocr.corpora_generated import FULL, line_faces
+from coursepkg.projects.ocr.corpora_generated import measured_faces
 from coursepkg.projects.ocr.page.compare import compare_pages
 from coursepkg.projects.ocr.predict import Recognizer
-from coursepkg.projects.ocr.synthetic.families import MEASURED
-from coursepkg.projects.ocr.synthetic.fonts import split_faces
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.training.files import write_json
 
@@ -37,13 +35,10 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    faces = split_faces(line_faces(FULL))[1]
-    families = sorted({face.family for face in faces})
-    if missing := MEASURED - set(families):
-        raise SystemExit(
-            f"error: held-out families without a font file: {', '.join(sorted(missing))}; "
-            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
-        )
+    try:
+        faces = measured_faces()
+    except ValueError as reason:
+        raise SystemExit(f"error: {reason}") from reason
     receipts = [make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)]
     pages = [(receipt.image, "\n".join(line.text for line in receipt.lines)) for receipt in receipts]
     machine = Device("cpu", chosen.threads)
@@ -54,7 +49,7 @@ def main() -> None:
         "schema": "coursepkg.ocr.pages/1",
         "n_pages": chosen.pages,
         "seed": SEED,
-        "fonts": families,
+        "fonts": sorted({face.family for face in faces}),
         "recognizer": Recognizer.load_default().fingerprint,
         "versions": {name: version(name) for name in ("onnxruntime", "rapidocr", "torch")},
         "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from coursepkg.wording import one_line
+
 NOT_CHAPTERS = {"__init__", "runner", "expect"}
 """Modules of this folder that hold no checks."""
 
@@ -66,9 +68,9 @@ def run_check(name: str, student: Any) -> Outcome:
     except (NotAttempted, NotImplementedError):
         return Outcome(name, "not attempted")
     except AssertionError as error:
-        return Outcome(name, "wrong", _one_line(str(error)) or "the result is not the expected one")
+        return Outcome(name, "wrong", one_line(str(error)) or "the result is not the expected one")
     except Exception as error:
-        return Outcome(name, "wrong", f"your code raised {type(error).__name__}: {_one_line(str(error))}")
+        return Outcome(name, "wrong", f"your code raised {type(error).__name__}: {one_line(str(error))}")
     return Outcome(name, "passed")
 
 
@@ -116,7 +118,3 @@ def _watched(student: Any) -> Any:
         return result
 
     return call
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split())

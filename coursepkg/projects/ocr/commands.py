@@ -28,8 +28,8 @@ class Common:
     data: str = "auto"
     """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: packed lines, a table in the form of MC-OCR,
     or pictures with a labels.tsv. auto is what the model learnt from. Where there is none yet, it is mc-ocr parted by
-    line for the preset report, as the OCR report trained, and synthetic for others. To the preset tiny, synthetic means
-    synthetic-tiny: few, short and clean lines."""
+    line for the preset report, as the OCR report trained, unless --texts is given, and synthetic for others. To the
+    preset tiny, synthetic means synthetic-tiny: few, short and clean lines."""
     split: Split = "auto"
     """What must not be cut apart. line parts at random, as the OCR report did; receipt keeps the lines of a receipt or
     document together, seller those of a shop; test leaves everything for testing. auto is test for vi-lines and receipt

@@ -20,6 +20,7 @@ from coursepkg.projects.ocr.data.mc_ocr import read_table
 from coursepkg.projects.ocr.data.mc_ocr_lines import receipt_lines
 from coursepkg.projects.ocr.data.table_row import Receipt
 from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.synthetic.families import MEASURED
 from coursepkg.projects.ocr.synthetic.fonts import Face, faces_in, matplotlib_folder, split_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
@@ -72,6 +73,21 @@ def line_faces(chosen: LineSet) -> tuple[Face, ...]:
     """The fonts of a set: matplotlib's, and those in $COURSEPKG_FONTS; never those that a machine happens to have."""
     own = os.environ.get("COURSEPKG_FONTS") if chosen.own_fonts else None
     return faces_in([matplotlib_folder(), *([own] if own else [])])
+
+
+def measured_faces() -> tuple[Face, ...]:
+    """The held-out faces that a stored measurement is drawn in.
+
+    Raises:
+        ValueError: families are missing; without all of them it would be another measurement.
+    """
+    faces = split_faces(line_faces(FULL))[1]
+    if missing := MEASURED - {face.family for face in faces}:
+        raise ValueError(
+            f"held-out families without a font file: {', '.join(sorted(missing))}; "
+            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    return faces
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class Evaluation:
             f"errors: {kinds}",
         ]
         if self.n_unreadable:
-            rows.append(f"note: {self.n_unreadable} pictures could not be read and count as CER 1")
+            rows.append(f"note: pictures that could not be read, each counted as CER 1: {self.n_unreadable}")
         return "\n".join(rows)
 
     def as_json(self) -> dict[str, Any]:

@@ -142,7 +142,10 @@ def read_part(
 
 
 def part_loss(recognizer: Recognizer, lines: Sequence[TextLine]) -> PartLoss | None:
-    """The loss on some lines, those left out that the model could not train on; None where that is all of them."""
+    """The loss on some lines, those left out that the model could not train on; None where that is all of them.
+
+    The model then learns what its recipe says.
+    """
     model, recipe = recognizer.model, recognizer.recipe
     fitting = [line for line in lines if fits(recipe, line)]
     if not fitting:

@@ -24,6 +24,7 @@ from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.projects.ocr.train import Trained, train
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.call_log import read_calls
+from coursepkg.wording import counted
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,10 @@ def _batches(
     stage: Stage, lines: Shards, vocabulary: Vocabulary, seed: int, say: Callable[[str], None]
 ) -> LineBatches:
     """What a stage learns from; what is left out is counted."""
-    say(f"{stage.name}: {stage.recipe.max_epochs} epochs of lines up to {stage.most_width} pixels")
+    say(f"{stage.name}: {counted(stage.recipe.max_epochs, 'epoch')} of lines up to {stage.most_width} pixels")
     fitting = lines.fitting(most_width=stage.most_width, most_characters=stage.recipe.max_len - 1)
     left_out = len(lines) - len(fitting)
-    say(f"  {len(fitting):,} lines; {left_out:,} of {len(lines):,} are too wide or too long")
+    say(f"  {counted(len(fitting), 'line')}; {left_out:,} of {len(lines):,} are too wide or too long")
     chosen = augmentation(stage.recipe)
     return LineBatches(fitting, vocabulary, seed=seed, augment=chosen, **picture_options(stage.recipe))
 

@@ -17,7 +17,7 @@ import torch
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.data.batches import Augment, LineBatches
+from coursepkg.projects.ocr.data.batches import LineBatches
 from coursepkg.projects.ocr.learning import Validation, augmentation, fits, picture_options, train_config
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.model.build import build_model, rebuild
@@ -36,6 +36,7 @@ from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
 from coursepkg.training.weights import parameter_counts
+from coursepkg.wording import counted
 
 CHANGEABLE = (
     *("max_epochs", "max_seconds", "clock", "patience"),
@@ -66,7 +67,6 @@ def train(
     *,
     vocabulary: Vocabulary | None = None,
     data: dict[str, Any] | None = None,
-    augment: Augment | None = None,
     start: Path | None = None,
     seed: int = 0,
     resume: bool = False,
@@ -85,8 +85,6 @@ def train(
         out: folder, which must not hold another run.
         vocabulary: characters; None takes those of the training lines and the declared Vietnamese alphabet.
         data: what the lines are, as JSON can hold it; it is stored with the model.
-        augment: changes the training pictures, in every epoch anew; None does what the recipe says. Batches of one's
-            own bring their own.
         start: folder of a finished model whose weights and vocabulary to begin with.
         seed: of weights, order, dropout.
         resume: go on with the run in `out`.
@@ -100,7 +98,7 @@ def train(
     out = Path(out)
     vocabulary = _vocabulary(lines, vocabulary, start)
     kept_dev = _fitting(recipe, dev, "dev", say)[:N_VALIDATED]
-    batches = _batches(recipe, lines, vocabulary, augment, seed, say)
+    batches = _batches(recipe, lines, vocabulary, seed, say)
     card = _card(recipe, vocabulary, data, seed, start)
     open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
     vocabulary.save(out / VOCABULARY)
@@ -149,15 +147,13 @@ def _batches(
     recipe: Recipe,
     lines: Sequence[TextLine] | Batches,
     vocabulary: Vocabulary,
-    augment: Augment | None,
     seed: int,
     say: Callable[[str], None],
 ) -> Batches:
     if isinstance(lines, Batches):
         return lines
     kept = _fitting(recipe, lines, "train", say)
-    chosen = augment or augmentation(recipe)
-    return LineBatches(kept, vocabulary, seed=seed, augment=chosen, **picture_options(recipe))
+    return LineBatches(kept, vocabulary, seed=seed, augment=augmentation(recipe), **picture_options(recipe))
 
 
 def _fitting(
@@ -172,7 +168,8 @@ def _fitting(
             left.append(line.name)
     names = f" ({', '.join(left[:5])}{', ...' if len(left) > 5 else ''})" if left else ""
     say(
-        f"{part}: {len(kept)} lines; {len(left)} of {len(lines)} left out as too long, too wide or empty{names}"
+        f"{part}: {counted(len(kept), 'line')}; {len(left):,} of {len(lines):,} left out as too long, too wide "
+        f"or empty{names}"
     )
     if not kept:
         raise ValueError(

@@ -241,11 +241,10 @@ class SignRecognizer:
             return []
         found = self._look(clips)
         order = np.argsort(-found.probabilities, axis=1, kind="stable")[:, :n_best]
-        recipe = self.recipe
         named = []
         for row, clip in enumerate(clips):
             words = tuple((self.labels[i], float(found.probabilities[row, i])) for i in order[row])
             weights = None if found.weights is None else found.weights[row]
-            sampled = sample_frames(clip.times, recipe.n_frames, recipe.padding)
+            sampled = sample_frames(clip.times, self.recipe.n_frames, self.recipe.padding)
             named.append(Recognition(clip.name, words, weights, clip.times[sampled.numbers]))
         return named

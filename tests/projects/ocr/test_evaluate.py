@@ -81,7 +81,7 @@ def test_an_unreadable_picture_is_scored_as_read_wrong() -> None:
     assert "n:2/2" in found.cer.signature
     assert found.cer.value == pytest.approx(3 / 5)
     assert (found.n_unreadable, found.accuracy) == (1, 0.5)
-    assert "1 pictures could not be read and count as CER 1" in str(found)
+    assert "could not be read, each counted as CER 1: 1" in str(found)
     assert found.cer.interval is not None
 
 

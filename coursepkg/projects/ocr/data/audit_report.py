@@ -6,6 +6,7 @@ from typing import Any
 
 from coursepkg.projects.ocr.data.audit import LineAudit
 from coursepkg.projects.ocr.data.table_row import listed_faults
+from coursepkg.wording import counted
 
 _SHOWN = 5
 
@@ -75,7 +76,7 @@ def _leaks(audit: LineAudit) -> list[str]:
         )
     ]
     for leak in audit.shared[:_SHOWN]:
-        places = ", ".join(f"{len(found)} lines in {part}" for part, found in leak.records.items())
+        places = ", ".join(f"{counted(len(found), 'line')} in {part}" for part, found in leak.records.items())
         lines.append(f"  {leak.key}: {places}")
     return lines + _more(len(audit.shared))
 

@@ -3,6 +3,7 @@
 from coursepkg.projects.ocr.data.geometry import area, as_corners, clip_polygon, convex_hull
 
 MOST_CORNERS = 1_000
+"""Of a polygon; people mark a handful."""
 FARTHEST = 1e6
 """A corner has no coordinate beyond it on either side, in pixels: no photograph is so large."""
 LEAST_AREA = 1.0
@@ -29,7 +30,10 @@ def read_outlines(flats: object, size: tuple[int, int], faults: list[tuple[str, 
     polygons = [_polygon(flat) for flat in flats]
     good = tuple(polygon for polygon in polygons if polygon is not None)
     if len(good) < len(polygons):
-        said = f"{len(polygons) - len(good)} of {len(polygons)} have no three corners"
+        n_bad = len(polygons) - len(good)
+        said = (
+            f"{n_bad} of {len(polygons)} are no 3 to {MOST_CORNERS:,} corners within {FARTHEST:,.0f} pixels"
+        )
         faults.append(("malformed polygon", said))
     if not good:
         faults.append(("no polygon", "it is left out"))

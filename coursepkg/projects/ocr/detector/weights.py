@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +13,7 @@ from typing import BinaryIO
 from coursepkg.data.location import cache_folder
 from coursepkg.files import file_sha256, whole_file
 from coursepkg.projects.ocr.detector.settings import DetectorSettings
+from coursepkg.requirements import installed
 
 _PATTERN = "*v6_det_small.onnx"
 _FORMAT = 3
@@ -84,13 +84,7 @@ def fingerprint(settings: DetectorSettings) -> str:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found for name in _PACKAGES if (found := installed(name))}
 
 
 def _description(model: str) -> str:

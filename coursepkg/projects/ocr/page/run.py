@@ -31,8 +31,9 @@ def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
     """What reads pictures of single lines, without a detector."""
 
     def read(pictures: Sequence[PagePicture]) -> list[Page | str]:
-        images = [one.image for one in pictures if one.image is not None]
-        return read_single_lines(images, recognizer, options, names=[one.title for one in pictures])
+        named = [(one.title, one.image) for one in pictures if one.image is not None]
+        names, images = [title for title, _ in named], [image for _, image in named]
+        return read_single_lines(images, recognizer, options, names=names)
 
     return read
 

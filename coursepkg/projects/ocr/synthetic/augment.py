@@ -6,8 +6,6 @@ picture was faded, blurred and compressed before. None of them moves a letter or
 crop keeps its fit.
 """
 
-import dataclasses
-
 import numpy as np
 
 from coursepkg.projects.ocr.synthetic.effects import EffectConfig, apply_effects
@@ -16,18 +14,17 @@ REAL = EffectConfig(
     contrast=0.3, texture=0.2, fade=0.1, specks=0.03, fold=0.05, shadow=0.3, blur=0.3, blur_strength=0.04,
     low_resolution=0.3, least_height=16, noise=0.4, noise_strength=12.0, jpeg=0.3, jpeg_quality=40,
 )  # fmt: skip
-"""How often and how strongly."""
+"""How often and how strongly. Nothing is turned: that would change the size."""
 
 
-def jitter(image: np.ndarray, rng: np.random.Generator, config: EffectConfig = REAL) -> np.ndarray:
+def jitter(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """A real picture of a line with other light, sharpness and noise: what `LineBatches` takes as its `augment`.
 
     Args:
         image: uint8 (height, width).
         rng: where chance comes from; the same state gives the same picture.
-        config: which effects come how often; turning is left out, for it would change the size.
 
     Returns:
         uint8 (height, width) of the same size.
     """
-    return apply_effects(image, dataclasses.replace(config, warp=0.0), rng)
+    return apply_effects(image, REAL, rng)

@@ -9,7 +9,8 @@ import numpy as np
 from coursepkg.projects.ocr.synthetic import receipt_text
 from coursepkg.projects.ocr.synthetic.fonts import Face
 from coursepkg.projects.ocr.synthetic.glyphs import LineStyle, width_of, write
-from coursepkg.projects.ocr.synthetic.words import digits, either, without_marks, word
+from coursepkg.projects.ocr.synthetic.words import digits, either, word
+from coursepkg.text.vietnamese import without_marks
 
 PAPER = 640
 """Width of the paper in pixels."""

@@ -3,7 +3,8 @@
 import random
 from collections.abc import Callable
 
-from coursepkg.projects.ocr.synthetic.words import digits, either, without_marks, word
+from coursepkg.projects.ocr.synthetic.words import digits, either, word
+from coursepkg.text.vietnamese import without_marks
 
 Write = Callable[[random.Random], str]
 

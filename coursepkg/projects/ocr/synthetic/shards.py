@@ -28,6 +28,7 @@ from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
 from coursepkg.training.files import write_json
+from coursepkg.wording import counted
 
 CARD = "shards.json"
 
@@ -226,10 +227,10 @@ def _in_processes(
         for number, job in jobs:
             if len(running) == workers:
                 for one in wait(running, return_when=FIRST_COMPLETED).done:
-                    say(f"shard {running.pop(one)}: {one.result()} lines")
+                    say(f"shard {running.pop(one)}: {counted(one.result(), 'line')}")
             if time.monotonic() >= deadline:
                 return False
             running[pool.submit(_write_shard, *job)] = number
         for one, number in running.items():
-            say(f"shard {number}: {one.result()} lines")
+            say(f"shard {number}: {counted(one.result(), 'line')}")
     return True

@@ -4,8 +4,6 @@ import random
 from functools import cache
 from importlib import resources
 
-from coursepkg.text.vietnamese import without_marks as without_marks  # which some printers do to their words
-
 
 @cache
 def words(kind: str) -> tuple[str, ...]:

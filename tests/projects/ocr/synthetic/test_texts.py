@@ -13,7 +13,7 @@ from coursepkg.projects.ocr.synthetic.document_text import code, column, documen
 from coursepkg.projects.ocr.synthetic.receipt_text import KINDS as RECEIPT_KINDS
 from coursepkg.projects.ocr.synthetic.receipt_text import money, phone, receipt_line
 from coursepkg.projects.ocr.synthetic.texts import KINDS, LETTER_RATE, LineTexts, TextConfig, read_own_texts
-from coursepkg.projects.ocr.synthetic.words import without_marks, words
+from coursepkg.projects.ocr.synthetic.words import words
 from coursepkg.text.vietnamese import ACCENTED
 
 # The Phrasebook takes long to unfold; without it the other kinds keep their weights to one another.
@@ -139,7 +139,6 @@ def test_documents_and_codes() -> None:
 
 
 def test_words() -> None:
-    assert without_marks("Đường số 5, Ỷ Lan") == "Duong so 5, Y Lan"
     with pytest.raises(ValueError, match="kind of words 'animal': unknown; choose from act"):
         words("animal")
 
