@@ -10,11 +10,10 @@ outlines; boxes.json, the boxes themselves; and probability_map.png, what the ne
 import argparse
 import resource
 from collections import Counter
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ocr_measurement import conditions, parser_of
 from PIL import Image
 
 from coursepkg.bench.machine import Device
@@ -37,10 +36,7 @@ SEED = 0
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the files")
+    parser = parser_of(__doc__ or "")
     parser.add_argument("--pages", type=int, default=16, help="generated receipts")
     return parser.parse_args()
 
@@ -49,19 +45,17 @@ def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
     settings = DetectorSettings()
-    conditions = {
+    facts = {
         "pages": chosen.pages,
         "seed": SEED,
         "settings": settings.of_boxes(),
         "weights": {"file": rapidocr_weights().name, "sha256": file_sha256(rapidocr_weights())},
-        "versions": {name: version(name) for name in ("onnxruntime", "numpy", "pillow")},
-        "machine": Device("cpu", settings.threads).describe()
-        | {"peak_flops": None, "peak_is": "not measured"},
+        **conditions(Device("cpu", settings.threads), "onnxruntime", "numpy", "pillow"),
     }
     document, found = measured(settings, chosen.pages)
     document["by_side"] = [by_side(side, chosen.pages) for side in SIDES]
-    write_json(chosen.out / "detector.json", {"schema": "coursepkg.ocr.detector/1", **conditions, **document})
-    write_json(chosen.out / "boxes.json", {"schema": "coursepkg.ocr.boxes/1", **conditions, "boxes": found})
+    write_json(chosen.out / "detector.json", {"schema": "coursepkg.ocr.detector/1", **facts, **document})
+    write_json(chosen.out / "boxes.json", {"schema": "coursepkg.ocr.boxes/1", **facts, "boxes": found})
     with whole_file(chosen.out / "probability_map.png") as file:
         Image.fromarray(probability_map(settings)).save(file, "PNG", optimize=True)
     print(

@@ -9,20 +9,19 @@ where the folder $COURSEPKG_DATA has them. Only numbers are stored, never what a
 """
 
 import argparse
-import os
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
+from ocr_measurement import add_threads, conditions, held_out_faces, parser_of
 
 from coursepkg.bench.machine import Device
 from coursepkg.data.location import data_folder
 from coursepkg.metrics.bootstrap import compare as paired
 from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.metrics.edit import CER
-from coursepkg.projects.ocr.corpora_generated import FULL, measured_faces, synthetic_lines
+from coursepkg.projects.ocr.corpora_generated import FULL, synthetic_lines
 from coursepkg.projects.ocr.corpora_labelled import labelled_corpus
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.vi_lines import LABELS
@@ -35,22 +34,16 @@ OURS, THEIRS = "shipped", "PP-OCRv6 small"
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the file")
+    parser = parser_of(__doc__ or "")
     parser.add_argument("--model", type=Path, default=DEFAULT, help="folder of the recogniser")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader")
+    add_threads(parser)
     return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    try:
-        families = sorted({face.family for face in measured_faces()})
-    except ValueError as reason:
-        raise SystemExit(f"error: {reason}") from reason
+    families = sorted({face.family for face in held_out_faces()})
     machine = Device("cpu", chosen.threads)
     torch.set_num_threads(machine.threads)
     recognizer = Recognizer.load(chosen.model)
@@ -65,8 +58,7 @@ def main() -> None:
         "schema": "coursepkg.ocr.lines/1",
         "recognizer": recognizer.fingerprint,
         "rival": readers[THEIRS].fingerprint,
-        "versions": {name: version(name) for name in ("onnxruntime", "rapidocr", "torch")},
-        "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},
+        **conditions(machine, "onnxruntime", "rapidocr", "torch"),
         "sets": sets,
     }
     write_json(chosen.out / "lines.json", document)

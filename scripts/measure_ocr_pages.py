@@ -8,12 +8,10 @@ pipeline and of rapidocr's own. The fonts are the held-out families (`synthetic/
 """
 
 import argparse
-import os
-from importlib.metadata import version
-from pathlib import Path
+
+from ocr_measurement import add_threads, conditions, held_out_faces, parser_of
 
 from coursepkg.bench.machine import Device
-from coursepkg.projects.ocr.corpora_generated import measured_faces
 from coursepkg.projects.ocr.page.compare import compare_pages
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
@@ -23,22 +21,16 @@ SEED = 7
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of the file")
+    parser = parser_of(__doc__ or "")
     parser.add_argument("--pages", type=int, default=24, help="generated receipts")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader")
+    add_threads(parser)
     return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    try:
-        faces = measured_faces()
-    except ValueError as reason:
-        raise SystemExit(f"error: {reason}") from reason
+    faces = held_out_faces()
     receipts = [make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)]
     pages = [(receipt.image, "\n".join(line.text for line in receipt.lines)) for receipt in receipts]
     machine = Device("cpu", chosen.threads)
@@ -51,8 +43,7 @@ def main() -> None:
         "seed": SEED,
         "fonts": sorted({face.family for face in faces}),
         "recognizer": Recognizer.load_default().fingerprint,
-        "versions": {name: version(name) for name in ("onnxruntime", "rapidocr", "torch")},
-        "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},
+        **conditions(machine, "onnxruntime", "rapidocr", "torch"),
         "readers": [found.as_json() for found in scores.values()],
     }
     write_json(chosen.out / "pages.json", document)
