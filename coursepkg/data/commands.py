@@ -1,6 +1,5 @@
 """Options of `coursepkg data`: `list` the sets of the course, `fetch` those that have a public address."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ import tyro
 
 from coursepkg.data.location import data_folder
 from coursepkg.data.registry import SETS, DataSet, find_set, folder_of, missing_files
+from coursepkg.documents import print_json
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class List:
             for line in _ways(row):
                 print(f"  get it   {line}")
         if self.json:
-            print(json.dumps({"folder": str(data_folder()), "sets": rows}, ensure_ascii=False))
+            print_json({"folder": str(data_folder()), "sets": rows})
         return 0
 
 
@@ -76,7 +76,7 @@ class Fetch:
             ]
             results.append({"name": wanted.name, "folder": str(folder), "files": files})
         if self.json:
-            print(json.dumps({"sets": results}, ensure_ascii=False))
+            print_json({"sets": results})
         return 0
 
 

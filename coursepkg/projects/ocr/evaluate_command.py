@@ -9,8 +9,8 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
+from coursepkg.documents import check_out_folder, print_json
 from coursepkg.files import whole_file
-from coursepkg.projects.documents import check_out_folder, print_json
 from coursepkg.projects.ocr.commands import Common, Evaluate
 from coursepkg.projects.ocr.corpora import CORPORA
 from coursepkg.projects.ocr.corpus import Corpus

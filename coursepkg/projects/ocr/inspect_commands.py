@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.documents import check_out_file, check_out_folder, hand_over, print_json
+from coursepkg.documents import check_out_file, check_out_folder, hand_over, print_json
 from coursepkg.projects.ocr.commands import Audit, Describe, Pack
 from coursepkg.projects.ocr.corpus import PARTS, Corpus
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary

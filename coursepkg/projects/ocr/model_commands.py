@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.documents import print_json
+from coursepkg.documents import print_json
 from coursepkg.projects.ocr.commands import Export, Train
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.evaluate_command import read_part

@@ -1,13 +1,13 @@
 """What `coursepkg sign-language evaluate` does: score a part, or leave one signer out at a time, and write it down."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
+from coursepkg.documents import print_json
 from coursepkg.metrics.bootstrap import Comparison
 from coursepkg.projects.options import RUNS, with_threads
 from coursepkg.projects.sign_language.answers import DrawBy, draw_groups, from_rows
@@ -168,5 +168,5 @@ def _finish(options: Evaluate, document: dict[str, Any], found: ScoredPart | Non
             shown = found.write_worst(out / "worst.html", most=options.worst)
             print(f"{shown} worst clips in {out / 'worst.html'}")
     if options.common.json:
-        print(json.dumps(document | circumstances(), ensure_ascii=False))
+        print_json(document | circumstances())
     return 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from coursepkg.projects.documents import check_out_file, hand_over
+from coursepkg.documents import check_out_file, hand_over
 from coursepkg.projects.sign_language.command_options import Look
 from coursepkg.projects.sign_language.commands import Audit, Describe, Survey
 from coursepkg.projects.sign_language.data.leaks import find_leaks, leaks_as_json, leaks_as_text

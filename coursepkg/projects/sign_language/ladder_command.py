@@ -7,7 +7,6 @@ Runs go into --out, numbers into --results.
 """
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,6 +15,7 @@ import torch
 import tyro
 
 from coursepkg.arguments import check_count, check_finite
+from coursepkg.documents import print_json
 from coursepkg.projects.options import RUNS, Flag
 from coursepkg.projects.sign_language.command_options import Common, CommonOptions
 from coursepkg.projects.sign_language.corpora import load_corpus
@@ -79,7 +79,7 @@ class Ladder:
         print("\n".join(ladder_lines(rows)))
         if self.common.json:
             told = {"results": str(bench.results), "rows": rows, "failed": failed}
-            print(json.dumps(told, ensure_ascii=False))
+            print_json(told)
         return int(bool(failed))
 
 
@@ -172,5 +172,5 @@ def _list(options: Ladder) -> int:
     print("\n".join(["", *ladder_lines(rows)]))
     if options.common.json:
         known = [dataclasses.asdict(row) for row in ROWS.values()]
-        print(json.dumps({"known": known, "rows": rows}, ensure_ascii=False))
+        print_json({"known": known, "rows": rows})
     return 0

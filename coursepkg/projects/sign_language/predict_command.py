@@ -1,10 +1,10 @@
 """What `coursepkg sign-language predict` does."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.arguments import check_count
+from coursepkg.documents import print_json
 from coursepkg.projects.options import with_threads
 from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clips
 from coursepkg.projects.sign_language.command_options import load_recognizer
@@ -56,7 +56,7 @@ def predict_command(options: "Predict") -> int:
     if tally.clips > 1 or tally.resumed:
         _say(str(tally))
     if common.json:
-        print(json.dumps(_document(options, places, tally, answers), ensure_ascii=False))
+        print_json(_document(options, places, tally, answers))
     return tally.exit_code
 
 

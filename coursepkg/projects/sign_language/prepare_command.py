@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.documents import print_json
+from coursepkg.documents import print_json
 from coursepkg.projects.sign_language.commands import Prepare
 from coursepkg.projects.sign_language.corpora import state_of
 from coursepkg.projects.sign_language.corpus import SignCorpus

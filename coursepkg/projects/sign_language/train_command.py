@@ -1,11 +1,11 @@
 """What `coursepkg sign-language train` does."""
 
-import json
 from pathlib import Path
 
 import torch
 
 from coursepkg.arguments import check_count
+from coursepkg.documents import print_json
 from coursepkg.projects.sign_language.commands import Train
 from coursepkg.projects.sign_language.corpora import load_corpus
 from coursepkg.projects.sign_language.corpus import SignCorpus
@@ -53,5 +53,5 @@ def _report(options: Train, trained: Trained, corpus: SignCorpus, out: Path) -> 
     if options.common.json:
         card = trained.card | {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
         dev = None if scores is None else scores.as_json()
-        print(json.dumps({"out": str(out), "card": card, "dev": dev}, ensure_ascii=False))
+        print_json({"out": str(out), "card": card, "dev": dev})
     return 0

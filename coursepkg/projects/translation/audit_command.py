@@ -1,6 +1,5 @@
 """What `coursepkg translation audit` does: the raw lines of a corpus first, bad ones too, then the split."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from coursepkg.data.audit import Audit, audit_parallel
 from coursepkg.data.audit_report import rows_as_text, split_as_text
 from coursepkg.data.audit_rows import PairLike, read_rows
 from coursepkg.data.location import data_folder
+from coursepkg.documents import print_json
 from coursepkg.projects.translation import commands
 from coursepkg.projects.translation.corpora import Parts, corpus_named, load_parts, random_split
 
@@ -33,14 +33,14 @@ def audit(options: commands.Audit) -> int:
         parts = random_split(parts) if options.random_split else parts
     except ValueError as reason:
         if options.common.json and lines is not None:
-            _print_json(lines.as_json() | {"corpus": corpus, "leaks": None, "error": str(reason)})
+            print_json(lines.as_json() | {"corpus": corpus, "leaks": None, "error": str(reason)})
         raise
     split = _audit_of(parts)
     for note in parts.notes:
         print(f"note: {note}")
     print(split.report() if lines is None else split_as_text(split))
     if options.common.json:
-        _print_json(_document(lines or split, split) | {"corpus": parts.corpus})
+        print_json(_document(lines or split, split) | {"corpus": parts.corpus})
     return int(split.leaks)
 
 
@@ -76,7 +76,3 @@ def _document(lines: Audit, split: Audit) -> dict[str, Any]:
     of_parts = split.as_json()
     found = lines.as_json() | {name: of_parts[name] for name in OF_THE_SPLIT}
     return found | {"raw_pairs": sum(lines.n_pairs.values())}
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    print(json.dumps(document, ensure_ascii=False))

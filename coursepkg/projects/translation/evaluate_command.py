@@ -1,6 +1,5 @@
 """What `coursepkg translation evaluate` does: translate, score, compare, analyse, write it all down."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
+from coursepkg.documents import print_json
 from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.commands import Evaluate
@@ -90,7 +90,7 @@ def evaluate_command(options: Evaluate) -> int:
         if options.hard:
             write_hard(common.out, test.pairs, table.hard_examples(options.hard), parts)
     if common.json:
-        print(json.dumps(document, ensure_ascii=False))
+        print_json(document)
     return 0
 
 

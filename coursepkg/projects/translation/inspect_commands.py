@@ -1,12 +1,12 @@
 """What `coursepkg translation describe` does."""
 
-import json
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from coursepkg.documents import print_json
 from coursepkg.projects.translation.commands import Describe
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_model
@@ -39,7 +39,7 @@ def describe(options: Describe) -> int:
     for note in parts.notes:
         print(f"note: {note}")
     if options.common.json:
-        print(json.dumps(document, ensure_ascii=False))
+        print_json(document)
     return 0
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from coursepkg.documents import print_json
 from coursepkg.projects.translation.commands import Export, Train
 from coursepkg.projects.translation.contest import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -77,7 +78,7 @@ def _report(options: Train, trained: Trained, parts: Parts) -> int:
     print(f"model in {out}; translate with: coursepkg translation predict --model {out} --text ...")
     if options.common.json:
         card |= {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
-        print(json.dumps({"out": str(out), "card": card, "dev": result.as_json()}, ensure_ascii=False))
+        print_json({"out": str(out), "card": card, "dev": result.as_json()})
     return 0
 
 

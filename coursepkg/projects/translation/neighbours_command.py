@@ -1,12 +1,12 @@
 """The options of `coursepkg translation neighbours`, and what it does."""
 
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
+from coursepkg.documents import print_json
 from coursepkg.projects.translation.commands import Common, CommonOptions
 
 
@@ -67,7 +67,7 @@ class Neighbours:
         )
         if common.json:
             told = {"model": folder.name, "corpus": parts.corpus, "from": parts.source, "to": parts.target}
-            print(json.dumps(told | document, ensure_ascii=False))
+            print_json(told | document)
         return 0
 
     def _check(self) -> None:

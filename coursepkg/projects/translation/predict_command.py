@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from coursepkg.documents import print_json
 from coursepkg.projects.translation.commands import Common, Predict, Search
 from coursepkg.projects.translation.contest import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
@@ -65,7 +66,7 @@ def predict_command(options: Predict) -> int:
         if options.alignments:
             print(*_alignment_lines(one), sep="\n")
     if options.common.json:
-        print(json.dumps([_as_json(one) for one in found], ensure_ascii=False))
+        print_json([_as_json(one) for one in found])
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from coursepkg.arguments import check_count
-from coursepkg.projects.documents import print_json
+from coursepkg.documents import print_json
 from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
 from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
 from coursepkg.projects.ocr.page.options import ReadOptions

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from coursepkg.documents import print_json
 from coursepkg.projects.options import Flag
 from coursepkg.projects.translation.commands import Common, CommonOptions, Search, SearchOptions
 
@@ -191,7 +192,7 @@ def _write(
     print(made)
     print(f"written: {prefix}.{common.source}, {prefix}.{common.target}, {prefix}.json")
     if common.json:
-        print(json.dumps(card, ensure_ascii=False))
+        print_json(card)
     return 0
 
 

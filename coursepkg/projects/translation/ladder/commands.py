@@ -17,6 +17,7 @@ import torch
 import tyro
 
 from coursepkg.arguments import check_count, check_finite
+from coursepkg.documents import print_json
 from coursepkg.projects.options import RUNS, Flag
 from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts
@@ -115,7 +116,7 @@ def ladder(options: Ladder, results: Path) -> int:
     stored = [row for row in read_ladder(results) if row["conditions"] == bench.conditions]
     print(ladder_table(stored))
     if common.json:
-        print(json.dumps({"results": str(results), "rows": stored, "failed": failed}, ensure_ascii=False))
+        print_json({"results": str(results), "rows": stored, "failed": failed})
     return int(bool(failed))
 
 

@@ -23,6 +23,7 @@ import tyro
 
 from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
+from coursepkg.documents import print_json
 from coursepkg.projects.options import RUNS
 from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.corpora import Parts
@@ -107,7 +108,7 @@ def search(options: ConfigSearch) -> int:
     write_text(out / "results.md", table)
     print(table)
     if common.json:
-        print(json.dumps({"out": str(out), **document}, ensure_ascii=False))
+        print_json({"out": str(out), **document})
     return int(all("error" in trial for trial in trials))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from coursepkg.documents import print_json
 from coursepkg.projects.options import Flag
 from coursepkg.projects.translation.commands import Common, CommonOptions
 from coursepkg.projects.translation.reranking.language_recipe import LanguageRecipe
@@ -49,7 +50,7 @@ class LanguageModelTrain:
         print(f"language model in {out}; rerank with: coursepkg translation rerank --lm {out}")
         if self.common.json:
             card |= {"seconds": history.seconds, "stopped": history.stopped}
-            print(json.dumps({"out": str(out), "card": card}, ensure_ascii=False))
+            print_json({"out": str(out), "card": card})
         return 0
 
 
@@ -178,5 +179,5 @@ def _told(common: Common, parts: "Parts", text: str, document: dict[str, Any]) -
             with whole_file(path) as file:
                 file.write(whole.encode())
     if common.json:
-        print(json.dumps(document, ensure_ascii=False))
+        print_json(document)
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 from coursepkg.files import whole_file
 
 
-def print_json(document: Mapping[str, Any]) -> None:
+def print_json(document: Mapping[str, Any] | list[Any]) -> None:
     """The last line of a command that was asked for `--json`."""
     print(json.dumps(document, ensure_ascii=False))
 

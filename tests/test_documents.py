@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.documents import check_out_file, check_out_folder, hand_over
+from coursepkg.documents import check_out_file, check_out_folder, hand_over
 
 DOCUMENT = {"words": ["phở", "cảm ơn"], "n": 2}
 
