@@ -8,7 +8,7 @@ from coursepkg.data.audit import Audit, audit_parallel
 from coursepkg.data.audit_report import rows_as_text, split_as_text
 from coursepkg.data.audit_rows import PairLike, read_rows
 from coursepkg.data.location import data_folder
-from coursepkg.documents import print_json
+from coursepkg.documents import check_out_file, hand_over
 from coursepkg.projects.translation import commands
 from coursepkg.projects.translation.corpora import Parts, corpus_named, load_parts, random_split
 
@@ -22,6 +22,8 @@ def audit(options: commands.Audit) -> int:
     Raises:
         ValueError: the corpus cannot be split as it is; that is told after the audit of its lines.
     """
+    out, as_json = options.common.out, options.common.json
+    check_out_file(out, "audit.json")
     languages = options.common.source, options.common.target
     corpus = corpus_named(options.common.data, *languages)
     raw = raw_rows(corpus, *languages)
@@ -32,15 +34,15 @@ def audit(options: commands.Audit) -> int:
         parts = load_parts(corpus, *languages)
         parts = random_split(parts) if options.random_split else parts
     except ValueError as reason:
-        if options.common.json and lines is not None:
-            print_json(lines.as_json() | {"corpus": corpus, "leaks": None, "error": str(reason)})
+        if lines is not None:
+            found = lines.as_json() | {"corpus": corpus, "leaks": None, "error": str(reason)}
+            hand_over(found, out=out, as_json=as_json)
         raise
     split = _audit_of(parts)
     for note in parts.notes:
         print(f"note: {note}")
     print(split.report() if lines is None else split_as_text(split))
-    if options.common.json:
-        print_json(_document(lines or split, split) | {"corpus": parts.corpus})
+    hand_over(_document(lines or split, split) | {"corpus": parts.corpus}, out=out, as_json=as_json)
     return int(split.leaks)
 
 

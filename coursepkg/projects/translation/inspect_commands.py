@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from coursepkg.documents import print_json
+from coursepkg.documents import check_out_file, hand_over
 from coursepkg.projects.translation.commands import Describe
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_model
@@ -18,6 +18,7 @@ from coursepkg.projects.translation.tokenizers import Subwords
 
 def describe(options: Describe) -> int:
     """Print what there is to know before training."""
+    check_out_file(options.common.out, "describe.json")
     recipe = PRESETS[options.common.preset or "tiny"]
     parts = load_parts(options.common.corpus(), options.common.source, options.common.target)
     with torch.device("meta"):
@@ -38,8 +39,7 @@ def describe(options: Describe) -> int:
             print(f"{name}: {value if not isinstance(value, int) else f'{value:,}'}")
     for note in parts.notes:
         print(f"note: {note}")
-    if options.common.json:
-        print_json(document)
+    hand_over(document, out=options.common.out, as_json=options.common.json)
     return 0
 
 

@@ -1,5 +1,6 @@
 """`coursepkg translation audit`: raw lines with all that is wrong with them, then the split."""
 
+import json
 from pathlib import Path
 
 from coursepkg.projects.translation.audit_command import raw_rows
@@ -77,3 +78,26 @@ def test_the_turned_corpus_is_read_turned_and_a_missing_one_has_no_rows(
     said = translation("audit", "--data", "phrasebook")
     assert said.code == 0
     assert "leaks: none" in said.out
+
+
+def test_what_json_prints_goes_into_a_file_as_well(zh_vi: Path, tmp_path: Path) -> None:
+    said = translation("audit", "--data", "zh-vi", "--json", "--out", tmp_path / "found" / "audit.json")
+    assert json.loads((tmp_path / "found" / "audit.json").read_text("utf-8")) == said.document
+    assert f"written to {tmp_path / 'found' / 'audit.json'}" in said.out
+
+
+def test_what_is_found_before_a_split_fails_is_kept(zh_vi: Path, tmp_path: Path) -> None:
+    spoil(zh_vi / "zh_vi" / "train.zh", 4, b"")
+    assert translation("audit", "--data", "zh-vi", "--out", tmp_path / "audit.json").code == 2
+    found = json.loads((tmp_path / "audit.json").read_text("utf-8"))
+    assert found["bad_row_counts"]["empty side"] == 1
+    assert "line 4" in found["error"]
+
+
+def test_a_folder_is_no_file(zh_vi: Path, tmp_path: Path) -> None:
+    for verb in ("audit", "describe"):
+        said = translation(verb, "--data", "zh-vi", "--out", tmp_path)
+        assert said.code == 2
+        assert said.err == (
+            f"error: --out {tmp_path} is a folder; name a file in it, such as {tmp_path / verb}.json\n"
+        )

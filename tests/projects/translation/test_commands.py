@@ -45,6 +45,11 @@ def test_describe_prints_the_size_of_the_baseline(zh_vi: Path) -> None:
         assert sum(said.document["pairs"].values()) == 240
 
 
+def test_a_description_goes_into_a_file_as_well(zh_vi: Path, tmp_path: Path) -> None:
+    said = translation("describe", "--json", "--out", tmp_path / "describe.json")
+    assert json.loads((tmp_path / "describe.json").read_text("utf-8")) == said.document
+
+
 def test_the_audit_finds_no_leak_in_our_split_and_exits_1_on_a_random_one(zh_vi: Path) -> None:
     said = translation("audit", "--json")
     assert said.code == 0
