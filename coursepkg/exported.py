@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursepkg.files import file_sha256, whole_folder
+from coursepkg.files import check_new, file_sha256, whole_folder
 from coursepkg.training.files import read_json, write_json
 
 PROGRAM, CARD = "program.pt2", "export.json"
@@ -52,8 +52,7 @@ def write_program(
         ValueError: the folder exists.
         OSError: it cannot be written.
     """
-    if out.exists():
-        raise ValueError(f"{out} already exists; choose another --out")
+    check_new(out, "choose another --out")
     with whole_folder(out) as part:
         torch.export.save(make(), part / PROGRAM)
         whole = {**card, "sha256": file_sha256(part / PROGRAM), "torch": torch.__version__}

@@ -15,6 +15,25 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def part_of(path: Path) -> Path:
+    """Where a file or folder grows before it gets its name."""
+    return path.with_name(path.name + ".part")
+
+
+def check_new(path: Path, to_do: str = "remove it or choose another --out") -> None:
+    """Look, before the work begins, whether something stands where nothing may be replaced.
+
+    Args:
+        path: a file or folder to be.
+        to_do: what the message advises.
+
+    Raises:
+        ValueError: it is there.
+    """
+    if path.exists():
+        raise ValueError(f"{path} already exists; {to_do}")
+
+
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write into, which gets its name when the block ends well; otherwise an older one stays as it was.
@@ -22,7 +41,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: it cannot be written, as on a full disk; the message names it, and nothing half-written stays.
     """
-    part = Path(path).with_name(Path(path).name + ".part")
+    part = part_of(Path(path))
     try:
         with part.open("wb") as file:
             yield file
@@ -46,7 +65,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
         OSError: it cannot be made.
     """
     folder = Path(folder)
-    part = folder.with_name(folder.name + ".part")
+    part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)

@@ -10,13 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from coursepkg.files import whole_file
+from coursepkg.files import part_of, whole_file
 from coursepkg.training.run_card import read_card
-
-
-def part_of(out: Path) -> Path:
-    """Where the part of a file is while the file grows."""
-    return out.with_name(out.name + ".part")
 
 
 class PartFile:

@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import nn
 
-from coursepkg.files import whole_folder
+from coursepkg.files import check_new, whole_folder
 from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.files import read_json, read_tensors, sync_folder, write_json, write_tensors
 from coursepkg.training.weights import load_weights, tied_names, weight_tensors
@@ -36,8 +36,7 @@ def save_model(folder: str | Path, model: nn.Module, **meta: Any) -> None:
         OSError: it cannot be written; nothing half-written stays behind.
     """
     folder = Path(folder)
-    if folder.exists():
-        raise ValueError(f"{folder} already exists; remove it or choose another folder")
+    check_new(folder, "remove it or choose another folder")
     card = _as_json({"config": config_of(model), "meta": meta})
     with whole_folder(folder) as part:
         seal = write_tensors(part / WEIGHTS, weight_tensors(model, tied_names(model)))

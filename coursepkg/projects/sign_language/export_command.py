@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 def export_command(options: "Export") -> int:
     """Export a model and return the exit code."""
+    from coursepkg.files import check_new
     from coursepkg.projects.sign_language.export import export_program
     from coursepkg.projects.sign_language.recognizer import DEFAULT, SignRecognizer
 
@@ -17,8 +18,7 @@ def export_command(options: "Export") -> int:
         raise ValueError("--data names clips, and export needs none; leave it out")
     if common.out is None:
         raise ValueError("--out FOLDER must be given, the folder to write")
-    if common.out.exists():
-        raise ValueError(f"{common.out} already exists; choose another --out")
+    check_new(common.out, "choose another --out")
     folder = options.model or (common.run_folder if common.preset else DEFAULT)
     recognizer = SignRecognizer.load(folder)
     card = export_program(recognizer, common.out)

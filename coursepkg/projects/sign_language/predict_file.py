@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from coursepkg.files import check_new
 from coursepkg.part_file import PartFile
 from coursepkg.projects.sign_language.clip_sources import ClipSource, ClipSources
 from coursepkg.projects.sign_language.contest import write_answers
@@ -60,8 +61,7 @@ class Places:
                 continue
             if not path.absolute().parent.is_dir():
                 raise ValueError(f"{flag} {path}: the folder does not exist; make it first")
-            if path.exists():
-                raise ValueError(f"{path} already exists; remove it or choose another {flag}")
+            check_new(path, f"remove it or choose another {flag}")
         if (
             self.out is not None
             and self.contest is not None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from coursepkg.files import file_sha256
+from coursepkg.files import check_new, file_sha256
 from coursepkg.part_file import PartFile
 from coursepkg.projects.translation.corpus import numbered_lines
 
@@ -104,8 +104,7 @@ def translate_file(
     Raises:
         ValueError: a line is bad, `out` exists, or the part beside it belongs to another command.
     """
-    if out.exists():
-        raise ValueError(f"{out} already exists; remove it or choose another --out")
+    check_new(out)
     check_file(translator, path, source, target)
     decides = {"input": file_sha256(path), "from": source, "to": target, "form": form} | options
     part, n_head = PartFile(out, decides | (identity or {})), int(form == "contest")

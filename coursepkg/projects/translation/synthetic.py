@@ -21,6 +21,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from coursepkg.files import part_of
 from coursepkg.projects.translation.phrasebook.interlinear import LANGUAGES, Words
 from coursepkg.projects.translation.phrasebook.topics import TOPICS, sentences
 
@@ -172,7 +173,7 @@ class Phrasebook:
             for part, triples in self.split(kind, seed)._asdict().items():
                 for language in LANGUAGES:
                     path = target / f"{part}.{language}"
-                    growing[path] = path.with_name(path.name + ".part")
+                    growing[path] = part_of(path)
                     with growing[path].open("w", encoding="utf-8", newline="\n") as file:
                         file.writelines(t.line(language, compounds=compounds) + "\n" for t in triples)
         except BaseException:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coursepkg.files import whole_file
-from coursepkg.part_file import PartFile, part_of
+from coursepkg.files import check_new, part_of, whole_file
+from coursepkg.part_file import PartFile
 from coursepkg.projects.ocr.page.overlay import write_overlay
 from coursepkg.projects.ocr.page.page import Page
 from coursepkg.projects.ocr.page.record import page_record
@@ -57,7 +57,7 @@ class Places:
             if path is not None and path.exists() and not (flag == "--overlay" and self._goes_on_over_it):
                 if path.is_dir():
                     raise ValueError(f"{flag} {path} is a folder; name a file")
-                raise ValueError(f"{path} already exists; remove it or choose another {flag}")
+                check_new(path, f"remove it or choose another {flag}")
 
     @property
     def kept(self) -> Path | None:

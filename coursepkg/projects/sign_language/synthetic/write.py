@@ -20,7 +20,7 @@ from types import ModuleType
 
 import numpy as np
 
-from coursepkg.files import whole_file
+from coursepkg.files import part_of, whole_file
 from coursepkg.projects.sign_language.synthetic.clips import clip_gap, draw_planned
 from coursepkg.projects.sign_language.synthetic.config import SignersConfig
 from coursepkg.projects.sign_language.synthetic.plan import PlannedClip, plan_clips
@@ -62,7 +62,7 @@ def write_signers(
         _check_card(folder, card)
         return folder
     _import_av()
-    part = folder.with_name(folder.name + ".part")
+    part = part_of(folder)
     if part.exists():
         _check_card(part, card)
     part.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from coursepkg.files import whole_file
+from coursepkg.files import check_new, whole_file
 from coursepkg.projects.translation.back_translation.generate import Synthetic
 from coursepkg.projects.translation.back_translation.held_out import languages_in
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
@@ -74,8 +74,7 @@ def check_prefix(prefix: Path | None, languages: Iterable[str]) -> Path:
     if not prefix.absolute().parent.is_dir():
         raise ValueError(f"--out {prefix}: the folder does not exist; make it first")
     for path in (Path(f"{prefix}.{ending}") for ending in (*languages, "json")):
-        if path.exists():
-            raise ValueError(f"{path} already exists; remove it or choose another --out")
+        check_new(path)
     return prefix
 
 

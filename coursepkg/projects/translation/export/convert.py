@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import nn
 
-from coursepkg.files import whole_folder
+from coursepkg.files import check_new, whole_folder
 from coursepkg.projects.translation.export.spec import check_exportable, filled_spec
 from coursepkg.text.vocabulary import BOS, EOS, UNK
 
@@ -55,8 +55,7 @@ def export_ctranslate2(
     out = Path(out)
     if quantization not in QUANTIZATIONS:
         raise ValueError(f"quantization must be one of {', '.join(QUANTIZATIONS)}, got {quantization!r}")
-    if out.exists():
-        raise ValueError(f"{out} already exists; remove it or choose another folder")
+    check_new(out, "remove it or choose another folder")
     model = check_exportable(model)
     config = model.config
     own_source = config.source_vocab_size is not None

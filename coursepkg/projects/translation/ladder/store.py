@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.ladder import check_same_settings, stored_rows
+from coursepkg.files import check_new
 from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
 from coursepkg.projects.translation.ladder.rows import ROWS
@@ -67,8 +68,7 @@ def store_row(path: Path, document: Mapping[str, Any]) -> None:
     Raises:
         ValueError: there is one already.
     """
-    if path.exists():
-        raise ValueError(f"{path} already exists; a stored row is not overwritten: choose another --results")
+    check_new(path, "a stored row is not overwritten: choose another --results")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, document)
 
