@@ -41,7 +41,7 @@ PARTS = {
         "improvements",
         "t5",
     ],
-    "ocr": ["receipt_data", "receipt_pages"],
+    "ocr": ["receipt_data", "recogniser", "receipt_pages", "ocr_errors"],
     "sign_language": [
         "sign_data",
         "sign_augmentation",

@@ -34,7 +34,7 @@ def test_it_reads_unseen_texts_in_a_font_that_was_held_out(
     shipped: Recognizer, unseen: list[TextLine]
 ) -> None:
     said = [reading.text for reading in shipped.read_lines([line.image for line in unseen])]
-    assert score(CER(), said, [line.text for line in unseen]).value < 0.04
+    assert score(CER(), said, [line.text for line in unseen]).value < 0.03
 
 
 def test_files_of_any_width_come_back_in_their_order(
@@ -60,7 +60,7 @@ def test_it_can_write_every_letter(shipped: Recognizer) -> None:
 def test_its_card_says_what_it_learnt_from_and_how_well() -> None:
     card = stored_card(DEFAULT)
     assert set(card) >= {"recipe", "data", "lines", "fonts", "scores", "calls", "made"}
-    assert card["scores"]["test"]["cer"]["value"] < 0.035
+    assert card["scores"]["test"]["cer"]["value"] < 0.025
     families = {font["family"] for font in card["fonts"]}
     assert len(families) >= 40
     assert not any(is_held_out(family) for family in families)
