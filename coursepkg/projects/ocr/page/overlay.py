@@ -16,7 +16,7 @@ from coursepkg.projects.ocr.data.geometry import homography
 from coursepkg.projects.ocr.page.page import Page, PageLine
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_folder
 
-UNSURE = 0.6
+UNSURE = 0.85
 """Lines of less confidence are orange."""
 SURE_COLOUR, UNSURE_COLOUR = "#0072B2", "#C24A00"
 """Of boxes; readers with any kind of colour vision tell them apart."""

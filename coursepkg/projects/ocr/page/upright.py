@@ -19,7 +19,7 @@ import numpy as np
 from coursepkg.projects.ocr.detector.lines import PlacedLine
 from coursepkg.projects.ocr.predict import LineReading
 
-DOUBTFUL = {"ctc": 0.9, "attention": 0.85, "joint": 0.85}
+DOUBTFUL = {"ctc": 0.9, "attention": 0.75, "joint": 0.75}
 """By who reads: text read with less confidence than this is also read turned over, a line by itself, a page by the mean
 of its lines, each as strong as it is wide. CTC is sure of what it sees, and of letters on their heads it sees some."""
 CLEARLY = 0.1
