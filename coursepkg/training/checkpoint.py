@@ -18,6 +18,7 @@ from typing import Any
 
 from torch import Tensor
 
+from coursepkg.files import part_of
 from coursepkg.training.files import (
     Fingerprint,
     read_json,
@@ -136,7 +137,7 @@ def tidy(out: Path, step: int) -> None:
 
 def _remove(folder: Path) -> None:
     """Remove a checkpoint so that a kill on the way leaves nothing that looks like one."""
-    part = folder.with_name(folder.name + ".part")
+    part = part_of(folder)
     os.rename(folder, part)
     shutil.rmtree(part)
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from coursepkg.files import part_of
 from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.corpus import PARTS, Removed, SignCorpus
 from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
@@ -47,7 +48,7 @@ def growing_folder(folder: Path) -> Iterator[Path]:
     Raises:
         OSError: it cannot be moved.
     """
-    part = folder.with_name(f"{folder.name}.part")
+    part = part_of(folder)
     if folder.is_dir() and not part.exists():
         os.rename(folder, part)
     try:

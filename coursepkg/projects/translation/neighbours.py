@@ -27,6 +27,7 @@ from coursepkg.decoding.neighbours import (
     record_states,
     with_output,
 )
+from coursepkg.files import part_of
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.examples import fitting
 from coursepkg.projects.translation.predict import Translator
@@ -81,7 +82,7 @@ class Datastore:
             OSError: it cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{STATES}.part"
+        part = part_of(folder / STATES)
         seal = write_tensors(part, {"keys": self.keys, "values": self.values})
         os.replace(part, folder / STATES)
         names = {"model": self.fingerprint, "corpus": self.corpus, "from": self.source, "to": self.target}

@@ -84,7 +84,7 @@ class Places:
     def written(self) -> list[Path]:
         """Files and folders that hold a run's own results, which no run reads."""
         named = [path.absolute() for path in (self.out, self.text, self.overlay) if path is not None]
-        return [*named, *(path.with_name(path.name + ".part") for path in named)]
+        return [*named, *map(part_of, named)]
 
 
 @dataclass
