@@ -21,8 +21,8 @@ class PackedLinear(nn.Module):
     """y = x W^T + b with a weight in oneDNN's own order; no gradient, no state dict.
 
     Args:
-        weight: (outputs, inputs), float32 on the CPU.
-        bias: (outputs,), or None.
+        weight: (outputs, inputs), float32 or bfloat16 on the CPU.
+        bias: (outputs,) of the same type, or None.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
@@ -41,11 +41,23 @@ class PackedLinear(nn.Module):
         return f"{self.in_features} -> {self.out_features}"
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products of bfloat16; without them they are slower than float32."""
+    # PyTorch has no public question for it, so one that is gone in another version answers no.
+    asks = (getattr(torch.cpu, f"_is_{name}_supported", bool) for name in ("avx512_bf16", "amx_tile"))
+    return any(ask() for ask in asks)
+
+
 def can_pack(model: nn.Module) -> bool:
-    """Whether `pack_linears` takes the model: float32 weights on a CPU, in a PyTorch with oneDNN."""
+    """Whether `pack_linears` takes the model: weights of one type on a CPU, in a PyTorch with oneDNN for it.
+
+    The type is float32, or bfloat16 where the processor multiplies that itself.
+    """
     weights = list(model.parameters())
     has_kernel = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    return has_kernel and all(w.device.type == "cpu" and w.dtype == torch.float32 for w in weights)
+    types = {weight.dtype for weight in weights}
+    fits = types <= {torch.float32} or (types == {torch.bfloat16} and multiplies_bfloat16())
+    return has_kernel and fits and all(weight.device.type == "cpu" for weight in weights)
 
 
 def pack_linears(model: M) -> M:
@@ -55,12 +67,12 @@ def pack_linears(model: M) -> M:
     reach the copy.
 
     Raises:
-        ValueError: the model is not float32 on a CPU, or this PyTorch has no oneDNN.
+        ValueError: `can_pack` says no.
     """
     if not can_pack(model):
         raise ValueError(
-            "linear layers can be packed only in float32 on a CPU, with a PyTorch that has oneDNN; "
-            "use the model as it is"
+            "linear layers can be packed only in float32, or in bfloat16 on a CPU that multiplies it, with a PyTorch "
+            "that has oneDNN; use the model as it is"
         )
     packed = copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
     if isinstance(packed, Transformer | LanguageModel) and packed.output_head is None:

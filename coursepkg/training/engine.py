@@ -19,6 +19,7 @@ from torch import Tensor
 
 from coursepkg.blocks.decoder import DecoderLayer
 from coursepkg.blocks.encoder import EncoderLayer
+from coursepkg.blocks.packed import multiplies_bfloat16
 from coursepkg.training.config import TrainConfig
 
 KERNELS_KEPT = "32"
@@ -65,9 +66,7 @@ def native_precision() -> Literal["bf16-mixed", "32-true"]:
     """bf16-mixed where this machine multiplies bfloat16 in hardware, which is several times faster; else 32-true."""
     if torch.cuda.is_available():
         return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "32-true"
-    # PyTorch has no public question for this; where it has no such name, the answer is no.
-    asks = (getattr(torch.cpu, f"_is_{name}_supported", bool) for name in ("avx512_bf16", "amx_tile"))
-    return "bf16-mixed" if any(ask() for ask in asks) else "32-true"
+    return "bf16-mixed" if multiplies_bfloat16() else "32-true"
 
 
 def check_fabric(fabric: Fabric, config: TrainConfig) -> None:

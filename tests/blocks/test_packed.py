@@ -58,5 +58,5 @@ def test_the_model_itself_stays_as_it_is_and_shares_its_other_weights() -> None:
 def test_what_cannot_be_packed_is_refused() -> None:
     double = make("2017").double()
     assert not can_pack(double)
-    with pytest.raises(ValueError, match="float32 on a CPU"):
+    with pytest.raises(ValueError, match="only in float32, or in bfloat16 on a CPU"):
         pack_linears(double)

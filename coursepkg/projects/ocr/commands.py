@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+from coursepkg.projects.ocr.recipe import PRESETS, ReadingPrecision, Recipe
 from coursepkg.projects.options import RUNS, Flag, preset_in
 
 if TYPE_CHECKING:
@@ -162,6 +162,11 @@ class Evaluate:
     """Who reads: the CTC head, the decoder, or both. The model's recipe decides if it is not given."""
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    second_look: float | None = None
+    """Lines read with less confidence are read again, narrower and wider, in [0, 1]; 0 reads none again. It is 0.9 for
+    joint reading if not given; the others have no second look."""
+    precision: ReadingPrecision = "32-true"
+    """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself."""
     batch_size: int = 64
     """Lines at once."""
     limit: int = 0

@@ -65,7 +65,7 @@ def evaluate_command(options: Evaluate) -> int:
     check_count("--worst", options.worst, least=0)
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
-    recognizer = Recognizer.load(folder)
+    recognizer = Recognizer.load(folder, precision=options.precision)
     card = stored_card(folder)
     corpus = _corpus(options.common, card)
     found = read_part(
@@ -76,6 +76,7 @@ def evaluate_command(options: Evaluate) -> int:
         limit=options.limit,
         reader=options.reader,
         beam_size=options.beam_size,
+        second_look=options.second_look,
         batch_size=options.batch_size,
     )
     print(found.result)
@@ -104,6 +105,7 @@ def read_part(
     limit: int = 0,
     reader: str | None = None,
     beam_size: int | None = None,
+    second_look: int | float | None = None,
     batch_size: int = 64,
 ) -> ReadPart:
     """Read a part of a corpus and score it; a line whose picture cannot be read counts as read wrong.
@@ -116,14 +118,18 @@ def read_part(
         limit: so many of its lines, the first ones; 0 takes all.
         reader: see `Recognizer.read_lines`.
         beam_size: see there.
+        second_look: see there.
         batch_size: see there.
     """
     lines = corpus.lines(part, limit)
-    found = _read(recognizer, lines, reader=reader, beam_size=beam_size, batch_size=batch_size)
+    way: dict[str, Any] = {"reader": reader, "beam_size": beam_size, "second_look": second_look}
+    found = _read(recognizer, lines, batch_size=batch_size, **way)
     references = [line.text for line in lines]
     learnt, unclear = learnt_texts(card, corpus)
     limited = f", first {limit}" if limit and limit < len(corpus.labels[part]) else ""
     used = f"{reader or recognizer.recipe.reader} beam {beam_size or recognizer.recipe.beam_size}"
+    if below := recognizer.second_look_below(**way):
+        used += f", second look below {below:g}"
     result = evaluate(
         [None if one.error is not None else one.text for one in found],
         references,
@@ -194,6 +200,8 @@ def _origin(
         "reading": {
             "reader": options.reader or recipe.reader,
             "beam_size": options.beam_size or recipe.beam_size,
+            "second_look": options.second_look,
+            "precision": options.precision,
         },
     }
 

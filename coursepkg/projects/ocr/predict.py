@@ -24,6 +24,7 @@ from coursepkg.projects.ocr.model.fast import fast_copy
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import Candidate, Reader, read_encoded
 from coursepkg.projects.ocr.recipe import Recipe
+from coursepkg.projects.ocr.second_look import again_below, look_again
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model
 
@@ -74,20 +75,25 @@ class Recognizer:
         model: the network.
         vocabulary: its characters.
         recipe: what it was trained by; its way of reading is the default here.
+        precision: of reading. 32-true reads alike on every machine; auto encodes in bfloat16 where the processor
+            multiplies that itself, which is faster and may read a doubtful letter otherwise.
     """
 
-    def __init__(self, model: LineTransformer, vocabulary: Vocabulary, recipe: Recipe) -> None:
+    def __init__(
+        self, model: LineTransformer, vocabulary: Vocabulary, recipe: Recipe, *, precision: str = "32-true"
+    ) -> None:
         if model.config.vocab_size != len(vocabulary):
             raise ValueError(
                 f"vocabulary must have the model's {model.config.vocab_size} characters, got {len(vocabulary)}"
             )
         self.model, self.vocabulary, self.recipe = model.eval(), vocabulary, recipe
-        self.fast = fast_copy(model)
+        self.precision = precision
+        self.fast = fast_copy(model, precision=precision)
         """The same network made ready for reading."""
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Recognizer":
-        """Read the folder that `coursepkg ocr train --out` wrote.
+    def load(cls, folder: str | Path, *, precision: str = "32-true") -> "Recognizer":
+        """Read the folder that `coursepkg ocr train --out` wrote; `precision` as above.
 
         Raises:
             FileNotFoundError: there is no finished model in it, or a file of it is missing.
@@ -105,18 +111,19 @@ class Recognizer:
         if not isinstance(model, LineTransformer):
             raise ValueError(f"{folder}: its model reads no lines")
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(model.float().to(device), vocabulary, Recipe.of(meta["recipe"]))
+        return cls(model.float().to(device), vocabulary, Recipe.of(meta["recipe"]), precision=precision)
 
     @classmethod
-    def load_default(cls) -> "Recognizer":
-        """The model that ships with the package."""
-        return cls.load(DEFAULT)
+    def load_default(cls, *, precision: str = "32-true") -> "Recognizer":
+        """The model that ships with the package; `precision` as above."""
+        return cls.load(DEFAULT, precision=precision)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of weights and vocabulary, and of the pictures' fixed width where they have one."""
+        """SHA-256 of weights and vocabulary, of the pictures' fixed width where they have one, and of the precision."""
         box = f" box {self.recipe.box_width}" if self.recipe.box_width else ""
-        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}".encode())
+        swift = f" {self.precision}" if self.precision != "32-true" else ""
+        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}{swift}".encode())
         for name, weight in self.model.state_dict().items():
             digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -129,6 +136,7 @@ class Recognizer:
         batch_size: int = 64,
         reader: str | None = None,
         beam_size: int | None = None,
+        second_look: int | float | None = None,
         keep_going: bool = False,
         names: Sequence[str] | None = None,
     ) -> list[LineReading]:
@@ -144,6 +152,8 @@ class Recognizer:
             batch_size: lines at once.
             reader: ctc (fastest), attention or joint; None takes the recipe's.
             beam_size: beams of the search; None takes the recipe's, or `n_best` if that is more.
+            second_look: lines read with less confidence are read again, in several widths, see `look_again`; 0 reads
+                none again. None is `UNSURE` for the joint reader, and 0 for the others, who have no second look.
             keep_going: a picture that cannot be read gives a reading with its `error` instead of stopping all.
             names: what messages call pixels, one for each picture; None counts them from 1. Files have their own.
 
@@ -155,6 +165,7 @@ class Recognizer:
             raise ValueError("pictures must be a list of pictures, got one; put it into a list")
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
+        limit = again_below(way, second_look)
         if names is None:
             names = [f"picture {i + 1}" for i in range(len(pictures))]
         if len(names) != len(pictures):
@@ -167,7 +178,18 @@ class Recognizer:
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
+        unsure = [i for i in order if found[i].text.strip() and found[i].confidence < limit]
+        for first in range(0, len(unsure), batch_size):
+            chosen = unsure[first : first + batch_size]
+            readings = look_again(self.fast, [images[i] for i in chosen], way, n_best)
+            found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
         return [found[i] for i in range(len(pictures))]
+
+    def second_look_below(
+        self, reader: str | None = None, beam_size: int | None = None, second_look: int | float | None = None
+    ) -> float:
+        """Confidence below which `read_lines` with these options reads a line again; 0 where it never does."""
+        return again_below(self._way(beam_size or 1, reader, beam_size), second_look)
 
     def _way(self, n_best: int, reader: str | None, beam_size: int | None) -> Reader:
         """How to read: as the recipe says, where nothing else is asked for."""

@@ -87,7 +87,7 @@ def read_encoded(
 ) -> list[list[Candidate]]:
     """For each encoded line its candidates, best first, at most `n_best` and fewer where fewer were found."""
     is_drafted = reader.beam_size == 1 and reader.drafts
-    log_probs = _ctc_log_softmax(model, memory) if reader.kind != "attention" or is_drafted else None
+    log_probs = ctc_log_softmax(model, memory) if reader.kind != "attention" or is_drafted else None
     columns = model.n_columns(memory)
     if reader.kind == "ctc" and log_probs is not None:
         found = _read_ctc(log_probs, columns, reader, n_best)
@@ -98,7 +98,7 @@ def read_encoded(
     return [line[:n_best] for line in found]
 
 
-def _ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
+def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
     """(B, columns, V), without the special tokens that no text holds."""
     logits = to_float32(model.ctc_logits(memory))
     logits[..., [BOS, EOS, UNK]] = -torch.inf
@@ -107,9 +107,9 @@ def _ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
 
 def _read_ctc(log_probs: Tensor, columns: Tensor, reader: Reader, n_best: int = 1) -> list[list[Candidate]]:
     texts = _ctc_texts(log_probs, columns, reader.beam_size, min(n_best, reader.beam_size))
-    scores = _score_ctc(log_probs, columns, texts)
+    scores = score_ctc(log_probs, columns, texts)
     found = [
-        [_candidate(ids, value, len(ids) + 1) for ids, value in zip(own, values, strict=True)]
+        [candidate_of(ids, value, len(ids) + 1) for ids, value in zip(own, values, strict=True)]
         for own, values in zip(texts, scores, strict=True)
     ]
     return [sorted(line, key=lambda one: -one.score) for line in found]
@@ -134,7 +134,8 @@ def _read_attention(
 ) -> list[list[Candidate]]:
     hypotheses = _hypotheses(model, memory, log_probs, columns, reader, min(n_best, reader.beam_size))
     return [
-        [_candidate(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line] for line in hypotheses
+        [candidate_of(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line]
+        for line in hypotheses
     ]
 
 
@@ -167,26 +168,27 @@ def _read_joint(
         # Where neither has a whole text, what the limit cut off is all there is.
         texts.append(list(dict.fromkeys([*own, *fitting])) or [hypotheses[0].ids[: limit - 1]])
     missing = [(i, ids) for i, own in enumerate(texts) for ids in own if ids not in known[i]]
-    for (i, ids), value in zip(missing, _score_decoder(model, memory, missing), strict=True):
+    for (i, ids), value in zip(missing, score_decoder(model, memory, missing), strict=True):
         known[i][ids] = value
     found = []
     for candidates, by_decoder, by_ctc in zip(
-        texts, known, _score_ctc(log_probs, columns, texts), strict=True
+        texts, known, score_ctc(log_probs, columns, texts), strict=True
     ):
         scores = [
-            _mixed(by_decoder[ids], c, reader.ctc_share) for ids, c in zip(candidates, by_ctc, strict=True)
+            mixed(by_decoder[ids], c, reader.ctc_share) for ids, c in zip(candidates, by_ctc, strict=True)
         ]
-        both = [_candidate(ids, value, len(ids) + 1) for ids, value in zip(candidates, scores, strict=True)]
+        both = [candidate_of(ids, value, len(ids) + 1) for ids, value in zip(candidates, scores, strict=True)]
         found.append(sorted(both, key=lambda one: -one.score))
     return found
 
 
-def _mixed(decoder: float, ctc: float, share: float) -> float:
+def mixed(decoder: float, ctc: float, share: float) -> float:
+    """The joint score of log p by the decoder and log p by CTC, whose share is in [0, 1]."""
     # A share of 0 silences a reader, even one that thinks the text impossible.
     return (0.0 if share == 1 else (1 - share) * decoder) + (0.0 if share == 0 else share * ctc)
 
 
-def _score_ctc(
+def score_ctc(
     log_probs: Tensor, columns: Tensor, texts: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[float]]:
     """log p(text) by CTC, for several texts a line."""
@@ -196,7 +198,7 @@ def _score_ctc(
     return [[next(values) for _ in own] for own in texts]
 
 
-def _score_decoder(
+def score_decoder(
     model: LineTransformer, memory: Memory, wanted: Sequence[tuple[int, tuple[int, ...]]]
 ) -> list[float]:
     """log p(text, EOS) by the decoder, for pairs of a line's number and a text."""
@@ -213,5 +215,6 @@ def _score_decoder(
     return totals
 
 
-def _candidate(ids: Sequence[int], log_prob: float, n_scored: int, score: float | None = None) -> Candidate:
+def candidate_of(ids: Sequence[int], log_prob: float, n_scored: int, score: float | None = None) -> Candidate:
+    """A candidate that is ranked by its log-probability, unless there is another score."""
     return Candidate(tuple(ids), log_prob, log_prob if score is None else score, n_scored)

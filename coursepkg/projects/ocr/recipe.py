@@ -17,6 +17,8 @@ from coursepkg.arguments import (
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
+ReadingPrecision = Literal["32-true", "auto"]
+"""What a finished network encodes in: float32; or bfloat16 where the processor multiplies that itself."""
 STEP = 32
 """Batches are padded to a multiple of so many pixels in width."""
 LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}

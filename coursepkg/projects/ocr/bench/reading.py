@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
+from coursepkg.blocks.packed import multiplies_bfloat16
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.ocr.bench.opponents import HEIGHT, MOST_WIDTH, VggTransformer, vgg_transformer
@@ -35,6 +37,12 @@ from coursepkg.projects.ocr.synthetic.texts import TextConfig
 N_LINES, N_PACKED = 32, 400
 LINES_PER_SECOND = 150.0
 """What is promised on two cores."""
+WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("ctc", "one look", {"reader": "ctc"}),
+    ("joint", "one look", {"reader": "joint", "second_look": 0}),
+    ("joint", "a second look", {"reader": "joint"}),
+)
+"""Reader, looks and options of each way whose lines a second are counted."""
 _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 """Of the packed race, kept until the process ends."""
 
@@ -59,7 +67,7 @@ def contests(device: Device) -> list[Contest | Measured]:
     _FOLDERS.append(folder)
     return [
         _speed(),
-        Measured("throughput", partial(throughput, small())),
+        Measured("throughput", throughput),
         reading_contest(lines(N_PACKED, seed=2), folder.name),
     ]
 
@@ -72,13 +80,14 @@ def lines(count: int, seed: int, *, held_out: bool = False) -> list[TextLine]:
     return [drawn[i] for i in range(count)]
 
 
-def small() -> Recognizer:
+def small(precision: str = "32-true") -> Recognizer:
     """The preset `small`: the shipped model where there is one, else random weights of its size."""
     if (DEFAULT / "model").is_dir():
-        return Recognizer.load_default()
+        return Recognizer.load_default(precision=precision)
     torch.manual_seed(0)
     vocabulary = character_vocabulary([])
-    return Recognizer(build_model(PRESETS["small"], len(vocabulary)), vocabulary, PRESETS["small"])
+    model = build_model(PRESETS["small"], len(vocabulary))
+    return Recognizer(model, vocabulary, PRESETS["small"], precision=precision)
 
 
 def _speed() -> Contest:
@@ -156,25 +165,31 @@ def _batches(read: Sequence[TextLine], size: int = 16) -> list[list[TextLine]]:
     return [list(ordered[first : first + size]) for first in range(0, len(ordered), size)]
 
 
-def throughput(ours: Recognizer) -> list[Row]:
+def throughput() -> list[Row]:
     """Lines a second in batches, against what is promised on two cores."""
     images = [line.image for line in lines(8 * N_LINES, seed=3)]
-    readers = ["ctc"] if ours.recipe.reader == "ctc" else ["ctc", ours.recipe.reader]
-    return [_throughput(ours, images, reader) for reader in readers]
+    precisions = {"32-true": "float32"} | ({"auto": "bfloat16"} if multiplies_bfloat16() else {})
+    return [
+        _throughput(f"small, {reader}, {said}, {looks}", partial(small(precision).read_lines, **way), images)
+        for precision, said in precisions.items()
+        for reader, looks, way in WAYS
+    ]
 
 
-def _throughput(ours: Recognizer, images: list[np.ndarray], reader: str) -> Row:
-    ours.read_lines(images[:N_LINES], reader=reader)
+def _throughput(
+    name: str, read: Callable[[list[np.ndarray]], list[LineReading]], images: list[np.ndarray]
+) -> Row:
+    read(images[:N_LINES])
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
-        ours.read_lines(images, reader=reader)
+        read(images)
         seconds.append(time.perf_counter() - start)
     rates = [len(images) / one for one in seconds]
     rate, threads = statistics.median(rates), torch.get_num_threads()
     return Row(
         f"{len(images)} lines in batches, {threads} thread(s)",
-        f"small, {reader}",
+        name,
         f"{LINES_PER_SECOND:.0f} lines/s",
         rate / LINES_PER_SECOND,
         min(rates) / LINES_PER_SECOND,

@@ -2,23 +2,46 @@
 
     norm(conv(x)) = scale * (W x) + shift = (scale * W) x + shift       per output channel
 
-The numbers are the same up to rounding; see `coursepkg.blocks.packed` for the matrices.
+The numbers are the same up to rounding; see `coursepkg.blocks.packed` for the matrices. Where the processor multiplies
+bfloat16 itself, CNN and encoder may also compute in that: in less time, and with three digits instead of seven.
 """
 
 import copy
+from typing import get_args
 
+import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from coursepkg.blocks.packed import pack_where_possible
+from coursepkg.blocks.packed import can_pack, multiplies_bfloat16, pack_where_possible
 from coursepkg.blocks.residual import ConvNorm
 from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.recipe import ReadingPrecision
+
+ENCODING = ("backbone", "sequence", "encoder")
+"""Parts between the picture and what the decoder and the CTC head look at."""
 
 
-def fast_copy(model: LineTransformer) -> LineTransformer:
-    """A copy in evaluation mode for reading. Changes of the model's weights after this do not reach it."""
-    return pack_where_possible(folded_copy(model))
+def fast_copy(model: LineTransformer, *, precision: str = "32-true") -> LineTransformer:
+    """A copy in evaluation mode for reading. Changes of the model's weights after this do not reach it.
+
+    Args:
+        model: on the CPU for packed matrices; elsewhere they stay as they are.
+        precision: 32-true; or auto, which encodes in bfloat16 where the processor does so itself. The decoder and the
+            CTC head stay in float32.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if precision not in get_args(ReadingPrecision):
+        raise ValueError(f"precision must be 32-true or auto, got {precision!r}")
+    folded = folded_copy(model)
+    fast = pack_where_possible(folded)
+    if precision == "auto" and can_pack(model) and multiplies_bfloat16():
+        for name in ENCODING:
+            setattr(fast, name, pack_where_possible(getattr(folded, name).to(torch.bfloat16)))
+    return fast
 
 
 def folded_copy(model: LineTransformer) -> LineTransformer:

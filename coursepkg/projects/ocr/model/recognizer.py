@@ -113,13 +113,15 @@ class LineTransformer(nn.Module):
     def encode(self, images: Tensor, widths: Tensor) -> Memory:
         """Pictures (B, 1, H, W) and their true columns (B,) -> what the decoder may look at."""
         check_images(images, widths, self.config.height, self.config.max_width)
-        features, n_columns = self.backbone(images, widths)
+        dtype = next(self.backbone.parameters()).dtype  # bfloat16 in a fast copy, whatever the pictures are
+        features, n_columns = self.backbone(images.to(dtype), widths)
         assert n_columns is not None
         steps = self.sequence(features)
         n_steps = n_columns * self.sequence.rows
         is_real = torch.arange(steps.shape[1], device=steps.device) < n_steps[:, None]
         pattern = None if bool(is_real.all()) else padding(n_steps)
-        return Memory(self.encoder(steps, pattern), is_real)
+        outputs = self.encoder(steps, pattern)
+        return Memory(outputs if dtype == images.dtype else outputs.to(images.dtype), is_real)
 
     def encode_whole(self, images: Tensor) -> Tensor:
         """Pictures (B, 1, H, W) without padding -> what the decoder may look at (B, steps, E).

@@ -14,6 +14,7 @@ from coursepkg.documents import print_json
 from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
 from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
 from coursepkg.projects.ocr.page.options import ReadOptions
+from coursepkg.projects.ocr.recipe import ReadingPrecision
 from coursepkg.projects.options import Flag, with_threads
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class Predict:
     """How a page is read."""
     model: ModelFolder = None
     """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
+    precision: ReadingPrecision = "32-true"
+    """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself, which
+    is faster and may read a doubtful letter otherwise."""
     text: File = None
     """Write plain text here."""
     overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -138,9 +142,9 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     from coursepkg.projects.ocr.predict import Recognizer
 
     common, read = options.common, options.read
-    recognizer = Recognizer.load(common.model_folder(options.model))
+    recognizer = Recognizer.load(common.model_folder(options.model), precision=options.precision)
     # A reader that the model lacks is an error of the command, not of every page.
-    recognizer.read_lines([], reader=read.reader, beam_size=read.beam_size)
+    recognizer.read_lines([], **read.way)
     decides = {name: value for name, value in asdict(read).items() if name != "batch_size"}
     identity = decides | {"lines": options.lines, "model": recognizer.fingerprint}
     if options.lines:

@@ -1,7 +1,7 @@
 """How a page is read: what counts as text, who reads it, and how lines are made of boxes."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import tyro
 
@@ -22,6 +22,9 @@ class ReadOptions:
     """Who reads: the CTC head (fastest), the decoder, or both. The model's recipe decides if it is not given."""
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    second_look: float | None = None
+    """Lines read with less confidence are read again, narrower and wider, in [0, 1]; 0 reads none again. It is 0.9 for
+    joint reading if not given; the others have no second look."""
     batch_size: int = 64
     """Lines at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP
@@ -43,3 +46,11 @@ class ReadOptions:
         check_field(self, "reader", self.reader in (None, *READERS), f"one of {', '.join(READERS)}")
         if self.beam_size is not None:
             check_count("--beam-size", self.beam_size)
+        if self.second_look is not None:
+            check_finite("--second-look", self.second_look)
+            check_field(self, "second_look", 0 <= self.second_look <= 1, "in [0, 1]")
+
+    @property
+    def way(self) -> dict[str, Any]:
+        """Who reads and how, as `Recognizer.read_lines` takes it."""
+        return {"reader": self.reader, "beam_size": self.beam_size, "second_look": self.second_look}

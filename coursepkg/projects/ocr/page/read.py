@@ -1,6 +1,7 @@
 """From a picture to its lines: find the boxes, cut them out straight, read them, and see which way up they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from PIL import Image
@@ -49,10 +50,12 @@ def read_page(
     boxes = detector.detect(image, name)
     sure = [box for box in boxes if box.score >= options.min_score]
     places = place_lines(sure, word_gap=options.word_gap)
-    lines = _read_places(gray, places, recognizer, options)
+    once = replace(options, second_look=0.0)  # what stands on its head is turned before it is looked at again
+    lines = _read_places(gray, places, recognizer, once)
     n_uncut = len(places) - len(lines)
     if options.both_ways:
-        lines = _right_way_up(gray, lines, recognizer, options)
+        lines = _right_way_up(gray, lines, recognizer, once)
+    lines = _looked_at_again(lines, recognizer, options)
     written = [line for line in lines if line.reading.text.strip()]
     kept = [line for line in written if line.confidence >= options.min_confidence]
     left_out = {
@@ -138,13 +141,21 @@ def _read(
     names: Sequence[str] | None = None,
 ) -> list[LineReading]:
     return recognizer.read_lines(
-        crops,
-        reader=options.reader,
-        beam_size=options.beam_size,
-        batch_size=options.batch_size,
-        keep_going=keep_going,
-        names=names,
+        crops, **options.way, batch_size=options.batch_size, keep_going=keep_going, names=names
     )
+
+
+def _looked_at_again(
+    lines: Sequence[ReadLine], recognizer: Recognizer, options: ReadOptions
+) -> list[ReadLine]:
+    """The lines, those of little confidence read anew, with a second look."""
+    below = recognizer.second_look_below(**options.way)
+    unsure = [i for i, line in enumerate(lines) if line.reading.text.strip() and line.confidence < below]
+    anew = _read(recognizer, [lines[i].crop for i in unsure], options)
+    found = list(lines)
+    for i, reading in zip(unsure, anew, strict=True):
+        found[i] = replace(lines[i], reading=reading)
+    return found
 
 
 def _right_way_up(

@@ -7,6 +7,7 @@ import torch
 from coursepkg.bench import SUITES
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest, Row
+from coursepkg.blocks.packed import multiplies_bfloat16
 from coursepkg.projects.ocr.bench import against_rapidocr, opponents, reading
 from coursepkg.projects.ocr.recipe import PRESETS
 
@@ -20,7 +21,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reading, name, count)
     monkeypatch.setattr(opponents, "BLOCKS", ((4, 1), (8, 1), (8, 1), (8, 1), (512, 1)))
     monkeypatch.setattr(opponents, "LAYERS", 1)
-    monkeypatch.setattr(reading, "throughput", lambda ours: [])
+    monkeypatch.setattr(reading, "throughput", lambda: [])
 
 
 def test_every_candidate_passes_its_gate_and_every_variant_runs(few: None) -> None:
@@ -68,12 +69,23 @@ def test_the_opponent_decodes_the_prefix_again_and_never_ends_early(few: None) -
 
 def test_lines_a_second_are_held_against_the_promise(few: None) -> None:
     reader = reading.small()
-    row = reading._throughput(reader, [line.image for line in reading.lines(3, seed=1)], "ctc")
+    row = reading._throughput("small", reader.read_lines, [line.image for line in reading.lines(3, seed=1)])
     assert row.ratio is not None
     assert row.low is not None
     assert row.low <= row.ratio <= (row.high or 0)
     assert row.note == f"{row.ratio * 150:.0f} lines/s"
     assert reader.model.config.d_ff == PRESETS["small"].d_ff
+
+
+def test_every_way_of_reading_has_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "N_LINES", 1)
+    names = [row.candidate for row in reading.throughput()]
+    assert names[:3] == [
+        "small, ctc, float32, one look",
+        "small, joint, float32, one look",
+        "small, joint, float32, a second look",
+    ]
+    assert len(set(names)) == len(names) == (6 if multiplies_bfloat16() else 3)
 
 
 def test_the_opponent_squeezes_what_is_too_wide() -> None:
