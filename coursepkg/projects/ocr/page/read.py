@@ -151,8 +151,8 @@ def _looked_at_again(
     """The lines, those of little confidence read anew, with a second look."""
     below = recognizer.second_look_below(**options.way)
     unsure = [i for i, line in enumerate(lines) if line.reading.text.strip() and line.confidence < below]
-    anew = _read(recognizer, [lines[i].crop for i in unsure], options)
     found = list(lines)
+    anew = _read(recognizer, [lines[i].crop for i in unsure], options) if unsure else []
     for i, reading in zip(unsure, anew, strict=True):
         found[i] = replace(lines[i], reading=reading)
     return found

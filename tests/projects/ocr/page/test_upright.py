@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from coursepkg.projects.ocr.page.options import ReadOptions
 from coursepkg.projects.ocr.page.read import read_page
 from coursepkg.projects.ocr.page.upright import votes
 from coursepkg.projects.ocr.predict import Alternative, LineReading, Recognizer
@@ -15,6 +16,7 @@ from tests.projects.ocr.page.pages import KnownBoxes, drawn_page
 Said = tuple[str, float]
 
 
+ONE_LOOK = ReadOptions(second_look=0.0)
 SURE: list[Said] = [("Cà phê sữa đá", 0.95), ("Bánh mì trứng", 0.95), ("Trà đào cam sả", 0.95)]
 
 
@@ -33,7 +35,7 @@ class Script(Recognizer):
 def read_script(*calls: Sequence[Said]) -> list[tuple[str, bool]]:
     """What a page of one column says, and whether each line was turned over."""
     image, corners = drawn_page([["Phở bò tái"]] * len(calls[0]))
-    page = read_page(image, KnownBoxes(corners), Script(*calls))
+    page = read_page(image, KnownBoxes(corners), Script(*calls), ONE_LOOK)
     return [(line.text, abs(line.box.angle) > 1) for line in page.lines]
 
 
@@ -97,6 +99,16 @@ def test_ctc_which_is_sure_of_what_it_sees_is_doubted_sooner(
     said = [(text, 0.85) for text, _ in SURE]
     image, corners = drawn_page([["Phở bò tái"]] * len(said))
     script = Script(said, [("e1", 0.3)] * n_turned, reader=reader)
-    page = read_page(image, KnownBoxes(corners), script)
+    page = read_page(image, KnownBoxes(corners), script, ONE_LOOK)
     assert script.asked == [3, n_turned]
     assert [line.text for line in page.lines] == [text for text, _ in said]
+
+
+def test_what_is_unsure_is_read_again_once_it_stands_upright() -> None:
+    said = [*SURE, ("Phở bỏ", 0.8), ("", 0.0)]
+    image, corners = drawn_page([["Phở bò tái"]] * len(said))
+    script = Script(said, [("e1", 0.1)], [("Phở bò", 0.85)])
+    page = read_page(image, KnownBoxes(corners), script)
+    assert script.asked == [5, 1, 1]  # the page; the empty line turned over; the doubtful line again
+    assert [line.text for line in page.lines] == [*(text for text, _ in SURE), "Phở bò"]
+    assert page.lines[-1].confidence == 0.85
