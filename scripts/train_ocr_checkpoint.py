@@ -5,10 +5,6 @@
 
 Stopped at any time, and called again with the same options, it goes on: with the shards of lines that are missing, then
 with the training. At the end the model is in coursepkg/projects/ocr/checkpoint/. The last line says what is left to do.
-
-A finished model goes on learning with --start FOLDER, from the lines of another --seed and another --out:
-
-    --start coursepkg/projects/ocr/checkpoint --short-epochs 0 --epochs 0 --decoder-epochs 0 --together-epochs 2
 """
 
 import argparse
@@ -16,13 +12,11 @@ import dataclasses
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.model.build import rebuild
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.publish import publish
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
@@ -30,7 +24,6 @@ from coursepkg.projects.ocr.staged import calls_of, run_stages, usual_stages
 from coursepkg.projects.ocr.synthetic.font_facts import font_facts
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
 from coursepkg.projects.ocr.synthetic.shards import ShardPlan, described, plan_sha256, write_shards
-from coursepkg.training.saved_model import load_model
 
 FAMILIES = 40
 """Font families that a recogniser for all prints has to have seen."""
@@ -54,9 +47,6 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--together-epochs", type=int, default=0, help="passes of the whole network at the end"
-    )
-    parser.add_argument(
-        "--start", type=Path, help="folder of a finished model to go on from, instead of from nothing"
     )
     parser.add_argument("--learning-rate", type=float, default=PRESETS["small"].learning_rate)
     parser.add_argument("--seed", type=int, default=1000, help="of the lines; shard n has seed + n")
@@ -92,22 +82,12 @@ def small(chosen: argparse.Namespace) -> Recipe:
     )
 
 
-def card_of(folder: Path) -> dict[str, Any]:
-    """What is known of how a finished model was made; one that is not there ends the program."""
-    try:
-        card: dict[str, Any] = load_model(folder / "model", rebuild)[1]
-    except (OSError, ValueError) as problem:
-        raise SystemExit(f"error: --start: {problem}") from problem
-    return card
-
-
 def main() -> None:
     chosen = options()
     begun = time.monotonic()
     torch.set_num_threads(chosen.threads)
     faces = training_faces(chosen)
     recipe = small(chosen)
-    before = {} if chosen.start is None else {"before": card_of(chosen.start)}
     plan = ShardPlan(seed=chosen.seed, n_lines=chosen.lines, height=recipe.height)
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
@@ -128,8 +108,7 @@ def main() -> None:
     data = {"sha256": lines.fingerprint, "generator": plan_sha256(plan, faces, avoid), "n_lines": len(lines)}
     left = chosen.max_seconds - (time.monotonic() - begun)
     vocabulary = character_vocabulary(lines.texts)
-    learnt = {"vocabulary": vocabulary, "data": data, "start": chosen.start}
-    done = run_stages(stages, lines, dev, chosen.out, max_seconds=left, **learnt)
+    done = run_stages(stages, lines, dev, chosen.out, vocabulary=vocabulary, data=data, max_seconds=left)
     if done is None:
         print("not trained to the end: call again")
         return
@@ -137,7 +116,7 @@ def main() -> None:
         "lines": described(plan, lines),
         "fonts": font_facts(faces),
         "calls": calls_of(chosen.out, stages),
-    } | before
+    }
     scores = publish(chosen.out / stages[-1].name, chosen.checkpoint, parts={"test": test}, facts=facts)
     print(f"{chosen.checkpoint}: unseen texts in unseen fonts, {scores['test'].cer}")
 

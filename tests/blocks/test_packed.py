@@ -60,3 +60,14 @@ def test_what_cannot_be_packed_is_refused() -> None:
     assert not can_pack(double)
     with pytest.raises(ValueError, match="only in float32, or in bfloat16 on a CPU"):
         pack_linears(double)
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_bfloat16_is_packed_where_the_processor_multiplies_it(
+    able: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    half, mixed = nn.Linear(4, 4).bfloat16(), nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4).bfloat16())
+    assert can_pack(half) == able
+    assert not can_pack(mixed)

@@ -163,10 +163,11 @@ class Evaluate:
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     second_look: float | None = None
-    """Lines read with less confidence are read again, narrower and wider, in [0, 1]; 0 reads none again. It is 0.9 for
-    joint reading if not given; the others have no second look."""
+    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0 reads none again. Not given, it is
+    0.9 for joint reading; the other readers have no second look."""
     precision: ReadingPrecision = "32-true"
-    """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself."""
+    """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself, which
+    is faster and may read a doubtful letter otherwise."""
     batch_size: int = 64
     """Lines at once."""
     limit: int = 0

@@ -22,7 +22,8 @@ from coursepkg.projects.ocr.evaluate import Evaluation, commonest_confusions, ev
 from coursepkg.projects.ocr.learning import fits, picture_options
 from coursepkg.projects.ocr.learnt import learnt_texts
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.predict import LineReading, Recognizer
+from coursepkg.projects.ocr.line_reading import LineReading
+from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.task import mean_loss
 from coursepkg.projects.ocr.worst import Reading, write_worst_page
 from coursepkg.training.call_log import read_calls
@@ -66,6 +67,8 @@ def evaluate_command(options: Evaluate) -> int:
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder, precision=options.precision)
+    # A way of reading that the model lacks is an error before anything is read.
+    recognizer.said_way(options.reader, options.beam_size, options.second_look)
     card = stored_card(folder)
     corpus = _corpus(options.common, card)
     found = read_part(
@@ -127,9 +130,7 @@ def read_part(
     references = [line.text for line in lines]
     learnt, unclear = learnt_texts(card, corpus)
     limited = f", first {limit}" if limit and limit < len(corpus.labels[part]) else ""
-    used = f"{reader or recognizer.recipe.reader} beam {beam_size or recognizer.recipe.beam_size}"
-    if below := recognizer.second_look_below(**way):
-        used += f", second look below {below:g}"
+    used = recognizer.said_way(**way)
     result = evaluate(
         [None if one.error is not None else one.text for one in found],
         references,
@@ -200,8 +201,10 @@ def _origin(
         "reading": {
             "reader": options.reader or recipe.reader,
             "beam_size": options.beam_size or recipe.beam_size,
-            "second_look": options.second_look,
-            "precision": options.precision,
+            "second_look": recognizer.second_look_below(
+                options.reader, options.beam_size, options.second_look
+            ),
+            "dtype": str(recognizer.dtype).removeprefix("torch."),
         },
     }
 

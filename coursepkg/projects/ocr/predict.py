@@ -7,7 +7,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from coursepkg.projects.ocr.data.alphabet import decode_text
 from coursepkg.projects.ocr.data.images import fit_image, read_gray
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import check_gray
+from coursepkg.projects.ocr.line_reading import Alternative, LineReading
 from coursepkg.projects.ocr.model.build import rebuild
-from coursepkg.projects.ocr.model.fast import fast_copy
+from coursepkg.projects.ocr.model.fast import encoding_type, fast_copy
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import Candidate, Reader, read_encoded
 from coursepkg.projects.ocr.recipe import Recipe
@@ -34,38 +35,6 @@ VOCABULARY = "vocabulary.json"
 
 Picture = str | Path | np.ndarray
 """A file, or grayscale pixels, uint8 (height, width)."""
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One of several readings of a line."""
-
-    text: str
-    """What the line may say."""
-    confidence: float
-    """Geometric mean of the probabilities of its characters and of the end behind them, in [0, 1]."""
-    score: float
-    """What ranks it."""
-
-
-@dataclass(frozen=True)
-class LineReading:
-    """A line and what it says."""
-
-    n_best: tuple[Alternative, ...]
-    """Readings, best first; empty where the picture could not be read."""
-    error: str | None = None
-    """Why it could not be read, in one line."""
-
-    @property
-    def text(self) -> str:
-        """The best reading; empty where there is none."""
-        return self.n_best[0].text if self.n_best else ""
-
-    @property
-    def confidence(self) -> float:
-        """That of the best reading; 0 where there is none, or where it is empty: nothing read is never sure."""
-        return self.n_best[0].confidence if self.text.strip() else 0.0
 
 
 class Recognizer:
@@ -87,8 +56,9 @@ class Recognizer:
                 f"vocabulary must have the model's {model.config.vocab_size} characters, got {len(vocabulary)}"
             )
         self.model, self.vocabulary, self.recipe = model.eval(), vocabulary, recipe
-        self.precision = precision
-        self.fast = fast_copy(model, precision=precision)
+        self.dtype = encoding_type(model, precision)
+        """What it encodes in on this machine."""
+        self.fast = fast_copy(model, self.dtype)
         """The same network made ready for reading."""
 
     @classmethod
@@ -120,10 +90,10 @@ class Recognizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of weights and vocabulary, of the pictures' fixed width where they have one, and of the precision."""
+        """SHA-256 of weights and vocabulary, of the pictures' fixed width where they have one, and of bfloat16."""
         box = f" box {self.recipe.box_width}" if self.recipe.box_width else ""
-        swift = f" {self.precision}" if self.precision != "32-true" else ""
-        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}{swift}".encode())
+        half = " bfloat16" if self.dtype == torch.bfloat16 else ""
+        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}{half}".encode())
         for name, weight in self.model.state_dict().items():
             digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
@@ -143,7 +113,7 @@ class Recognizer:
         """Read pictures that show one line each, in order.
 
         A picture is scaled to the model's height and padded to a width that it chooses alone, and padding is hidden
-        from every layer: what else is read in the same call changes nothing.
+        from every layer: what else is read in the same call changes nothing but the last digits of its confidence.
 
         Args:
             pictures: files, or grayscale pixels uint8 (height, width), of any width.
@@ -165,31 +135,55 @@ class Recognizer:
             raise ValueError("pictures must be a list of pictures, got one; put it into a list")
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
-        limit = again_below(way, second_look)
+        limit = self.second_look_below(reader, beam_size, second_look)
         if names is None:
             names = [f"picture {i + 1}" for i in range(len(pictures))]
         if len(names) != len(pictures):
             raise ValueError(f"names must be as many as pictures, {len(pictures)}, got {len(names)}")
         images, errors = self._images(pictures, names, keep_going)
         found: dict[int, LineReading] = {i: LineReading((), reason) for i, reason in errors.items()}
+        ids: dict[int, list[tuple[int, ...]]] = {}
         order = sorted(images, key=lambda i: (images[i].shape[1], i))
         for first in range(0, len(order), batch_size):
             chosen = order[first : first + batch_size]
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
+            ids |= {i: [one.ids for one in line] for i, line in zip(chosen, readings, strict=True)}
         unsure = [i for i in order if found[i].text.strip() and found[i].confidence < limit]
         for first in range(0, len(unsure), batch_size):
             chosen = unsure[first : first + batch_size]
-            readings = look_again(self.fast, [images[i] for i in chosen], way, n_best)
+            known = [ids[i] for i in chosen]
+            readings = look_again(self.fast, [images[i] for i in chosen], way, n_best, known=known)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
         return [found[i] for i in range(len(pictures))]
 
     def second_look_below(
         self, reader: str | None = None, beam_size: int | None = None, second_look: int | float | None = None
     ) -> float:
-        """Confidence below which `read_lines` with these options reads a line again; 0 where it never does."""
-        return again_below(self._way(beam_size or 1, reader, beam_size), second_look)
+        """Confidence below which `read_lines` with these options reads a line again; 0 where it never does.
+
+        Raises:
+            ValueError: this way of reading has no second look, or pictures of one fixed width can have none.
+        """
+        below = again_below(self._way(1, reader, beam_size), second_look)
+        if below and self.recipe.box_width:
+            if second_look is not None:
+                raise ValueError(
+                    f"second_look needs other widths, and this model reads pictures of {self.recipe.box_width} pixels "
+                    "alone; take second_look 0"
+                )
+            return 0.0
+        return below
+
+    def said_way(
+        self, reader: str | None = None, beam_size: int | None = None, second_look: int | float | None = None
+    ) -> str:
+        """How `read_lines` reads with these options, for the signature of a score."""
+        way = self._way(1, reader, beam_size)
+        below = self.second_look_below(reader, beam_size, second_look)
+        looks = f", second look below {below:g}" if below else ""
+        return f"{way.kind} beam {way.beam_size}{looks}{', bfloat16' if self.dtype == torch.bfloat16 else ''}"
 
     def _way(self, n_best: int, reader: str | None, beam_size: int | None) -> Reader:
         """How to read: as the recipe says, where nothing else is asked for."""

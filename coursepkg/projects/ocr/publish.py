@@ -45,7 +45,7 @@ def publish(
         vocabulary.save(work / VOCABULARY)
         save_model(work / "model", halved, **meta)
         reader = Recognizer.load(work)
-        scores = {name: evaluate_reader(reader, lines) for name, lines in parts.items()}
+        scores = {name: evaluate_reader(reader, lines, reader.said_way()) for name, lines in parts.items()}
         shutil.rmtree(work / "model")
         found = {name: score.as_json() for name, score in scores.items()}
         card = meta | {"scores": found, "made": circumstances()} | (facts or {})

@@ -69,7 +69,7 @@ class Candidate:
     ids: tuple[int, ...]
     """Its characters, without special tokens."""
     log_prob: float
-    """By the reader: of CTC, of the decoder with EOS, or the joint score."""
+    """By the reader: of CTC, of the decoder with EOS, or the joint score; after a second look its mean."""
     score: float
     """What ranks it: log_prob, after the length penalty in a beam search of the decoder alone."""
     n_scored: int
@@ -208,7 +208,8 @@ def score_decoder(
     lines = torch.tensor([i for i, _ in wanted], device=device)
     inputs = pad_batch([[BOS, *ids] for _, ids in wanted])[0].to(device)
     targets = pad_batch([[*ids, EOS] for _, ids in wanted])[0].to(device)
-    logits = to_float32(model.decode(inputs, Memory(memory.outputs[lines], memory.is_real[lines])))
+    # Keys and values of the columns are the same for all texts of a line.
+    logits = to_float32(model.decode(inputs, model.decoder.read(memory).select(lines)))
     logits[..., [PAD, BOS, UNK]] = -torch.inf
     chosen = logits.log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
     totals: list[float] = chosen.masked_fill(targets == PAD, 0.0).sum(dim=1).tolist()

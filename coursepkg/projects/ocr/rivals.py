@@ -16,7 +16,8 @@ from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.data.images import check_size, read_gray
 from coursepkg.projects.ocr.evaluate import Evaluation, evaluate
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.predict import Alternative, LineReading, Picture
+from coursepkg.projects.ocr.line_reading import Alternative, LineReading
+from coursepkg.projects.ocr.predict import Picture
 from coursepkg.requirements import missing_packages
 
 NEEDS = ("rapidocr", "onnxruntime")

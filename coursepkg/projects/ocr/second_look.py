@@ -1,13 +1,16 @@
-"""A second look at lines that were read with doubt: the same picture narrower, and wider.
+"""A second look at lines that were read with doubt, also called test-time augmentation: the picture in three widths.
 
-Squeezed or stretched a little, a line says the same to us, while the network sees other numbers and makes other
-mistakes. Every look gives candidates, every look scores all of them, and the mean of its scores ranks a candidate.
+A line that is squeezed or stretched a little says the same, but the network gets other numbers and makes other
+mistakes. Every look gives candidates, every look scores all of them, and the mean of the scores, which are logarithms,
+ranks a candidate.
 
-Source: the mean of a network's answers to variants of one picture, Krizhevsky, Sutskever and Hinton, "ImageNet
-Classification with Deep Convolutional Neural Networks" (NeurIPS 2012), section 4.1.
+Source: averaging a network's answers over variants of one picture, Krizhevsky, Sutskever and Hinton, "ImageNet
+Classification with Deep Convolutional Neural Networks" (NeurIPS 2012), section 4.1; they average probabilities of
+classes, and here log-probabilities of whole texts are averaged.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -15,7 +18,7 @@ import torch
 from coursepkg.arguments import check_finite
 from coursepkg.blocks.memory import Memory
 from coursepkg.projects.ocr.data.images import resize_to_box
-from coursepkg.projects.ocr.decode import encode_lines, length_limits
+from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import (
     Candidate,
@@ -32,8 +35,8 @@ UNSURE = 0.9
 """Confidence below which the joint reader looks again."""
 LOOKS = (1.0, 0.9, 1.25)
 """Widths of the looks, as shares of the picture's own."""
-BEAMS = 4
-"""Least beams of a look: candidates that one look thinks second best may win in the mean."""
+BEAMS = 2
+"""Least beams of a look, and candidates that it puts forward: what one thinks second best may win in the mean."""
 
 Text = tuple[int, ...]
 
@@ -56,52 +59,73 @@ def again_below(reader: Reader, wanted: int | float | None) -> float:
 
 @torch.inference_mode()
 def look_again(
-    model: LineTransformer, images: Sequence[np.ndarray], reader: Reader, n_best: int = 1
+    model: LineTransformer,
+    images: Sequence[np.ndarray],
+    reader: Reader,
+    n_best: int = 1,
+    *,
+    known: Sequence[Sequence[Text]] | None = None,
 ) -> list[list[Candidate]]:
     """Read some lines in several widths.
+
+    A picture that is as wide as the model takes cannot become wider: it gets fewer looks.
 
     Args:
         model: in evaluation mode.
         images: uint8 (height, width) each, of the model's height and not wider than it takes.
         reader: a joint one.
         n_best: most candidates of a line.
+        known: ids of texts by line that are candidates as well, those of the first look; they win ties.
 
     Returns:
-        for each line its candidates, best first. Their log_prob is the mean over the looks.
+        for each line its candidates, best first. Their log_prob is the mean over the looks; a text that one look
+        cannot hold, because it has too few columns, has -inf.
 
     Raises:
         ValueError: the reader is not joint.
     """
     if reader.kind != "joint":
         raise ValueError(f"a second look needs the joint reader, got {reader.kind}")
-    widely = Reader("joint", max(BEAMS, reader.beam_size), reader.length_penalty, reader.ctc_share)
-    memories = [encode_lines(model, [_at_width(one, share, model) for one in images]) for share in LOOKS]
-    most = torch.stack([length_limits(model, memory) for memory in memories]).amin(dim=0).tolist()
-    texts: list[dict[Text, None]] = [{} for _ in images]
-    for memory in memories:
-        found = read_encoded(model, memory, widely, widely.beam_size)
-        for own, line, limit in zip(texts, found, most, strict=True):
-            own |= dict.fromkeys(one.ids for one in line if len(one.ids) < limit)
-    pools = [list(own) or [()] for own in texts]
-    scores = [_scores(model, memory, pools, reader.ctc_share) for memory in memories]
-    ranked = []
-    for i, pool in enumerate(pools):
-        means = [sum(look[i][j] for look in scores) / len(scores) for j in range(len(pool))]
-        both = [candidate_of(ids, mean, len(ids) + 1) for ids, mean in zip(pool, means, strict=True)]
-        ranked.append(sorted(both, key=lambda one: -one.score)[:n_best])
-    return ranked
+    widely = replace(reader, beam_size=max(BEAMS, reader.beam_size))
+    widths = [_widths(one.shape[1], model.config.max_width) for one in images]
+    pools = [dict.fromkeys(own) for own in known or [[] for _ in images]]
+    looks = []
+    for k in range(len(LOOKS)):
+        chosen = [i for i, own in enumerate(widths) if k < len(own)]
+        if chosen:
+            memory = encode_lines(model, [_at_width(images[i], widths[i][k]) for i in chosen])
+            looks.append((chosen, memory))
+            found = read_encoded(model, memory, widely, widely.beam_size)
+            for i, line in zip(chosen, found, strict=True):
+                pools[i] |= dict.fromkeys(one.ids for one in line)
+    texts = [[ids for ids in pool if len(ids) < model.config.max_len] for pool in pools]
+    totals = [[0.0] * len(own) for own in texts]
+    for chosen, memory in looks:
+        for i, scores in zip(chosen, _scores(model, memory, [texts[i] for i in chosen], reader), strict=True):
+            totals[i] = [total + score for total, score in zip(totals[i], scores, strict=True)]
+    return [
+        _ranked(own, [total / len(widths[i]) for total in totals[i]])[:n_best] for i, own in enumerate(texts)
+    ]
 
 
-def _at_width(image: np.ndarray, share: float, model: LineTransformer) -> np.ndarray:
-    height, width = image.shape
-    wanted = min(model.config.max_width, max(1, round(width * share)))
-    return image if wanted == width else resize_to_box(image, height, wanted)
+def _widths(width: int, most: int) -> list[int]:
+    """In pixels, each once."""
+    return list(dict.fromkeys(min(most, max(1, round(width * share))) for share in LOOKS))
+
+
+def _at_width(image: np.ndarray, width: int) -> np.ndarray:
+    return image if image.shape[1] == width else resize_to_box(image, image.shape[0], width)
 
 
 def _scores(
-    model: LineTransformer, memory: Memory, texts: Sequence[Sequence[Text]], share: float
+    model: LineTransformer, memory: Memory, texts: Sequence[Sequence[Text]], reader: Reader
 ) -> list[list[float]]:
     """The joint score of every text of every line in one look."""
     by_ctc = score_ctc(ctc_log_softmax(model, memory), model.n_columns(memory), texts)
     by_decoder = iter(score_decoder(model, memory, [(i, ids) for i, own in enumerate(texts) for ids in own]))
-    return [[mixed(next(by_decoder), value, share) for value in own] for own in by_ctc]
+    return [[mixed(next(by_decoder), value, reader.ctc_share) for value in own] for own in by_ctc]
+
+
+def _ranked(texts: Sequence[Text], means: Sequence[float]) -> list[Candidate]:
+    found = [candidate_of(ids, mean, len(ids) + 1) for ids, mean in zip(texts, means, strict=True)]
+    return sorted(found, key=lambda one: -one.score)

@@ -82,7 +82,6 @@ def run_stages(
     *,
     vocabulary: Vocabulary,
     data: dict[str, Any] | None = None,
-    start: Path | None = None,
     seed: int = 0,
     max_seconds: int | float = float("inf"),
     say: Callable[[str], None] = print,
@@ -97,7 +96,6 @@ def run_stages(
         out: a folder for each stage goes into it.
         vocabulary: characters of all stages.
         data: what the lines are, as JSON can hold it.
-        start: folder of a finished model, whose weights and vocabulary the first stage begins with.
         seed: of weights, order and dropout.
         max_seconds: wall-clock seconds of this call.
         say: receives one line at a time.
@@ -112,7 +110,7 @@ def run_stages(
     if not stages:
         raise ValueError("stages must hold at least one stage, got none; give it at least one epoch")
     deadline = time.monotonic() + max_seconds
-    before = start
+    before: Path | None = None
     trained = None
     for stage in stages:
         folder, is_last = out / stage.name, stage is stages[-1]

@@ -13,7 +13,7 @@ from PIL import Image
 from coursepkg import requirements
 from coursepkg.projects.ocr import rivals
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.predict import Alternative, LineReading
+from coursepkg.projects.ocr.line_reading import Alternative, LineReading
 from coursepkg.projects.ocr.rivals import RapidReader, compare
 from tests.projects.ocr.drawn import drawn_lines
 

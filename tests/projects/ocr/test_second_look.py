@@ -1,5 +1,7 @@
 """A second look: the mean over several widths, line by line; only where the first was unsure; and never for nothing."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -102,7 +104,7 @@ def test_only_unsure_lines_are_read_again(shipped: Recognizer, drawn: list[TextL
 
 
 def test_it_mends_more_than_it_spoils(shipped: Recognizer) -> None:
-    read = lines(64, seed=92, held_out=True)
+    read = lines(64, seed=96, held_out=True)
     pictures, texts = [line.image for line in read], [line.text for line in read]
     once = [one.text for one in shipped.read_lines(pictures, second_look=0)]
     twice = [one.text for one in shipped.read_lines(pictures)]
@@ -136,3 +138,33 @@ def test_a_line_wider_than_the_network_takes_is_looked_at(shipped: Recognizer, d
 def test_an_empty_picture_stays_empty(shipped: Recognizer) -> None:
     (found,) = shipped.read_lines([np.full((40, 9000), 255, np.uint8)], second_look=1)
     assert found.text.strip() == ""
+
+
+def test_a_width_that_cannot_grow_counts_once(shipped: Recognizer, images: list[np.ndarray]) -> None:
+    """At the greatest width there are two looks, and the mean is that of the two."""
+    most = shipped.model.config.max_width
+    wide = resize_to_box(images[0], 40, most)
+    (found,) = look_again(shipped.fast, [wide], JOINT)
+    scores = [_joint(shipped, _narrowed(wide, share), found[0].ids) for share in (1.0, 0.9)]
+    assert found[0].score == pytest.approx(float(np.mean(scores)), rel=1e-3, abs=1e-3)
+
+
+def test_what_is_known_beforehand_is_a_candidate(shipped: Recognizer, images: list[np.ndarray]) -> None:
+    text = (10, 11, 12)
+    found = look_again(shipped.fast, images[:1], JOINT, n_best=100, known=[[text]])[0]
+    assert text in [one.ids for one in found]
+    assert found[0].ids != text
+
+
+def test_pictures_of_one_fixed_width_have_no_second_look(shipped: Recognizer) -> None:
+    boxed = dataclasses.replace(shipped.recipe, box_width=320)
+    recognizer = Recognizer(shipped.model, shipped.vocabulary, boxed)
+    assert recognizer.second_look_below() == 0
+    with pytest.raises(ValueError, match="reads pictures of 320 pixels alone"):
+        recognizer.second_look_below(second_look=0.5)
+
+
+def test_a_score_says_how_lines_were_read(shipped: Recognizer) -> None:
+    assert shipped.said_way() == "joint beam 1, second look below 0.9"
+    assert shipped.said_way(second_look=0) == "joint beam 1"
+    assert shipped.said_way("ctc", 8) == "ctc beam 8"

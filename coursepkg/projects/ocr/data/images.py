@@ -104,7 +104,8 @@ def resize_to_height(image: np.ndarray, height: int, name: str = "image") -> np.
 def resize_to_box(image: np.ndarray, height: int, width: int, name: str = "image") -> np.ndarray:
     """Squeeze or stretch a grayscale picture, uint8 (h, w), to one fixed size, as the OCR report (source 000) does.
 
-    Long lines get narrow letters and short ones wide letters: kept for comparison with `resize_to_height`.
+    Long lines get narrow letters and short ones wide letters: kept for comparison with `resize_to_height`. A second
+    look takes other widths by it.
 
     Returns:
         uint8 (height, width).

@@ -3,7 +3,8 @@
     norm(conv(x)) = scale * (W x) + shift = (scale * W) x + shift       per output channel
 
 The numbers are the same up to rounding; see `coursepkg.blocks.packed` for the matrices. Where the processor multiplies
-bfloat16 itself, CNN and encoder may also compute in that: in less time, and with three digits instead of seven.
+bfloat16 itself, CNN and encoder may also compute in that: in less time, and with 8 bits of a number instead of 24.
+Their tables of positions are rounded with them.
 """
 
 import copy
@@ -23,22 +24,30 @@ ENCODING = ("backbone", "sequence", "encoder")
 """Parts between the picture and what the decoder and the CTC head look at."""
 
 
-def fast_copy(model: LineTransformer, *, precision: str = "32-true") -> LineTransformer:
+def encoding_type(model: nn.Module, precision: str) -> torch.dtype:
+    """What a fast copy encodes in: float32 for `32-true`; for `auto` bfloat16 where the CPU multiplies it itself.
+
+    On a GPU, and in a PyTorch without oneDNN, `auto` is float32, too.
+
+    Raises:
+        ValueError: the precision is neither.
+    """
+    if precision not in get_args(ReadingPrecision):
+        raise ValueError(f"precision must be 32-true or auto, got {precision!r}")
+    is_half = precision == "auto" and can_pack(model) and multiplies_bfloat16()
+    return torch.bfloat16 if is_half else torch.float32
+
+
+def fast_copy(model: LineTransformer, dtype: torch.dtype = torch.float32) -> LineTransformer:
     """A copy in evaluation mode for reading. Changes of the model's weights after this do not reach it.
 
     Args:
         model: on the CPU for packed matrices; elsewhere they stay as they are.
-        precision: 32-true; or auto, which encodes in bfloat16 where the processor does so itself. The decoder and the
-            CTC head stay in float32.
-
-    Raises:
-        ValueError: it is neither.
+        dtype: what CNN and encoder compute in, see `encoding_type`. Decoder and CTC head stay as they are.
     """
-    if precision not in get_args(ReadingPrecision):
-        raise ValueError(f"precision must be 32-true or auto, got {precision!r}")
     folded = folded_copy(model)
     fast = pack_where_possible(folded)
-    if precision == "auto" and can_pack(model) and multiplies_bfloat16():
+    if dtype == torch.bfloat16:
         for name in ENCODING:
             setattr(fast, name, pack_where_possible(getattr(folded, name).to(torch.bfloat16)))
     return fast

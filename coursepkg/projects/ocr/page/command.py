@@ -124,14 +124,24 @@ def _check_meant(options: Predict) -> None:
     if options.model is not None and common.preset is not None:
         raise ValueError("--model and --preset both name the model that reads; give one of them")
     if options.lines:
-        for flag, is_given in (
-            ("--engine", options.engine != DetectorSettings.engine),
-            ("--side", options.side != DetectorSettings.side),
-        ):
-            if is_given:
-                raise ValueError(
-                    f"{flag} is for the detector, and --lines reads without one; leave one of them out"
-                )
+        _check_for_lines(options)
+
+
+def _check_for_lines(options: Predict) -> None:
+    """Raises a ValueError where an option is given that single lines have no use for."""
+    read, usual = options.read, ReadOptions()
+    for flag, is_given in (
+        ("--engine", options.engine != DetectorSettings.engine),
+        ("--side", options.side != DetectorSettings.side),
+        ("--min-score", read.min_score != usual.min_score),
+        ("--word-gap", read.word_gap != usual.word_gap),
+        ("--margin", read.margin != usual.margin),
+        ("--no-both-ways", read.both_ways != usual.both_ways),
+    ):
+        if is_given:
+            raise ValueError(
+                f"{flag} is for pages, and --lines reads pictures of single lines; leave one of them out"
+            )
 
 
 @contextmanager
@@ -144,8 +154,9 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     common, read = options.common, options.read
     recognizer = Recognizer.load(common.model_folder(options.model), precision=options.precision)
     # A reader that the model lacks is an error of the command, not of every page.
-    recognizer.read_lines([], **read.way)
+    below = recognizer.second_look_below(**read.way)
     decides = {name: value for name, value in asdict(read).items() if name != "batch_size"}
+    decides["second_look"] = below
     identity = decides | {"lines": options.lines, "model": recognizer.fingerprint}
     if options.lines:
         yield line_reader(recognizer, read), identity

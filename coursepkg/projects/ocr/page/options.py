@@ -23,8 +23,8 @@ class ReadOptions:
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     second_look: float | None = None
-    """Lines read with less confidence are read again, narrower and wider, in [0, 1]; 0 reads none again. It is 0.9 for
-    joint reading if not given; the others have no second look."""
+    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0 reads none again. Not given, it is
+    0.9 for joint reading; the other readers have no second look."""
     batch_size: int = 64
     """Lines at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP

@@ -9,10 +9,11 @@ from PIL import Image
 from coursepkg.projects.ocr.data.crops import crop_corners
 from coursepkg.projects.ocr.detector.box import Detector, TextBox, check_rgb
 from coursepkg.projects.ocr.detector.lines import PlacedLine, place_lines
+from coursepkg.projects.ocr.line_reading import LineReading
 from coursepkg.projects.ocr.page.options import ReadOptions
 from coursepkg.projects.ocr.page.page import Page, PageLine
 from coursepkg.projects.ocr.page.upright import DOUBTFUL, ReadLine, right_way_up
-from coursepkg.projects.ocr.predict import LineReading, Recognizer
+from coursepkg.projects.ocr.predict import Recognizer
 
 LARGEST = 2.0
 """No box is larger than so many pictures."""
@@ -152,7 +153,8 @@ def _looked_at_again(
     below = recognizer.second_look_below(**options.way)
     unsure = [i for i, line in enumerate(lines) if line.reading.text.strip() and line.confidence < below]
     found = list(lines)
-    anew = _read(recognizer, [lines[i].crop for i in unsure], options) if unsure else []
+    always = replace(options, second_look=1.0)
+    anew = _read(recognizer, [lines[i].crop for i in unsure], always) if unsure else []
     for i, reading in zip(unsure, anew, strict=True):
         found[i] = replace(lines[i], reading=reading)
     return found

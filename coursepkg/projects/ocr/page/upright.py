@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coursepkg.projects.ocr.detector.lines import PlacedLine
-from coursepkg.projects.ocr.predict import LineReading
+from coursepkg.projects.ocr.line_reading import LineReading
 
 DOUBTFUL = {"ctc": 0.9, "attention": 0.75, "joint": 0.75}
 """By who reads: text read with less confidence than this is also read turned over, a line by itself, a page by the mean

@@ -7,10 +7,10 @@ import torch
 from coursepkg.blocks import packed
 from coursepkg.blocks.packed import multiplies_bfloat16
 from coursepkg.projects.ocr.bench.reading import lines
-from coursepkg.projects.ocr.model.fast import ENCODING, fast_copy
+from coursepkg.projects.ocr.model.fast import ENCODING
 from coursepkg.projects.ocr.predict import Recognizer
 
-SWIFT = pytest.mark.skipif(
+HALF = pytest.mark.skipif(
     not multiplies_bfloat16(), reason="this processor does not multiply bfloat16 itself"
 )
 
@@ -20,43 +20,47 @@ def pictures() -> list[np.ndarray]:
     return [line.image for line in lines(16, seed=93, held_out=True)]
 
 
-@SWIFT
+@HALF
 def test_only_encoding_is_in_bfloat16_and_its_output_is_float32(pictures: list[np.ndarray]) -> None:
-    swift = Recognizer.load_default(precision="auto")
-    for name, part in swift.fast.named_children():
+    half = Recognizer.load_default(precision="auto")
+    for name, part in half.fast.named_children():
         types = {weight.dtype for weight in part.parameters()}
         assert types <= ({torch.bfloat16} if name in ENCODING else {torch.float32})
-    assert {weight.dtype for weight in swift.model.parameters()} == {torch.float32}
-    image = swift.prepare(pictures[0])
+    assert {weight.dtype for weight in half.model.parameters()} == {torch.float32}
+    image = half.prepare(pictures[0])
     pixels, width = (
         torch.from_numpy(image.copy()).float()[None, None] / 127.5 - 1,
         torch.tensor([image.shape[1]]),
     )
     with torch.inference_mode():
-        mine, theirs = (m.encode(pixels, width).outputs for m in (swift.fast, swift.model))
+        mine, theirs = (m.encode(pixels, width).outputs for m in (half.fast, half.model))
     assert mine.dtype == torch.float32
     assert 0 < float((mine - theirs).norm() / theirs.norm()) < 0.03
 
 
-@SWIFT
+@HALF
 def test_it_reads_as_float32_does_and_alike_in_every_batch(pictures: list[np.ndarray]) -> None:
-    exact, swift = Recognizer.load_default(), Recognizer.load_default(precision="auto")
-    together = swift.read_lines(pictures, second_look=0)
+    exact, half = Recognizer.load_default(), Recognizer.load_default(precision="auto")
+    together = half.read_lines(pictures, second_look=0)
     for one, other in zip(together, exact.read_lines(pictures, second_look=0), strict=True):
         assert one.confidence == pytest.approx(other.confidence, abs=0.03)
+        assert one.text == other.text or other.confidence < 0.9
     for picture, one in zip(pictures, together, strict=True):
-        (alone,) = swift.read_lines([picture], second_look=0)
+        (alone,) = half.read_lines([picture], second_look=0)
         assert alone.text == one.text
         assert alone.confidence == pytest.approx(one.confidence, abs=5e-3)
-    assert swift.fingerprint != exact.fingerprint
+    assert half.fingerprint != exact.fingerprint
+    assert half.said_way() == exact.said_way() + ", bfloat16"
 
 
 def test_without_the_instruction_auto_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("avx512_bf16", "amx_tile"):
         monkeypatch.setattr(torch.cpu, f"_is_{name}_supported", lambda: False, raising=False)
     assert not packed.multiplies_bfloat16()
-    model = Recognizer.load_default().model
-    assert {weight.dtype for weight in fast_copy(model, precision="auto").parameters()} == {torch.float32}
+    plain, asked = Recognizer.load_default(), Recognizer.load_default(precision="auto")
+    assert asked.dtype == torch.float32
+    assert {weight.dtype for weight in asked.fast.parameters()} == {torch.float32}
+    assert asked.fingerprint == plain.fingerprint
 
 
 def test_another_precision_is_refused() -> None:

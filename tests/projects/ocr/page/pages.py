@@ -15,7 +15,8 @@ from PIL import Image
 
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.detector.box import TextBox
-from coursepkg.projects.ocr.predict import VOCABULARY, Alternative, LineReading, Recognizer
+from coursepkg.projects.ocr.line_reading import Alternative, LineReading
+from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.training.saved_model import save_model
 from tests.projects.ocr.drawn import SMALL, draw, network
