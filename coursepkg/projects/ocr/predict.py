@@ -25,7 +25,7 @@ from coursepkg.projects.ocr.model.fast import encoding_type, fast_copy
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import Candidate, Reader, read_encoded
 from coursepkg.projects.ocr.recipe import Recipe
-from coursepkg.projects.ocr.second_look import again_below, look_again
+from coursepkg.projects.ocr.second_look import AT_ONCE, again_below, look_again
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model
 
@@ -151,8 +151,8 @@ class Recognizer:
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
             ids |= {i: [one.ids for one in line] for i, line in zip(chosen, readings, strict=True)}
         unsure = [i for i in order if found[i].text.strip() and found[i].confidence < limit]
-        for first in range(0, len(unsure), batch_size):
-            chosen = unsure[first : first + batch_size]
+        for first in range(0, len(unsure), AT_ONCE):
+            chosen = unsure[first : first + AT_ONCE]
             known = [ids[i] for i in chosen]
             readings = look_again(self.fast, [images[i] for i in chosen], way, n_best, known=known)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}

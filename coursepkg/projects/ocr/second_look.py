@@ -38,6 +38,9 @@ LOOKS = (1.0, 0.9, 1.25)
 BEAMS = 2
 """Least beams of a look, and candidates that it puts forward: what one thinks second best may win in the mean."""
 
+AT_ONCE = 16
+"""Lines that are looked at again together; each is several rows with several texts."""
+
 Text = tuple[int, ...]
 
 
@@ -88,21 +91,17 @@ def look_again(
         raise ValueError(f"a second look needs the joint reader, got {reader.kind}")
     widely = replace(reader, beam_size=max(BEAMS, reader.beam_size))
     widths = [_widths(one.shape[1], model.config.max_width) for one in images]
+    # All looks of all lines go through the network together: row k belongs to line lines[k].
+    lines = [i for i, own in enumerate(widths) for _ in own]
+    looks = [_at_width(image, width) for image, own in zip(images, widths, strict=True) for width in own]
+    memory = encode_lines(model, looks)
     pools = [dict.fromkeys(own) for own in known or [[] for _ in images]]
-    looks = []
-    for k in range(len(LOOKS)):
-        chosen = [i for i, own in enumerate(widths) if k < len(own)]
-        if chosen:
-            memory = encode_lines(model, [_at_width(images[i], widths[i][k]) for i in chosen])
-            looks.append((chosen, memory))
-            found = read_encoded(model, memory, widely, widely.beam_size)
-            for i, line in zip(chosen, found, strict=True):
-                pools[i] |= dict.fromkeys(one.ids for one in line)
+    for i, found in zip(lines, read_encoded(model, memory, widely, widely.beam_size), strict=True):
+        pools[i] |= dict.fromkeys(one.ids for one in found)
     texts = [[ids for ids in pool if len(ids) < model.config.max_len] for pool in pools]
     totals = [[0.0] * len(own) for own in texts]
-    for chosen, memory in looks:
-        for i, scores in zip(chosen, _scores(model, memory, [texts[i] for i in chosen], reader), strict=True):
-            totals[i] = [total + score for total, score in zip(totals[i], scores, strict=True)]
+    for i, scores in zip(lines, _scores(model, memory, [texts[i] for i in lines], reader), strict=True):
+        totals[i] = [total + score for total, score in zip(totals[i], scores, strict=True)]
     return [
         _ranked(own, [total / len(widths[i]) for total in totals[i]])[:n_best] for i, own in enumerate(texts)
     ]
@@ -120,7 +119,7 @@ def _at_width(image: np.ndarray, width: int) -> np.ndarray:
 def _scores(
     model: LineTransformer, memory: Memory, texts: Sequence[Sequence[Text]], reader: Reader
 ) -> list[list[float]]:
-    """The joint score of every text of every line in one look."""
+    """The joint score of every text of every row."""
     by_ctc = score_ctc(ctc_log_softmax(model, memory), model.n_columns(memory), texts)
     by_decoder = iter(score_decoder(model, memory, [(i, ids) for i, own in enumerate(texts) for ids in own]))
     return [[mixed(next(by_decoder), value, reader.ctc_share) for value in own] for own in by_ctc]
