@@ -33,3 +33,7 @@ class LineReading:
     def confidence(self) -> float:
         """That of the best reading; 0 where there is none, or where it is empty: nothing read is never sure."""
         return self.n_best[0].confidence if self.text.strip() else 0.0
+
+    def is_doubtful(self, below: float) -> bool:
+        """Whether something was read, and with less confidence than this. Of an empty reading nothing is known."""
+        return bool(self.text.strip()) and self.confidence < below

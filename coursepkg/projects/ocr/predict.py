@@ -150,7 +150,7 @@ class Recognizer:
             readings = read_encoded(self.fast, memory, way, n_best)
             found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
             ids |= {i: [one.ids for one in line] for i, line in zip(chosen, readings, strict=True)}
-        unsure = [i for i in order if found[i].text.strip() and found[i].confidence < limit]
+        unsure = [i for i in order if found[i].is_doubtful(limit)]
         for first in range(0, len(unsure), AT_ONCE):
             chosen = unsure[first : first + AT_ONCE]
             known = [ids[i] for i in chosen]

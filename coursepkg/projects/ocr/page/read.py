@@ -151,7 +151,7 @@ def _looked_at_again(
 ) -> list[ReadLine]:
     """The lines, those of little confidence read anew, with a second look."""
     below = recognizer.second_look_below(**options.way)
-    unsure = [i for i, line in enumerate(lines) if line.reading.text.strip() and line.confidence < below]
+    unsure = [i for i, line in enumerate(lines) if line.reading.is_doubtful(below)]
     found = list(lines)
     always = replace(options, second_look=1.0)
     anew = _read(recognizer, [lines[i].crop for i in unsure], always) if unsure else []
