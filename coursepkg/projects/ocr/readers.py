@@ -108,11 +108,7 @@ def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
 def _read_ctc(log_probs: Tensor, columns: Tensor, reader: Reader, n_best: int = 1) -> list[list[Candidate]]:
     texts = _ctc_texts(log_probs, columns, reader.beam_size, min(n_best, reader.beam_size))
     scores = score_ctc(log_probs, columns, texts)
-    found = [
-        [candidate_of(ids, value, len(ids) + 1) for ids, value in zip(own, values, strict=True)]
-        for own, values in zip(texts, scores, strict=True)
-    ]
-    return [sorted(line, key=lambda one: -one.score) for line in found]
+    return [ranked(own, values) for own, values in zip(texts, scores, strict=True)]
 
 
 def _ctc_texts(
@@ -134,8 +130,7 @@ def _read_attention(
 ) -> list[list[Candidate]]:
     hypotheses = _hypotheses(model, memory, log_probs, columns, reader, min(n_best, reader.beam_size))
     return [
-        [candidate_of(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line]
-        for line in hypotheses
+        [_candidate(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line] for line in hypotheses
     ]
 
 
@@ -177,8 +172,7 @@ def _read_joint(
         scores = [
             mixed(by_decoder[ids], c, reader.ctc_share) for ids, c in zip(candidates, by_ctc, strict=True)
         ]
-        both = [candidate_of(ids, value, len(ids) + 1) for ids, value in zip(candidates, scores, strict=True)]
-        found.append(sorted(both, key=lambda one: -one.score))
+        found.append(ranked(candidates, scores))
     return found
 
 
@@ -216,6 +210,11 @@ def score_decoder(
     return totals
 
 
-def candidate_of(ids: Sequence[int], log_prob: float, n_scored: int, score: float | None = None) -> Candidate:
-    """A candidate that is ranked by its log-probability, unless there is another score."""
+def ranked(texts: Sequence[tuple[int, ...]], log_probs: Sequence[float]) -> list[Candidate]:
+    """Whole texts of a line with their log-probabilities, EOS included, as candidates, best first."""
+    found = [_candidate(ids, value, len(ids) + 1) for ids, value in zip(texts, log_probs, strict=True)]
+    return sorted(found, key=lambda one: -one.score)
+
+
+def _candidate(ids: Sequence[int], log_prob: float, n_scored: int, score: float | None = None) -> Candidate:
     return Candidate(tuple(ids), log_prob, log_prob if score is None else score, n_scored)

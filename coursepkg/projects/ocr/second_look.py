@@ -23,9 +23,9 @@ from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.readers import (
     Candidate,
     Reader,
-    candidate_of,
     ctc_log_softmax,
     mixed,
+    ranked,
     read_encoded,
     score_ctc,
     score_decoder,
@@ -103,7 +103,7 @@ def look_again(
     for i, scores in zip(lines, _scores(model, memory, [texts[i] for i in lines], reader), strict=True):
         totals[i] = [total + score for total, score in zip(totals[i], scores, strict=True)]
     return [
-        _ranked(own, [total / len(widths[i]) for total in totals[i]])[:n_best] for i, own in enumerate(texts)
+        ranked(own, [total / len(widths[i]) for total in totals[i]])[:n_best] for i, own in enumerate(texts)
     ]
 
 
@@ -123,8 +123,3 @@ def _scores(
     by_ctc = score_ctc(ctc_log_softmax(model, memory), model.n_columns(memory), texts)
     by_decoder = iter(score_decoder(model, memory, [(i, ids) for i, own in enumerate(texts) for ids in own]))
     return [[mixed(next(by_decoder), value, reader.ctc_share) for value in own] for own in by_ctc]
-
-
-def _ranked(texts: Sequence[Text], means: Sequence[float]) -> list[Candidate]:
-    found = [candidate_of(ids, mean, len(ids) + 1) for ids, mean in zip(texts, means, strict=True)]
-    return sorted(found, key=lambda one: -one.score)
