@@ -34,7 +34,9 @@ def run(
     visible = torch.ones(1, 1, n_queries, n_keys, dtype=torch.bool, device=q.device)
     if pattern is not None:
         visible = pattern.mask(n_queries, n_keys, batch=q.shape[0], heads=q.shape[1], device=q.device)
-    sees_nothing = ~visible.any(dim=-1, keepdim=True)  # (B or 1, H or 1, T, 1)
+        if visible.stride(2) == 0:
+            visible = visible[:, :, :1]  # all queries see the same keys, as with padding: one row says it
+    sees_nothing = ~visible.any(dim=-1, keepdim=True)  # (B or 1, H or 1, T or 1, 1)
     # A row without any key would be NaN: let it see everything, then clear it.
     visible = visible | sees_nothing
     mask = visible if bias is None else _as_score_bias(bias, visible, q)

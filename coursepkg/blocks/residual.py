@@ -43,5 +43,5 @@ class ResidualBlock(nn.Module):
 
     def forward(self, x: Tensor, clear: Callable[[Tensor], Tensor] = _as_it_is) -> Tensor:
         """x (B, C, H, W) -> the same shape; `clear` sets padding to zero, where pictures have any."""
-        inner = clear(F.relu(self.first(x)))
-        return clear(F.relu(x + self.second(inner)))
+        inner = clear(F.relu(self.first(x), inplace=True))
+        return clear(F.relu(x + self.second(inner), inplace=True))

@@ -31,7 +31,7 @@ class Stage(nn.Module):
         """x (B, C, H, W) and its true columns (B,) -> the same of the next stage."""
         x, widths = self.down(x), strided(widths, self.stride[1])
         is_real = real_columns(widths, x.shape[3])
-        x = clear_padding(F.relu(x), is_real)
+        x = clear_padding(F.relu(x, inplace=True), is_real)
         for block in self.blocks:
             x = block(x, lambda y: clear_padding(y, is_real))
         return x, widths
