@@ -48,10 +48,14 @@ class LineSet:
     """What they say and how they look."""
     own_fonts: bool = True
     """Whether the fonts in $COURSEPKG_FONTS are drawn with, too, beside those of matplotlib."""
+    test_seed: int = SEEDS["test"]
+    """Of the test part's texts and looks."""
 
 
 FULL = LineSet("synthetic", {"train": 20_000, "dev": 500, "test": 1_000})
 """All kinds of texts and effects."""
+FRESH = replace(FULL, name="synthetic-fresh", test_seed=20261123)
+"""The same with another test part: for a last word after choices were made with that of `FULL` in view."""
 EASY = LineSet(
     "synthetic-tiny",
     {"train": 1_500, "dev": 150, "test": 200},
@@ -97,13 +101,14 @@ class DrawnParts:
     config: LineConfig
     faces: tuple[Face, ...]
     sizes: dict[str, int]
+    seeds: dict[str, int] = field(default_factory=lambda: dict(SEEDS))
 
     @cached_property
     def lines(self) -> dict[str, SyntheticLines]:
         """Of each part; the families of the test part are those that are held out."""
         train, held_out = split_faces(self.faces)
         faces = {"train": train, "dev": train, "test": held_out}
-        return {part: SyntheticLines(SEEDS[part], faces=faces[part], config=self.config) for part in PARTS}
+        return {part: SyntheticLines(self.seeds[part], faces=faces[part], config=self.config) for part in PARTS}
 
     @cached_property
     def texts(self) -> dict[str, dict[int, str]]:
@@ -143,7 +148,7 @@ class DrawnParts:
             config["texts"]["own_file"] = file_sha256(self.config.texts.own_file)
         fonts = [[face.family, face.style] for face in self.faces]
         texts = [list(self.texts[part].values()) for part in PARTS]
-        content = json.dumps([config, fonts, SEEDS, texts])
+        content = json.dumps([config, fonts, self.seeds, texts])
         return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -169,7 +174,8 @@ def synthetic_lines(chosen: LineSet, n_train: int = 0, own: Path | None = None) 
     """
     sizes = chosen.sizes | ({"train": n_train} if n_train else {})
     faces = line_faces(chosen)
-    parts = DrawnParts(with_own_texts(chosen.config, own), faces, sizes)
+    seeds = SEEDS | {"test": chosen.test_seed}
+    parts = DrawnParts(with_own_texts(chosen.config, own), faces, sizes, seeds)
     return Corpus(
         name=chosen.name,
         protocol="fonts and texts held out",

@@ -100,6 +100,7 @@ ROWS: dict[str, LadderRow] = {
         _row("cutmix-time", "a run of frames of one clip in another", mix="cutmix-time"),
         _row("no-smoothing", "label smoothing off", label_smoothing=0.0),
         _row("plateau", "the rate halved where the dev part stops improving", schedule="plateau"),
+        _row("adam", "no decay of the weights: AdamW is Adam then", weight_decay=0.0),
         _row("plain-sampler", "every clip once an epoch, plain cross-entropy", balanced=False),
         _row("weighted", "cross-entropy weighted by 1 / count", "plain-sampler", loss="weighted"),
         _row("focal", "focal loss", "plain-sampler", loss="focal"),

@@ -1,12 +1,13 @@
 """Sets of lines by name: their parts, what holds between these, and what stands in for what is missing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
-from coursepkg.projects.ocr.corpora_generated import EASY, FULL, DrawnParts, line_faces
+from coursepkg.projects.ocr.corpora_generated import EASY, FRESH, FULL, DrawnParts, line_faces, synthetic_lines
 from coursepkg.projects.ocr.corpus import PARTS, Corpus
 from coursepkg.projects.ocr.synthetic.lines import SyntheticLines
 from tests.projects.ocr.data.tables import receipt, row, write_table
@@ -48,6 +49,15 @@ def test_generated_lines_say_what_their_labels_say_and_are_always_the_same() -> 
         assert np.array_equal(one.image, other.image)
     assert corpus.described() == again.described()
     assert corpus.source != load_corpus("synthetic-tiny", generate=21).source
+
+
+def test_the_fresh_set_differs_in_its_test_part_alone() -> None:
+    sizes = {"train": 60, "dev": 20, "test": 40}
+    usual, fresh = (synthetic_lines(replace(one, sizes=sizes)) for one in (FULL, FRESH))
+    assert all(usual.texts[part] == fresh.texts[part] for part in ("train", "dev"))
+    assert not set(fresh.texts["test"]) & (set(fresh.texts["train"]) | set(fresh.texts["dev"]))
+    assert sum(one == other for one, other in zip(usual.texts["test"], fresh.texts["test"], strict=True)) <= 2
+    assert usual.source != fresh.source
 
 
 def test_a_text_is_known_without_drawing_its_line() -> None:

@@ -16,7 +16,7 @@ from coursepkg.projects.ocr.data.geometry import homography
 from coursepkg.projects.ocr.page.page import Page, PageLine
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_folder
 
-UNSURE = 0.85
+MARKED_BELOW = 0.85
 """Lines of less confidence are orange."""
 SURE_COLOUR, UNSURE_COLOUR = "#0072B2", "#C24A00"
 """Of boxes; readers with any kind of colour vision tell them apart."""
@@ -95,7 +95,7 @@ def _outline(photo: Image.Image, corners: np.ndarray, line: PageLine, thick: int
 
 
 def _colour(line: PageLine) -> str:
-    return UNSURE_COLOUR if line.confidence < UNSURE else SURE_COLOUR
+    return UNSURE_COLOUR if line.confidence < MARKED_BELOW else SURE_COLOUR
 
 
 def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
@@ -116,7 +116,7 @@ def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
     mask = strip.transform(
         (width, height), Image.Transform.PERSPECTIVE, tuple(back.flat[:8]), Image.Resampling.BICUBIC
     )
-    texts.paste(INK if line.confidence >= UNSURE else UNSURE_COLOUR, (int(low[0]), int(low[1])), mask)
+    texts.paste(INK if line.confidence >= MARKED_BELOW else UNSURE_COLOUR, (int(low[0]), int(low[1])), mask)
 
 
 def _strip(line: PageLine, width: float, height: float) -> Image.Image:
