@@ -108,7 +108,9 @@ class DrawnParts:
         """Of each part; the families of the test part are those that are held out."""
         train, held_out = split_faces(self.faces)
         faces = {"train": train, "dev": train, "test": held_out}
-        return {part: SyntheticLines(self.seeds[part], faces=faces[part], config=self.config) for part in PARTS}
+        return {
+            part: SyntheticLines(self.seeds[part], faces=faces[part], config=self.config) for part in PARTS
+        }
 
     @cached_property
     def texts(self) -> dict[str, dict[int, str]]:

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
-from coursepkg.projects.ocr.corpora_generated import EASY, FRESH, FULL, DrawnParts, line_faces, synthetic_lines
+from coursepkg.projects.ocr.corpora_generated import (
+    EASY,
+    FRESH,
+    FULL,
+    DrawnParts,
+    line_faces,
+    synthetic_lines,
+)
 from coursepkg.projects.ocr.corpus import PARTS, Corpus
 from coursepkg.projects.ocr.synthetic.lines import SyntheticLines
 from tests.projects.ocr.data.tables import receipt, row, write_table
