@@ -5,12 +5,13 @@
 
 It needs the extra `ocr`. lines.json is written: error rates with intervals, kinds of errors, and the paired comparison
 of this project's recogniser with PP-OCRv6 small. The lines are the test part of `synthetic`; another one by a seed that
-nothing was chosen by; and the real lines of `vi-lines` where the folder $COURSEPKG_DATA has them. Only numbers are
-stored, never what a line says.
+nothing was chosen by, less the lines whose text the recogniser learnt; and the real lines of `vi-lines` where the
+folder $COURSEPKG_DATA has them. Only numbers are stored, never what a line says.
 """
 
 import argparse
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ from coursepkg.data.location import data_folder
 from coursepkg.metrics.bootstrap import compare as paired
 from coursepkg.metrics.bootstrap import comparison_as_json
 from coursepkg.metrics.edit import CER
-from coursepkg.projects.ocr.corpora_generated import FRESH, FULL, synthetic_lines
+from coursepkg.projects.ocr.corpora_generated import FRESH, FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.corpora_labelled import labelled_corpus
 from coursepkg.projects.ocr.corpus import Corpus
 from coursepkg.projects.ocr.data.vi_lines import LABELS
 from coursepkg.projects.ocr.evaluate import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.rivals import LineReader, RapidReader, compare
-from coursepkg.training.files import write_json
+from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.projects.ocr.synthetic.lines import LineConfig
+from coursepkg.projects.ocr.synthetic.shards import ShardPlan, plan_sha256, shard_texts
+from coursepkg.projects.ocr.synthetic.texts import TextConfig
+from coursepkg.training.files import read_json, write_json
 
 OURS, THEIRS = "shipped", "PP-OCRv6 small"
 
@@ -49,7 +54,13 @@ def main() -> None:
     torch.set_num_threads(machine.threads)
     recognizer = Recognizer.load(chosen.model)
     readers: dict[str, LineReader] = {OURS: recognizer, THEIRS: RapidReader(threads=machine.threads)}
-    sets = [measured(readers, synthetic_lines(one)) | {"fonts": families} for one in (FULL, FRESH)]
+    usual, fresh = synthetic_lines(FULL), synthetic_lines(FRESH)
+    learnt, is_certain = learnt_texts(
+        chosen.model, {one.text for part in ("dev", "test") for one in usual.labels[part]}
+    )
+    sets = [measured(readers, usual), measured(readers, fresh, leave_out=learnt)]
+    sets = [one | {"fonts": families} for one in sets]
+    sets[1]["learnt_texts_are_certain"] = is_certain
     real = data_folder() / "vi_lines"
     if (real / LABELS).is_file():
         sets.append(measured(readers, labelled_corpus(real, "vi-lines", "test")))
@@ -65,13 +76,36 @@ def main() -> None:
     write_json(chosen.out / "lines.json", document)
 
 
-def measured(readers: dict[str, LineReader], corpus: Corpus) -> dict[str, Any]:
+def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
+    """The texts that a model of `train_ocr_checkpoint.py` learnt, and whether they are certainly these.
+
+    They are not certain with other fonts than in training: the lines of whole receipts then say other things.
+
+    Args:
+        model: its folder.
+        avoided: texts that were kept out of its training, those of the usual dev and test parts.
+    """
+    meta = read_json(model / "model" / "model.json")["meta"]
+    stored = meta["lines"]["plan"]
+    texts = TextConfig(**stored["config"]["texts"])
+    plan = ShardPlan(**stored | {"config": LineConfig(**stored["config"] | {"texts": texts})})
+    faces = split_faces(line_faces(FULL))[0]
+    is_same = plan_sha256(plan, faces, avoided) == meta["data"]["generator"]
+    return {
+        text for shard in range(plan.n_shards) for text in shard_texts(plan, shard, faces, avoided)
+    }, is_same
+
+
+def measured(
+    readers: dict[str, LineReader], corpus: Corpus, leave_out: Collection[str] = frozenset()
+) -> dict[str, Any]:
     """Scores of both readers on the test part, and the difference of their CERs on the same draws of lines."""
     start = time.perf_counter()
     part = corpus.part("test")
-    found = compare(readers, part.lines)
+    lines = [line for line in part.lines if line.text not in leave_out]
+    found = compare(readers, lines)
     ours, theirs = found[OURS], found[THEIRS]
-    groups = several_groups([line.group for line in part.lines])
+    groups = several_groups([line.group for line in lines])
     difference = paired(
         CER(),
         theirs.hypotheses,
@@ -90,6 +124,7 @@ def measured(readers: dict[str, LineReader], corpus: Corpus) -> dict[str, Any]:
         "source": dict(corpus.source),
         "notes": list(corpus.notes),
         "n_without_picture": len(part.unreadable),
+        "n_learnt": len(part.lines) - len(lines),
         "readers": {name: result.as_json() for name, result in found.items()},
         "comparison": comparison_as_json(difference) | {"of": "cer", "from": THEIRS, "to": OURS},
     }

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from coursepkg.bench.machine import Device
+from coursepkg.bench.machine import Device, commit
 from coursepkg.projects.ocr.corpora_generated import measured_faces
 from coursepkg.projects.ocr.synthetic.fonts import Face
 
@@ -34,8 +34,9 @@ def held_out_faces() -> tuple[Face, ...]:
 
 
 def conditions(machine: Device, *packages: str) -> dict[str, Any]:
-    """The machine, whose peak is not measured, and the versions of some packages."""
+    """The machine, whose peak is not measured, the versions of some packages, and the commit."""
     return {
+        "commit": commit(),
         "versions": {name: version(name) for name in packages},
         "machine": machine.describe() | {"peak_flops": None, "peak_is": "not measured"},
     }

@@ -31,7 +31,7 @@ def run(
         return _fold_groups(q, k, v, scale)
     if band == (None, 0) and n_queries == n_keys and bias is None:
         return _call(q, k, v, None, is_causal=True, scale=scale)
-    visible = torch.ones(1, 1, n_queries, n_keys, dtype=torch.bool, device=q.device)
+    visible = torch.ones(1, 1, 1, n_keys, dtype=torch.bool, device=q.device)
     if pattern is not None:
         visible = pattern.mask(n_queries, n_keys, batch=q.shape[0], heads=q.shape[1], device=q.device)
         if visible.stride(2) == 0:

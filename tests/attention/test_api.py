@@ -67,7 +67,7 @@ def test_bias_and_its_gradient(impl, n_kv_heads, bias_shape):
     bias = torch.randn(
         bias_shape, dtype=torch.float64, generator=torch.Generator().manual_seed(3), requires_grad=True
     )
-    for pattern in (None, causal()):
+    for pattern in (None, causal(), padding([0, 11])):
         output, exact = (
             attention(q, k, v, pattern=pattern, impl=impl, bias=bias),
             oracle(q, k, v, pattern, bias=bias),

@@ -163,6 +163,7 @@ def test_a_short_training_on_generated_lines_says_its_fonts(tmp_path: Path) -> N
         (["evaluate", "--model", "nowhere"], "nowhere: no finished model in it; train one there first"),
         (["evaluate", "--limit", "-1"], "--limit"),
         (["evaluate", "--second-look", "1.5"], "--second-look must be in [0, 1], got 1.5"),
+        (["evaluate", "--second-look", "nan"], "--second-look must be a finite number, got nan"),
         (["pack"], "--out FOLDER must be given"),
         (["pack", "--out", "x", "--height", "-8"], "--height"),
         (["export"], "--out FOLDER must be given"),

@@ -19,7 +19,7 @@ from coursepkg.files import whole_file
 from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, TABLE
 from coursepkg.projects.ocr.data.table_row import CATEGORIES, JOINT
 from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
-from coursepkg.projects.ocr.synthetic.receipt_layout import PrintedLine, lay_out
+from coursepkg.projects.ocr.synthetic.receipt_layout import PrintedLine, Sheet, lay_out
 from coursepkg.projects.ocr.synthetic.receipt_photo import SIZES, outline, photograph
 
 _CATEGORY = {label: number for number, label in CATEGORIES.items()}
@@ -74,9 +74,7 @@ def make_receipt(
     check_count("seed", seed, 0)
     check_count("number", number, 0)
     config = config or ReceiptConfig()
-    dice = random.Random(f"receipt:{seed}:{number}")
-    rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
-    sheet = lay_out(dice, faces or matplotlib_faces())
+    dice, rng, sheet = _begun(seed, number, faces)
     width, height = dice.choice(SIZES)
     quarter = dice.choice((1, 3)) if dice.random() < config.turned else 0
     image, matrix = photograph(sheet.image, (height, width), rng, quarter=quarter)
@@ -102,6 +100,20 @@ def make_receipt(
         )
     )
     return ReceiptPhoto(image, row, sheet.lines, outlines)
+
+
+def receipt_texts(seed: int, number: int, *, faces: Sequence[Face] | None = None) -> list[str]:
+    """What the lines of `make_receipt` say, without photographing it."""
+    return [" ".join(line.text.split()) for line in _begun(seed, number, faces)[2].lines]
+
+
+def _begun(
+    seed: int, number: int, faces: Sequence[Face] | None
+) -> tuple[random.Random, np.random.Generator, Sheet]:
+    """The dice of a receipt after its paper was printed, those of its photograph, and the paper."""
+    dice = random.Random(f"receipt:{seed}:{number}")
+    rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
+    return dice, rng, lay_out(dice, faces or matplotlib_faces())
 
 
 def _annotation(

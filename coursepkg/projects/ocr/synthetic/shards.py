@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
+from itertools import chain, count, islice
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
-from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
+from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt, receipt_texts
 from coursepkg.training.files import write_json
 from coursepkg.wording import counted
 
@@ -38,7 +39,7 @@ class ShardPlan:
     """What is generated."""
 
     seed: int = 1000
-    """Shard n draws with seed + n. Seeds 0 to 2 are those of the generated corpora that models are measured on."""
+    """Shard n draws with seed + n; not the seeds of `corpora_generated`, which models are measured on."""
     n_lines: int = 240_000
     """Lines of all shards together, at least 1."""
     a_shard: int = 4000
@@ -87,6 +88,19 @@ def draw_shard(
             return
         yield line
         found += 1
+
+
+def shard_texts(
+    plan: ShardPlan, shard: int, faces: Sequence[Face], avoid: Collection[str] = frozenset()
+) -> set[str]:
+    """What the lines of `draw_shard` say, without drawing them; and what a few further receipts say."""
+    n_cut = round(plan.lines_of(shard) * plan.receipts)
+    drawn = map(SyntheticLines(plan.seed + shard, faces=faces, config=plan.config).text, count())
+    texts = islice((text for text in drawn if text not in avoid), plan.lines_of(shard) - n_cut)
+    # Some lines of a receipt are too small to be cut out: twice as many are enough.
+    whole = complete_faces(faces)
+    receipts = (receipt_texts(plan.seed + shard, number, faces=whole) for number in count())
+    return {*texts, *islice(chain.from_iterable(receipts), 2 * n_cut)}
 
 
 def _cut_lines(seed: int, faces: Sequence[Face], avoid: Collection[str]) -> Iterator[TextLine]:

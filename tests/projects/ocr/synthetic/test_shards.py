@@ -12,7 +12,7 @@ from coursepkg.projects.ocr.data.shards import Shards
 from coursepkg.projects.ocr.synthetic.font_facts import font_facts
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
 from coursepkg.projects.ocr.synthetic.lines import LineConfig
-from coursepkg.projects.ocr.synthetic.shards import ShardPlan, draw_shard, loosened, write_shards
+from coursepkg.projects.ocr.synthetic.shards import ShardPlan, draw_shard, loosened, shard_texts, write_shards
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
 FACES = split_faces(matplotlib_faces())[0]
@@ -46,6 +46,15 @@ def test_lines_and_lines_of_receipts_are_there(written: tuple[Path, Shards]) -> 
     assert [line.text for line in lines] == lines.texts == [lines[i].text for i in range(-7, 0)]
     card = json.loads((folder / "shards.json").read_text())
     assert (card["n_lines"], card["sha256"], len(card["shards"])) == (7, lines.fingerprint, 2)
+
+
+def test_the_texts_of_a_shard_are_told_without_drawing_it() -> None:
+    avoid = {next(iter(draw_shard(PLAN, 0, FACES))).text}
+    for shard in range(PLAN.n_shards):
+        said = {line.text for line in draw_shard(PLAN, shard, FACES, avoid)}
+        told = shard_texts(PLAN, shard, FACES, avoid)
+        assert said <= told
+        assert len(told) <= 2 * PLAN.lines_of(shard)
 
 
 def test_what_is_missing_or_damaged_is_written_again_as_it_was(
