@@ -27,6 +27,13 @@ def check_finite(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number, got {describe(value)}")
 
 
+def check_share(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is a finite number in [0, 1]."""
+    check_finite(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value}")
+
+
 def flag_of(name: str) -> str:
     """The flag of the command line that sets a field."""
     return f"--{name.replace('_', '-')}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coursepkg.arguments import check_count, check_field, check_finite
+from coursepkg.arguments import check_count, check_share
 from coursepkg.bench.machine import circumstances
 from coursepkg.documents import check_out_folder, print_json
 from coursepkg.files import whole_file
@@ -65,8 +65,7 @@ def evaluate_command(options: Evaluate) -> int:
     check_count("--limit", options.limit, least=0)
     check_count("--worst", options.worst, least=0)
     if options.second_look is not None:
-        check_finite("--second-look", options.second_look)
-        check_field(options, "second_look", 0 <= options.second_look <= 1, "in [0, 1]")
+        check_share("--second-look", options.second_look)
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder, precision=options.precision)

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from coursepkg.arguments import check_finite
+from coursepkg.arguments import check_share
 from coursepkg.blocks.memory import Memory
 from coursepkg.projects.ocr.data.images import resize_to_box
 from coursepkg.projects.ocr.decode import encode_lines
@@ -52,9 +52,7 @@ def again_below(reader: Reader, wanted: int | float | None) -> float:
     """
     if wanted is None:
         return UNSURE if reader.kind == "joint" else 0.0
-    check_finite("second_look", wanted)
-    if not 0 <= wanted <= 1:
-        raise ValueError(f"second_look must be in [0, 1], got {wanted}")
+    check_share("second_look", wanted)
     if wanted and reader.kind != "joint":
         raise ValueError(f"second_look needs reader joint, got {reader.kind}; take joint, or second_look 0")
     return float(wanted)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import tyro
 
-from coursepkg.arguments import check_count, check_field, check_finite, flag_of
+from coursepkg.arguments import check_count, check_field, check_finite, check_share, flag_of
 from coursepkg.projects.ocr.detector.lines import WORD_GAP
 from coursepkg.projects.ocr.recipe import READERS
 
@@ -36,19 +36,16 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("min_score", "min_confidence"):
-            check_finite(flag_of(name), getattr(self, name))
-            check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+            check_share(flag_of(name), getattr(self, name))
         check_finite("--word-gap", self.word_gap)
         check_field(self, "word_gap", self.word_gap >= 0, "at least 0")
-        check_finite("--margin", self.margin)
-        check_field(self, "margin", 0 <= self.margin <= 1, "in [0, 1]")
+        check_share("--margin", self.margin)
         check_count("--batch-size", self.batch_size)
         check_field(self, "reader", self.reader in (None, *READERS), f"one of {', '.join(READERS)}")
         if self.beam_size is not None:
             check_count("--beam-size", self.beam_size)
         if self.second_look is not None:
-            check_finite("--second-look", self.second_look)
-            check_field(self, "second_look", 0 <= self.second_look <= 1, "in [0, 1]")
+            check_share("--second-look", self.second_look)
 
     @property
     def way(self) -> dict[str, Any]:

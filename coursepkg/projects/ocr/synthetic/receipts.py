@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_share
 from coursepkg.files import whole_file
 from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, TABLE
 from coursepkg.projects.ocr.data.table_row import CATEGORIES, JOINT
@@ -40,10 +40,7 @@ class ReceiptConfig:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            check_finite(field.name, value)
-            if not 0 <= value <= 1:
-                raise ValueError(f"{field.name} must be in [0, 1], got {value}")
+            check_share(field.name, getattr(self, field.name))
 
 
 @dataclass(frozen=True, eq=False)

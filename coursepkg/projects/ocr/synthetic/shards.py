@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.arguments import check_count, check_share
 from coursepkg.projects.ocr.data.crops import crop_corners
 from coursepkg.projects.ocr.data.packed import PackedLines
 from coursepkg.projects.ocr.data.packing import pack_lines
@@ -56,9 +56,7 @@ class ShardPlan:
         for name in ("n_lines", "a_shard"):
             check_count(name, getattr(self, name))
         check_count("height", self.height, least=8)
-        check_finite("receipts", self.receipts)
-        if not 0 <= self.receipts <= 1:
-            raise ValueError(f"receipts must be in [0, 1], got {self.receipts}")
+        check_share("receipts", self.receipts)
 
     @property
     def n_shards(self) -> int:
