@@ -86,6 +86,10 @@ def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
         avoided: texts that were kept out of its training, those of the usual dev and test parts.
     """
     meta = read_json(model / "model" / "model.json")["meta"]
+    if "lines" not in meta:
+        raise SystemExit(
+            f"error: {model} does not say what it learnt; take a model of train_ocr_checkpoint.py"
+        )
     stored = meta["lines"]["plan"]
     texts = TextConfig(**stored["config"]["texts"])
     plan = ShardPlan(**stored | {"config": LineConfig(**stored["config"] | {"texts": texts})})
