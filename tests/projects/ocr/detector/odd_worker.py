@@ -36,7 +36,7 @@ def _open(settings: DetectorSettings) -> Engine:
         if what == RAISE:
             raise ValueError("first line\nthe picture is too odd")
         if what == LEAK:
-            _leaked.append(np.ones(16 * 2**20))
+            _leaked.append(np.ones(49 * 2**20))
         if what == TALK:
             print("libraries print what they like", flush=True)
         height, width = image.shape[:2]
