@@ -18,6 +18,13 @@ class Memory:
     """bool (B, S), False at padding."""
 
 
+def trimmed(memory: Memory, first: int, last: int) -> Memory:
+    """Rows `first` .. `last` - 1 without the columns that are padding in all of them; padding stands behind."""
+    is_real = memory.is_real[first:last]
+    longest = int(is_real.sum(dim=1).max())
+    return Memory(memory.outputs[first:last, :longest], is_real[:, :longest])
+
+
 def check_ids(name: str, ids: Tensor, vocab_size: int, max_len: int) -> None:
     """Raises a ValueError unless `ids` is an integer matrix (B, length) that a model can embed.
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.blocks.memory import check_ids, real_tokens
+from coursepkg.blocks.memory import Memory, check_ids, real_tokens, trimmed
 from coursepkg.text.vocabulary import PAD, pad_batch
 
 
@@ -37,3 +37,14 @@ def test_padding_in_the_wrong_place_is_named_with_its_row(row: list[int], messag
 def test_bools_are_no_ids() -> None:
     with pytest.raises(ValueError, match=r"^src must be integer ids \(B, length\), got torch.bool \(1, 2\)$"):
         check_ids("src", torch.ones(1, 2, dtype=torch.bool), 5, 2)
+
+
+def test_rows_are_trimmed_to_the_longest_of_them() -> None:
+    is_real = torch.arange(5) < torch.tensor([[2], [3], [5], [1]])
+    outputs = torch.arange(4.0 * 5).view(4, 5, 1)
+    part = trimmed(Memory(outputs, is_real), 0, 2)
+    assert torch.equal(part.outputs, outputs[:2, :3])
+    assert part.is_real.tolist() == [[True, True, False], [True, True, True]]
+    rest = trimmed(Memory(outputs, is_real), 2, 9)
+    assert torch.equal(rest.outputs, outputs[2:])
+    assert torch.equal(rest.is_real, is_real[2:])

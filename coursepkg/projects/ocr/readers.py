@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.arguments import check_count, check_finite
-from coursepkg.blocks.memory import Memory
+from coursepkg.blocks.memory import Memory, trimmed
 from coursepkg.decoding.hypothesis import Hypothesis
 from coursepkg.projects.ocr.decode import length_limits, read_beam, read_greedy
 from coursepkg.projects.ocr.model.ctc import beam_ctc, ctc_log_probs, greedy_ctc
@@ -27,6 +27,10 @@ from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.recipe import READERS, Recipe
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
 from coursepkg.training.losses import to_float32
+
+AT_ONCE = 32
+"""Lines that are read together. All are padded to the longest of them, which here are the next in order: of lines
+sorted by length so few waste little, and more would be read no faster."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +90,19 @@ def read_encoded(
     model: LineTransformer, memory: Memory, reader: Reader, n_best: int = 1
 ) -> list[list[Candidate]]:
     """For each encoded line its candidates, best first, at most `n_best` and fewer where fewer were found."""
+    parts = [trimmed(memory, first, first + AT_ONCE) for first in range(0, len(memory.outputs), AT_ONCE)]
+    return [line[:n_best] for part in parts for line in _read_part(model, part, reader, n_best)]
+
+
+def _read_part(model: LineTransformer, memory: Memory, reader: Reader, n_best: int) -> list[list[Candidate]]:
     is_drafted = reader.beam_size == 1 and reader.drafts
     log_probs = ctc_log_softmax(model, memory) if reader.kind != "attention" or is_drafted else None
     columns = model.n_columns(memory)
     if reader.kind == "ctc" and log_probs is not None:
-        found = _read_ctc(log_probs, columns, reader, n_best)
-    elif reader.kind == "joint" and log_probs is not None:
-        found = _read_joint(model, memory, log_probs, columns, reader)
-    else:
-        found = _read_attention(model, memory, log_probs, columns, reader, n_best)
-    return [line[:n_best] for line in found]
+        return _read_ctc(log_probs, columns, reader, n_best)
+    if reader.kind == "joint" and log_probs is not None:
+        return _read_joint(model, memory, log_probs, columns, reader)
+    return _read_attention(model, memory, log_probs, columns, reader, n_best)
 
 
 def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
