@@ -29,8 +29,11 @@ def _open(settings: DetectorSettings) -> Engine:
             print("the network broke", file=sys.stderr, flush=True)
             os._exit(7)
         if what == GROW:
-            while True:
-                _leaked.append(np.ones(2**20))
+            while (
+                True
+            ):  # half a gigabyte a second, so that a look that comes late on a busy machine is no matter
+                _leaked.append(np.ones(2**17))
+                time.sleep(0.002)
         if what == SLEEP:
             time.sleep(60)
         if what == RAISE:
