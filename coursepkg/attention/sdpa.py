@@ -2,13 +2,14 @@
 
 PyTorch aligns its causal flag top-left when T and S differ; this package aligns bottom-right, so the flag is used
 only where both agree. Grouped heads become extra query rows where no mask stands in the way: keys are then read
-once for the whole group.
+once for the whole group. For bfloat16 on a CPU see `half_products`.
 """
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from coursepkg.attention import half_products
 from coursepkg.attention.pattern import Pattern
 
 
@@ -30,7 +31,7 @@ def run(
     if sees_all and bias is None:
         return _fold_groups(q, k, v, scale)
     if band == (None, 0) and n_queries == n_keys and bias is None:
-        return _call(q, k, v, None, is_causal=True, scale=scale)
+        return _run_kernel(q, k, v, is_causal=True, scale=scale)
     visible = torch.ones(1, 1, 1, n_keys, dtype=torch.bool, device=q.device)
     if pattern is not None:
         visible = pattern.mask(n_queries, n_keys, batch=q.shape[0], heads=q.shape[1], device=q.device)
@@ -40,14 +41,18 @@ def run(
     # A row without any key would be NaN: let it see everything, then clear it.
     visible = visible | sees_nothing
     mask = visible if bias is None else _as_score_bias(bias, visible, q)
-    return _call(q, k, v, mask, is_causal=False, scale=scale).masked_fill(sees_nothing, 0.0)
+    return _run_kernel(q, k, v, mask, scale=scale).masked_fill(sees_nothing, 0.0)
 
 
 def _as_score_bias(bias: Tensor, visible: Tensor, q: Tensor) -> Tensor:
     return bias.to(q.dtype).masked_fill(~visible, float("-inf"))
 
 
-def _call(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, is_causal: bool, scale: float) -> Tensor:
+def _run_kernel(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, is_causal: bool = False, scale: float
+) -> Tensor:
+    if not is_causal and half_products.suits(q, k, v, mask):
+        return half_products.run(q, k, v, mask, scale)
     grouped = q.shape[1] != k.shape[1]
     return scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 
@@ -56,4 +61,4 @@ def _fold_groups(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     """The heads of a group as rows of one query: (B, H, T, D) -> (B, G, H/G * T, D), and back."""
     batch, _, n_queries, head_dim = q.shape
     rows = q.reshape(batch, k.shape[1], -1, head_dim)
-    return scaled_dot_product_attention(rows, k, v, scale=scale).reshape(batch, -1, n_queries, head_dim)
+    return _run_kernel(rows, k, v, scale=scale).reshape(batch, -1, n_queries, head_dim)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.processor import multiplies_bfloat16
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -39,13 +40,6 @@ class PackedLinear(nn.Module):
     def extra_repr(self) -> str:
         """What print(module) shows."""
         return f"{self.in_features} -> {self.out_features}"
-
-
-def multiplies_bfloat16() -> bool:
-    """Whether the processor has instructions for products of bfloat16; without them they are slower than float32."""
-    # PyTorch has no public question for it, so one that is gone in another version answers no.
-    asks = (getattr(torch.cpu, f"_is_{name}_supported", bool) for name in ("avx512_bf16", "amx_tile"))
-    return any(ask() for ask in asks)
 
 
 def can_pack(model: nn.Module) -> bool:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from coursepkg.blocks.decoder import DecoderLayer
 from coursepkg.blocks.encoder import EncoderLayer
-from coursepkg.blocks.packed import multiplies_bfloat16
+from coursepkg.processor import multiplies_bfloat16
 from coursepkg.training.config import TrainConfig
 
 KERNELS_KEPT = "32"

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
-from coursepkg.blocks.packed import multiplies_bfloat16
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.hypothesis import Hypothesis
+from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.bench.opponents import HEIGHT, MOST_WIDTH, VggTransformer, vgg_transformer
 from coursepkg.projects.ocr.data.alphabet import character_vocabulary
 from coursepkg.projects.ocr.data.images import fit_image

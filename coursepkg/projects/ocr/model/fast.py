@@ -14,8 +14,9 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from coursepkg.blocks.packed import can_pack, multiplies_bfloat16, pack_where_possible
+from coursepkg.blocks.packed import can_pack, pack_where_possible
 from coursepkg.blocks.residual import ConvNorm
+from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.recipe import ReadingPrecision

@@ -7,7 +7,7 @@ import torch
 from coursepkg.bench import SUITES
 from coursepkg.bench.machine import Device
 from coursepkg.bench.race import Contest, Row
-from coursepkg.blocks.packed import multiplies_bfloat16
+from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.bench import against_rapidocr, opponents, reading
 from coursepkg.projects.ocr.recipe import PRESETS
 

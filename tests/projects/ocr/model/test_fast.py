@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.blocks import packed
-from coursepkg.blocks.packed import multiplies_bfloat16
+from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.bench.reading import lines
 from coursepkg.projects.ocr.model.fast import ENCODING
 from coursepkg.projects.ocr.predict import Recognizer
@@ -56,7 +55,7 @@ def test_it_reads_as_float32_does_and_alike_in_every_batch(pictures: list[np.nda
 def test_without_the_instruction_auto_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("avx512_bf16", "amx_tile"):
         monkeypatch.setattr(torch.cpu, f"_is_{name}_supported", lambda: False, raising=False)
-    assert not packed.multiplies_bfloat16()
+    assert not multiplies_bfloat16()
     plain, asked = Recognizer.load_default(), Recognizer.load_default(precision="auto")
     assert asked.dtype == torch.float32
     assert {weight.dtype for weight in asked.fast.parameters()} == {torch.float32}
