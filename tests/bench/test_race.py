@@ -15,8 +15,9 @@ from coursepkg.bench.machine import Device, choose_device, circumstances
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
 from coursepkg.bench.report import document, table, write
 from coursepkg.bench.suites import attention as attention_suite
-from coursepkg.bench.suites import gqa_decode, inputs, linear, window
+from coursepkg.bench.suites import gqa_decode, half_products, inputs, linear, window
 from coursepkg.bench.suites.inputs import dense_flops
+from coursepkg.processor import multiplies_bfloat16
 
 CPU = Device("cpu", 1)
 EXACT = [torch.tensor([1.0, 2.0], dtype=torch.float64)]
@@ -149,7 +150,7 @@ def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
 def test_unknown_suite_and_device():
     with pytest.raises(
         ValueError,
-        match="suite must be one of attention, window, linear, gqa-decode, decoding, training, "
+        match="suite must be one of attention, window, linear, gqa-decode, half-products, decoding, training, "
         "translation, ocr, ocr-rivals, sign-language, resume, got 'x'",
     ):
         run_suite("x")
@@ -163,9 +164,11 @@ def test_flops_convention():
     assert dense_flops(4096, backward=True) == 3.5 * dense_flops(4096)
 
 
-@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode])
+@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode, half_products])
 def test_every_gate_passes(suite):
     """What the suites race is right: each gate is run, nothing is timed."""
+    if suite is half_products and not multiplies_bfloat16():
+        pytest.skip("this processor does not multiply bfloat16 itself")
     contests = [contest for contest in suite.contests(CPU) if isinstance(contest, Contest)]
     gates = {repr(contest.name): gate for contest in contests for gate in contest.gates}
     assert gates
