@@ -2,14 +2,15 @@
 
 PyTorch aligns its causal flag top-left when T and S differ; this package aligns bottom-right, so the flag is used
 only where both agree. Grouped heads become extra query rows where no mask stands in the way: keys are then read
-once for the whole group. For bfloat16 on a CPU see `half_products`.
+once for the whole group. One thing is not left to those kernels: bfloat16 on a CPU without a gradient, where
+`unfused_bfloat16` is faster.
 """
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from coursepkg.attention import half_products
+from coursepkg.attention import unfused_bfloat16
 from coursepkg.attention.pattern import Pattern
 
 
@@ -51,8 +52,8 @@ def _as_score_bias(bias: Tensor, visible: Tensor, q: Tensor) -> Tensor:
 def _run_kernel(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, is_causal: bool = False, scale: float
 ) -> Tensor:
-    if not is_causal and half_products.suits(q, k, v, mask):
-        return half_products.run(q, k, v, mask, scale)
+    if not is_causal and unfused_bfloat16.suits(q, k, v, mask):
+        return unfused_bfloat16.attend(q, k, v, mask, scale)
     grouped = q.shape[1] != k.shape[1]
     return scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 

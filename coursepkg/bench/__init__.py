@@ -15,7 +15,7 @@ SUITES = {
     "window": "sliding window, dilated window, global and random blocks against dense attention",
     "linear": "chunked linear attention against causal softmax attention, and its growth with length",
     "gqa-decode": "one decoding step with grouped key-value heads against repeated ones",
-    "half-products": "attention in bfloat16 on a CPU: two products against PyTorch's fused kernel",
+    "unfused-bfloat16": "attention in bfloat16 on a CPU: two products against PyTorch's fused kernel",
     "decoding": "greedy and beam search with a cache against recomputation, expanded keys and Hugging Face",
     "training": "a training step against torch.nn.Transformer, batches by length against random ones",
     "translation": "beam search of the size of `small` against Hugging Face; the CTranslate2 export against PyTorch",

@@ -15,7 +15,7 @@ from coursepkg.bench.machine import Device, choose_device, circumstances
 from coursepkg.bench.race import Comparison, Contest, Gate, Row
 from coursepkg.bench.report import document, table, write
 from coursepkg.bench.suites import attention as attention_suite
-from coursepkg.bench.suites import gqa_decode, half_products, inputs, linear, window
+from coursepkg.bench.suites import gqa_decode, inputs, linear, unfused_bfloat16, window
 from coursepkg.bench.suites.inputs import dense_flops
 from coursepkg.processor import multiplies_bfloat16
 
@@ -150,7 +150,7 @@ def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
 def test_unknown_suite_and_device():
     with pytest.raises(
         ValueError,
-        match="suite must be one of attention, window, linear, gqa-decode, half-products, decoding, training, "
+        match="suite must be one of attention, window, linear, gqa-decode, unfused-bfloat16, decoding, training, "
         "translation, ocr, ocr-rivals, sign-language, resume, got 'x'",
     ):
         run_suite("x")
@@ -164,10 +164,10 @@ def test_flops_convention():
     assert dense_flops(4096, backward=True) == 3.5 * dense_flops(4096)
 
 
-@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode, half_products])
+@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode, unfused_bfloat16])
 def test_every_gate_passes(suite):
     """What the suites race is right: each gate is run, nothing is timed."""
-    if suite is half_products and not multiplies_bfloat16():
+    if suite is unfused_bfloat16 and not multiplies_bfloat16():
         pytest.skip("this processor does not multiply bfloat16 itself")
     contests = [contest for contest in suite.contests(CPU) if isinstance(contest, Contest)]
     gates = {repr(contest.name): gate for contest in contests for gate in contest.gates}
@@ -175,9 +175,13 @@ def test_every_gate_passes(suite):
     assert {name: gate.failure() for name, gate in gates.items()} == dict.fromkeys(gates)
 
 
-@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode])
+@pytest.mark.parametrize("suite", [attention_suite, window, linear, gqa_decode, unfused_bfloat16])
 @pytest.mark.parametrize("gpu", [False, True])
 def test_every_comparison_names_its_variants(suite, gpu, monkeypatch):
+    if suite is unfused_bfloat16 and (gpu or not multiplies_bfloat16()):
+        with pytest.raises(ValueError, match="needs --device cpu and a processor that multiplies bfloat16"):
+            suite.contests(Device("cuda" if gpu else "cpu", 1))
+        return
     # The suites' GPU branch is taken, but with its tensors where every machine can hold them.
     monkeypatch.setattr(Device, "is_cuda", gpu)
     for contest in suite.contests(CPU):

@@ -169,7 +169,7 @@ class Evaluate:
     """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself, which
     is faster and may read a doubtful letter otherwise."""
     batch_size: int = 64
-    """Lines at once."""
+    """Lines encoded at once."""
     limit: int = 0
     """Score only so many lines of the part, the first ones; 0 takes all. The signature says so."""
     worst: int = 100

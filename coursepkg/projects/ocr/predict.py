@@ -119,7 +119,7 @@ class Recognizer:
             pictures: files, or grayscale pixels uint8 (height, width), of any width.
             n_best: readings of each line; there may be fewer. More than one needs as many beams, which are then the
                 default.
-            batch_size: lines at once.
+            batch_size: lines encoded at once; they are read in groups of at most `LINES_AT_ONCE`.
             reader: ctc (fastest), attention or joint; None takes the recipe's.
             beam_size: beams of the search; None takes the recipe's, or `n_best` if that is more.
             second_look: lines read with less confidence are read again, in several widths, see `look_again`; 0 reads

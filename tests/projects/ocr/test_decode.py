@@ -13,7 +13,7 @@ from coursepkg.decoding.state import RecomputedState
 from coursepkg.projects.ocr.decode import NEVER, encode_lines, length_limits, read_greedy
 from coursepkg.projects.ocr.model.ctc import greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
-from coursepkg.projects.ocr.readers import AT_ONCE, Reader, read_encoded
+from coursepkg.projects.ocr.readers import LINES_AT_ONCE, Reader, read_encoded
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.projects.ocr.drawn import network, noise
@@ -79,9 +79,9 @@ def test_greedy_equals_decoding_without_a_cache() -> None:
 def test_batching_changes_no_reading(reader: Reader) -> None:
     model = lively(2)
     # More lines than are read at once, and the longest not among the last of them.
-    widths = [*WIDTHS, *WIDTHS[:3] * (AT_ONCE // 3)]
+    widths = [*WIDTHS, *WIDTHS[:3] * (LINES_AT_ONCE // 3)]
     together = read_encoded(model, memory_of(model, widths), reader, n_best=reader.beam_size)
-    assert len(together) == len(widths) > AT_ONCE
+    assert len(together) == len(widths) > LINES_AT_ONCE
     images, sizes = noise(widths, max(widths))
     for i, width in enumerate(widths):
         with torch.no_grad():

@@ -26,7 +26,7 @@ class ReadOptions:
     """Confidence in [0, 1] below which a line is read again, narrower and wider; 0 reads none again. Not given, it is
     0.9 for joint reading; the other readers have no second look."""
     batch_size: int = 64
-    """Lines at once; it changes the time and never the result."""
+    """Lines encoded at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP
     """Boxes of one row are one line up to this gap between their letters, in heights of the lower letters."""
     margin: float = 0.0

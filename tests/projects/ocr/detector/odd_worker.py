@@ -29,9 +29,8 @@ def _open(settings: DetectorSettings) -> Engine:
             print("the network broke", file=sys.stderr, flush=True)
             os._exit(7)
         if what == GROW:
-            while (
-                True
-            ):  # half a gigabyte a second, so that a look that comes late on a busy machine is no matter
+            # At most half a gigabyte a second: a look that comes late on a busy machine is no matter.
+            while True:
                 _leaked.append(np.ones(2**17))
                 time.sleep(0.002)
         if what == SLEEP:
