@@ -102,7 +102,9 @@ ROWS: dict[str, LadderRow] = {
         _row("plateau", "the rate halved where the dev part stops improving", schedule="plateau"),
         _row("adam", "no decay of the weights: AdamW is Adam then", weight_decay=0.0),
         _row("plain-sampler", "every clip once an epoch, plain cross-entropy", balanced=False),
+        _row("plain-unsmoothed", "and label smoothing off", "plain-sampler", label_smoothing=0.0),
         _row("weighted", "cross-entropy weighted by 1 / count", "plain-sampler", loss="weighted"),
+        _row("weighted-unsmoothed", "and label smoothing off", "weighted", label_smoothing=0.0),
         _row("focal", "focal loss", "plain-sampler", loss="focal"),
         _row("weighted-focal", "focal loss weighted by 1 / count", "plain-sampler", loss="weighted-focal"),
         _row("logit-adjusted", "logits adjusted in the loss", "plain-sampler", loss="logit-adjusted"),
@@ -113,8 +115,6 @@ ROWS: dict[str, LadderRow] = {
             adjust=1.0,
             models=("plain-sampler",),
         ),
-        _row("plain-unsmoothed", "and label smoothing off", "plain-sampler", label_smoothing=0.0),
-        _row("weighted-unsmoothed", "and weighted by 1 / count", "plain-unsmoothed", loss="weighted"),
         _row("sampler-and-weights", "balanced sampler and weights: corrects twice", loss="weighted"),
         _row(
             "sampler-and-post-hoc",
