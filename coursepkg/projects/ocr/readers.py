@@ -196,9 +196,10 @@ def score_ctc(
     log_probs: Tensor, columns: Tensor, texts: Sequence[Sequence[tuple[int, ...]]]
 ) -> list[list[float]]:
     """log p(text) by CTC, for several texts a line."""
-    lines = torch.tensor([i for i, own in enumerate(texts) for _ in own], device=log_probs.device)
-    flat = [ids for own in texts for ids in own]
-    values = iter(ctc_log_probs(log_probs[lines], columns[lines], flat).tolist())
+    lines = [i for i, own in enumerate(texts) for _ in own]
+    if lines != list(range(len(texts))):  # columns are copied only where a line has several texts
+        log_probs, columns = log_probs[lines], columns[lines]
+    values = iter(ctc_log_probs(log_probs, columns, [ids for own in texts for ids in own]).tolist())
     return [[next(values) for _ in own] for own in texts]
 
 
