@@ -28,10 +28,11 @@ def random_qkv(
     batch: int = 1,
     n_queries: int | None = None,
     grad: bool = False,
+    dtype: torch.dtype | None = None,
 ) -> list[Tensor]:
-    """q (B, H, T, D), k and v (B, G, S, D): float32 on a CPU, bfloat16 on a GPU."""
+    """q (B, H, T, D), k and v (B, G, S, D): float32 on a CPU, bfloat16 on a GPU, where no dtype is given."""
     generator = torch.Generator().manual_seed(0)
-    dtype = torch.bfloat16 if device.is_cuda else torch.float32
+    dtype = dtype or (torch.bfloat16 if device.is_cuda else torch.float32)
     n_kv_heads = n_kv_heads or n_heads
     shapes = [(n_heads, n_queries or length), (n_kv_heads, length), (n_kv_heads, length)]
     drawn = (torch.randn(batch, heads, rows, head_dim, generator=generator) for heads, rows in shapes)

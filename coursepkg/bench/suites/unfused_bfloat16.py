@@ -1,14 +1,15 @@
 """Padded attention in bfloat16 on a CPU: two batched products against PyTorch's fused kernel."""
 
 from functools import partial
+from typing import Any
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.attention.patterns import padding
 from coursepkg.bench.machine import Device
-from coursepkg.bench.race import Comparison, Contest, Gate
-from coursepkg.bench.suites.inputs import plain_call, random_qkv
+from coursepkg.bench.race import Comparison, Contest
+from coursepkg.bench.suites.inputs import GATE_LENGTH, gate_against_reference, plain_call, random_qkv
 from coursepkg.processor import multiplies_bfloat16
 
 HEADS = 4
@@ -31,25 +32,21 @@ def contests(device: Device) -> list[Contest]:
 
 
 def _contest(device: Device, batch: int, length: int, head_dim: int) -> Contest:
-    drawn = random_qkv(device, length, n_heads=HEADS, head_dim=head_dim, batch=batch)
-    q, k, v = (x.bfloat16() for x in drawn)
-    lengths = [length - i * length // (8 * batch) for i in range(batch)]
-    pattern = padding(lengths)
-    mask = torch.arange(length) < torch.tensor(lengths)[:, None, None, None]
-    ours, formula = (plain_call(pattern=pattern, impl=impl) for impl in ("sdpa", "reference"))
-    exact = [x.double() for x in (q, k, v)]
-    gate = Gate(
-        "two products",
-        compute=lambda: [ours(q, k, v)],
-        plain=lambda: [formula(q, k, v)],
-        exact=lambda: [formula(*exact)],
-    )
+    shape: dict[str, Any] = {"n_heads": HEADS, "head_dim": head_dim, "batch": batch, "dtype": torch.bfloat16}
+    q, k, v = random_qkv(device, length, **shape)
+    pattern = padding(_lengths(batch, length))
+    mask = pattern.mask(1, length, batch=batch, heads=HEADS)
     return Contest(
         name=f"bf16, padded, batch {batch}, {HEADS} heads, T {length}, D {head_dim}",
         variants={
-            "two products": partial(ours, q, k, v),
+            "sdpa": partial(plain_call(pattern=pattern, impl="sdpa"), q, k, v),
             "SDPA": partial(scaled_dot_product_attention, q, k, v, attn_mask=mask),
         },
-        comparisons=[Comparison("two products", "SDPA")],
-        gates=[gate],
+        comparisons=[Comparison("sdpa", "SDPA")],
+        gates=[gate_against_reference(device, "sdpa", padding(_lengths(batch, GATE_LENGTH)), **shape)],
     )
+
+
+def _lengths(batch: int, longest: int) -> list[int]:
+    """Real positions of each row: all of the first, of the last about an eighth less."""
+    return [longest - i * longest // (8 * batch) for i in range(batch)]

@@ -8,7 +8,7 @@
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from coursepkg.projects.sign_language.answers import Answer, answers_of
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.batches import ClipBatch, ClipBatches, MixClips
 from coursepkg.projects.sign_language.data.sampling import uniform_frames
-from coursepkg.projects.sign_language.ladder_rows import ROWS, recipe_of
+from coursepkg.projects.sign_language.ladder_rows import ROWS, recipe_of, row_named
 from coursepkg.projects.sign_language.ladder_table import read_rows
 from coursepkg.projects.sign_language.learning import make_batches, make_task, train_config
 from coursepkg.projects.sign_language.model.build import build_model
@@ -174,3 +174,21 @@ def stored_ladder(names: Sequence[str]) -> list[dict[str, Any]]:
     folder = stored_folder()
     stored = read_rows(folder / "ladder", list(ROWS)) if folder else []
     return [row for row in stored if row["row"] in names]
+
+
+def missing_lines(names: Sequence[str], stored: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which rows of these names are not among the stored ones, what each tries, and the command that makes them.
+
+    Raises:
+        ValueError: the ladder has no row of a name.
+    """
+    rows = [row_named(name) for name in names]
+    there = {row["row"] for row in stored}
+    missing = [row for row in rows if row.name not in there]
+    if not missing:
+        return []
+    made_by = " ".join(
+        ["coursepkg sign-language ladder --preset small --rows", *(row.name for row in missing)]
+    )
+    told = [f"  {row.name:20} {row.about} (against {row.builds_on or 'none'})" for row in missing]
+    return [f"not stored; `{made_by}` makes:", *told]

@@ -144,3 +144,15 @@ def test_stored_rows_by_name_in_the_order_of_the_ladder(tmp_path, monkeypatch, h
 def test_without_a_folder_there_is_no_row(monkeypatch):
     monkeypatch.setattr(lesson, "stored_folder", lambda: None)
     assert lesson.stored_ladder(["improved"]) == []
+
+
+def test_rows_that_are_not_stored_are_named_with_what_makes_them():
+    heading, first, second = lesson.missing_lines(["improved", "flip", "lstm-last"], [{"row": "improved"}])
+    assert (
+        heading == "not stored; `coursepkg sign-language ladder --preset small --rows flip lstm-last` makes:"
+    )
+    assert first.split() == ["flip", "half", "of", "the", "clips", "mirrored", "(against", "improved)"]
+    assert second.endswith("(against none)")
+    assert lesson.missing_lines(["improved"], [{"row": "improved"}]) == []
+    with pytest.raises(ValueError, match=r"--rows must be of .*, got fast"):
+        lesson.missing_lines(["fast"], [{"row": "fast"}])
