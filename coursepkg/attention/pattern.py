@@ -91,7 +91,8 @@ class Pattern:
         i = torch.arange(n_queries, device=device)[:, None] + (n_keys - n_queries)
         j = torch.arange(n_keys, device=device)
         visible = self.tile(b, h, i, j, n_keys)
-        return visible.broadcast_to(torch.broadcast_shapes(visible.shape, (1, 1, n_queries, n_keys)))
+        batch_and_heads = (1, 1, 1, 1, *visible.shape)[-4:-2]
+        return visible.broadcast_to((*batch_and_heads, n_queries, n_keys))
 
     def block_map(
         self, n_queries: int, n_keys: int, block_q: int, block_k: int, *, batch: int = 1, heads: int = 1

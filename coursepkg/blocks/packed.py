@@ -1,8 +1,9 @@
-"""Matrices laid out for the CPU that will multiply by them: faster inference from the same weights.
+"""Layers made ready for the CPU that will run them: faster inference from the same weights.
 
 A matrix product walks through its matrix in tiles. oneDNN, which comes with PyTorch, can store a weight in the order of
-those tiles once, where an ordinary `nn.Linear` hands over plain rows at every call. The numbers are the same up to
-rounding; how much time it saves depends on the processor (`coursepkg bench decoding`).
+those tiles once, where an ordinary `nn.Linear` hands over plain rows at every call. And what follows a product element
+by element, a ReLU or a sum, it does while the numbers are still at hand, not in a walk through memory of its own. The
+numbers are the same up to rounding; how much time it saves depends on the processor (`coursepkg bench decoding`).
 """
 
 import copy
@@ -11,7 +12,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from coursepkg.blocks.feedforward import FeedForward
 from coursepkg.blocks.language_model import LanguageModel
+from coursepkg.blocks.residual import ConvNormReLU
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.processor import multiplies_bfloat16
 
@@ -19,31 +22,61 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class PackedLinear(nn.Module):
-    """y = x W^T + b with a weight in oneDNN's own order; no gradient, no state dict.
+    """y = f(x W^T + b) with a weight in oneDNN's own order; no gradient, no state dict.
 
     Args:
         weight: (outputs, inputs), float32 or bfloat16 on the CPU.
         bias: (outputs,) of the same type, or None.
+        activation: f, "relu", or "none" for the product as it is.
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None = None, activation: str = "none") -> None:
         super().__init__()
+        self.activation = activation
         self.out_features, self.in_features = weight.shape
         self._weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
         self._bias = None if bias is None else bias.detach()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (..., inputs) -> (..., outputs)."""
-        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, "none", [], "")
+        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, self.activation, [], "")
         return y
 
     def extra_repr(self) -> str:
         """What print(module) shows."""
-        return f"{self.in_features} -> {self.out_features}"
+        return f"{self.in_features} -> {self.out_features}, activation={self.activation!r}"
+
+
+class PackedConvReLU(nn.Module):
+    """relu(conv(x) + added) in one walk through memory; no gradient, no state dict.
+
+    The kernel has its channels side by side, and so has the output. It is not stored in oneDNN's own order: which one
+    is best depends on the size of the pictures, and with a wrong one a convolution takes half as long again.
+
+    Args:
+        conv: with zeros beyond the edge, float32 or bfloat16 on the CPU.
+    """
+
+    def __init__(self, conv: nn.Conv2d) -> None:
+        super().__init__()
+        weight = conv.weight.detach()
+        # Copied, since `contiguous` leaves a kernel of one input channel as it is.
+        self._weight = torch.empty_like(weight, memory_format=torch.channels_last).copy_(weight)
+        self._bias = None if conv.bias is None else conv.bias.detach()
+        self._options = (list(conv.padding), list(conv.stride), list(conv.dilation), conv.groups)
+
+    def forward(self, x: Tensor, added: Tensor | None = None) -> Tensor:
+        """x (B, C, H, W) and, if anything, what is added (B, C', H', W') -> (B, C', H', W')."""
+        weights = (self._weight, self._bias, *self._options)
+        if added is None:
+            y: Tensor = torch.ops.mkldnn._convolution_pointwise(x, *weights, "relu", [], "")
+        else:
+            y = torch.ops.mkldnn._convolution_pointwise(x, added, *weights, "add", None, "relu", [], "")
+        return y
 
 
 def can_pack(model: nn.Module) -> bool:
-    """Whether `pack_linears` takes the model: weights of one type on a CPU, in a PyTorch with oneDNN for it.
+    """Whether `pack` takes the model: weights of one type on a CPU, in a PyTorch with oneDNN for it.
 
     The type is float32, or bfloat16 where the processor multiplies that itself.
     """
@@ -54,32 +87,53 @@ def can_pack(model: nn.Module) -> bool:
     return has_kernel and fits and all(weight.device.type == "cpu" for weight in weights)
 
 
-def pack_linears(model: M) -> M:
-    """A copy of the model, in eval mode, whose linear layers and output projection are packed.
+def pack(model: M) -> M:
+    """A copy of the model, in eval mode, whose linear layers, output projection and folded convolutions are packed.
 
     It shares all other weights with the model, which stays as it is. Changes of the model's matrices after this do not
-    reach the copy.
+    reach the copy. A convolution is folded where an identity stands for its normalisation.
 
     Raises:
         ValueError: `can_pack` says no.
     """
     if not can_pack(model):
         raise ValueError(
-            "linear layers can be packed only in float32, or in bfloat16 on a CPU that multiplies it, with a PyTorch "
-            "that has oneDNN; use the model as it is"
+            "layers can be packed only in float32, or in bfloat16 on a CPU that multiplies it, with a PyTorch that has "
+            "oneDNN; use the model as it is"
         )
     packed = copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
     if isinstance(packed, Transformer | LanguageModel) and packed.output_head is None:
         # The projection to the vocabulary may be the embedding's matrix, which stays as it is for looking up.
         packed.output_head = PackedLinear(packed.output_weight, packed.output_bias)
         packed.output = None
-    for module in list(packed.modules()):
-        for name, child in list(module.named_children()):
-            if type(child) is nn.Linear:
-                setattr(module, name, PackedLinear(child.weight, child.bias))
+    _pack_children(packed)
     return packed
+
+
+def _pack_children(module: nn.Module) -> None:
+    for name, child in list(module.named_children()):
+        packed = _packed(child)
+        if packed is None:
+            _pack_children(child)
+        else:
+            setattr(module, name, packed)
+
+
+def _packed(layer: nn.Module) -> nn.Module | None:
+    """The packed form of a layer that has one."""
+    if type(layer) is nn.Linear:
+        return PackedLinear(layer.weight, layer.bias)
+    if isinstance(layer, ConvNormReLU) and isinstance(layer.norm, nn.Identity):
+        return PackedConvReLU(layer.conv)
+    if isinstance(layer, FeedForward) and layer.activation == "relu":
+        up, down = layer.up_proj, layer.down_proj
+        if type(up) is nn.Linear and type(down) is nn.Linear:
+            return nn.Sequential(
+                PackedLinear(up.weight, up.bias, "relu"), PackedLinear(down.weight, down.bias)
+            )
+    return None
 
 
 def pack_where_possible(model: M) -> M:
     """The packed copy, or the model itself where it cannot be packed."""
-    return pack_linears(model) if can_pack(model) else model
+    return pack(model) if can_pack(model) else model

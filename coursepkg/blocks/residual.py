@@ -10,8 +10,8 @@ def _as_it_is(x: Tensor) -> Tensor:
     return x
 
 
-class ConvNorm(nn.Module):
-    """A 3 x 3 convolution and batch normalisation.
+class ConvNormReLU(nn.Module):
+    """relu(norm(conv(x)) + added): a 3 x 3 convolution, batch normalisation, what a shortcut brings, ReLU.
 
     Batch statistics serve in training only. In evaluation mode the normalisation is a fixed scale and shift, so a
     picture's result does not depend on what else is in the batch, and it can be folded into the convolution.
@@ -25,10 +25,10 @@ class ConvNorm(nn.Module):
         self.norm: nn.Module = nn.BatchNorm2d(n_out)
         nn.init.kaiming_normal_(self.conv.weight, nonlinearity="relu")
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (B, C, H, W) -> (B, C', H', W')."""
+    def forward(self, x: Tensor, added: Tensor | None = None) -> Tensor:
+        """x (B, C, H, W) and, if anything, what is added (B, C', H', W') -> (B, C', H', W')."""
         normed: Tensor = self.norm(self.conv(x))
-        return normed
+        return F.relu(normed if added is None else added + normed, inplace=True)
 
 
 class ResidualBlock(nn.Module):
@@ -39,9 +39,8 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, n_channels: int) -> None:
         super().__init__()
-        self.first, self.second = ConvNorm(n_channels, n_channels), ConvNorm(n_channels, n_channels)
+        self.first, self.second = ConvNormReLU(n_channels, n_channels), ConvNormReLU(n_channels, n_channels)
 
     def forward(self, x: Tensor, clear: Callable[[Tensor], Tensor] = _as_it_is) -> Tensor:
         """x (B, C, H, W) -> the same shape; `clear` sets padding to zero, where pictures have any."""
-        inner = clear(F.relu(self.first(x), inplace=True))
-        return clear(F.relu(x + self.second(inner), inplace=True))
+        return clear(self.second(clear(self.first(x)), x))

@@ -1,4 +1,4 @@
-"""Packed matrices: the same numbers, the same beams, the model left alone, bad input."""
+"""Packed layers: the same numbers, the same beams, the model left alone, bad input."""
 
 import copy
 
@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from coursepkg.blocks.feedforward import FeedForward
 from coursepkg.blocks.language_model import LanguageModel
-from coursepkg.blocks.packed import PackedLinear, can_pack, pack_linears
+from coursepkg.blocks.packed import PackedConvReLU, PackedLinear, can_pack, pack
+from coursepkg.blocks.residual import ConvNormReLU, ResidualBlock
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.decoding.beam import beam_search
 from tests.blocks.models import make, source, target
@@ -23,10 +25,45 @@ def test_a_packed_matrix_gives_what_a_linear_layer_gives(rows: tuple[int, ...], 
     torch.testing.assert_close(found, linear(x).detach(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("stride", [1, (2, 1)])
+@pytest.mark.parametrize("n_in", [1, 8])
+def test_a_packed_convolution_adds_and_rectifies(n_in: int, stride: int | tuple[int, int]) -> None:
+    conv, x = nn.Conv2d(n_in, 16, 3, stride, padding=1), torch.randn(3, n_in, 12, 9)
+    packed, plain = PackedConvReLU(conv), conv(x).detach()
+    added = torch.randn_like(plain)
+    before = added.clone()
+    torch.testing.assert_close(packed(x), plain.relu(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(packed(x, added), (plain + added).relu(), rtol=1e-5, atol=1e-5)
+    assert torch.equal(added, before)
+    assert packed(x).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
+def test_a_feed_forward_network_keeps_its_activation(activation: str) -> None:
+    model, x = nn.Sequential(FeedForward(8, 24, activation)), torch.randn(5, 8)
+    packed = pack(model)
+    torch.testing.assert_close(packed(x), model(x).detach(), rtol=1e-5, atol=1e-5)
+    assert sum(isinstance(module, PackedLinear) for module in packed.modules()) == 2 + (
+        activation == "swiglu"
+    )
+
+
+def test_a_convolution_is_packed_where_its_normalisation_is_folded() -> None:
+    x = torch.randn(2, 4, 6, 7)
+    model = nn.Sequential(ConvNormReLU(4, 4), ResidualBlock(4)).eval()
+    assert not any(isinstance(module, PackedConvReLU) for module in pack(model).modules())
+    for module in model.modules():
+        if isinstance(module, ConvNormReLU):
+            module.norm = nn.Identity()
+    packed = pack(model)
+    torch.testing.assert_close(packed(x), model(x).detach(), rtol=1e-5, atol=1e-5)
+    assert sum(isinstance(module, PackedConvReLU) for module in packed.modules()) == 3
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_packed_model_gives_the_same_logits_and_beams(kind: str) -> None:
     model = make(kind).float()
-    packed = pack_linears(model)
+    packed = pack(model)
     torch.testing.assert_close(packed(source(), target()), model(source(), target()), rtol=1e-4, atol=1e-5)
     results = [beam_search(m.start(source(), max_len=9), beam_size=3, max_len=8) for m in (model, packed)]
     ours, theirs = ([[one.ids for one in found] for found in result] for result in results)
@@ -36,19 +73,19 @@ def test_a_packed_model_gives_the_same_logits_and_beams(kind: str) -> None:
 
 def test_a_packed_language_model_gives_the_same_logits() -> None:
     model = make("modern", LanguageModel).float()
-    torch.testing.assert_close(pack_linears(model)(target()), model(target()), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(pack(model)(target()), model(target()), rtol=1e-4, atol=1e-5)
 
 
 def test_a_gru_is_packed_where_it_has_matrices() -> None:
     model = GRUSeq2Seq(Seq2SeqConfig(source_vocab=11, target_vocab=13)).eval()
     inputs = torch.tensor([[4, 5, 6]]), torch.tensor([3]), torch.tensor([[1, 7]])
-    torch.testing.assert_close(pack_linears(model)(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(pack(model)(*inputs), model(*inputs), rtol=1e-4, atol=1e-5)
 
 
 def test_the_model_itself_stays_as_it_is_and_shares_its_other_weights() -> None:
     model = make("2017").float().train()
     before = copy.deepcopy(model.state_dict())
-    packed = pack_linears(model)
+    packed = pack(model)
     assert model.training
     assert not packed.training
     assert all(torch.equal(before[name], now) for name, now in model.state_dict().items())
@@ -59,7 +96,7 @@ def test_what_cannot_be_packed_is_refused() -> None:
     double = make("2017").double()
     assert not can_pack(double)
     with pytest.raises(ValueError, match="only in float32, or in bfloat16 on a CPU"):
-        pack_linears(double)
+        pack(double)
 
 
 @pytest.mark.parametrize("able", [True, False])

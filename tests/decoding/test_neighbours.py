@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.blocks.language_model import LanguageModel
-from coursepkg.blocks.packed import pack_linears
+from coursepkg.blocks.packed import pack
 from coursepkg.data.batching import make_batch
 from coursepkg.decoding import neighbours
 from coursepkg.decoding.beam import beam_search
@@ -103,7 +103,7 @@ def test_float16_keys_and_int32_values_are_taken_as_they_are_stored(
 @pytest.mark.parametrize("packed", [False, True])
 def test_without_weight_the_model_says_what_it_said(kind: str, packed: bool) -> None:
     model = make(kind).float()
-    model = pack_linears(model) if packed else model
+    model = pack(model) if packed else model
     keys, values = record_states(model, [make_batch(PAIRS)])
     same = with_output(
         model, NeighbourOutput(own_output(model), keys, values, weight=0.0, temperature=1.0, k=2)
@@ -148,7 +148,7 @@ def test_a_language_model_takes_another_output_and_stays_as_it_is() -> None:
     torch.testing.assert_close(own_output(model)(states), before)
     assert torch.equal(model(target()), before)
     kept = with_output(model, nn.Identity())
-    assert isinstance(pack_linears(kept).output_head, nn.Identity)
+    assert isinstance(pack(kept).output_head, nn.Identity)
 
 
 @pytest.mark.parametrize(

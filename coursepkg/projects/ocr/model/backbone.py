@@ -8,10 +8,9 @@ leaves four to five columns for a letter of a line 40 pixels high. The height is
 """
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from coursepkg.blocks.residual import ConvNorm, ResidualBlock
-from coursepkg.projects.ocr.model.columns import clear_padding, real_columns, strided
+from coursepkg.blocks.residual import ConvNormReLU, ResidualBlock
+from coursepkg.projects.ocr.model.columns import clear_padding, find_padding, strided
 from coursepkg.projects.ocr.model.config import ModelConfig
 
 STRIDES = ((2, 2), (2, 2), (2, 1), (2, 1))
@@ -24,16 +23,16 @@ class Stage(nn.Module):
     def __init__(self, n_in: int, n_out: int, n_blocks: int, stride: tuple[int, int]) -> None:
         super().__init__()
         self.stride = stride
-        self.down = ConvNorm(n_in, n_out, stride)
+        self.down = ConvNormReLU(n_in, n_out, stride)
         self.blocks = nn.ModuleList(ResidualBlock(n_out) for _ in range(n_blocks))
 
     def forward(self, x: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """x (B, C, H, W) and its true columns (B,) -> the same of the next stage."""
         x, widths = self.down(x), strided(widths, self.stride[1])
-        is_real = real_columns(widths, x.shape[3])
-        x = clear_padding(F.relu(x, inplace=True), is_real)
+        padding = find_padding(widths, x.shape[3])
+        x = clear_padding(x, padding)
         for block in self.blocks:
-            x = block(x, lambda y: clear_padding(y, is_real))
+            x = block(x, lambda y: clear_padding(y, padding))
         return x, widths
 
 
@@ -66,7 +65,7 @@ class SmallCNN(nn.Module):
             features (B, C, H / 16, W / 4) and their true columns (B,).
         """
         ink = (1.0 - images) / 2.0  # paper becomes zero, as what convolutions see beyond the edge
-        x = clear_padding(ink, real_columns(widths, images.shape[3]))
+        x = clear_padding(ink, find_padding(widths, images.shape[3]))
         for stage in self.stages:
             x, widths = stage(x, widths)
         return x, widths

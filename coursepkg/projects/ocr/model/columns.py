@@ -6,8 +6,11 @@ what the convolution itself puts beyond a picture's edge: a padded line then giv
 one.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 
 def strided(widths: Tensor | None, stride: int) -> Tensor | None:
@@ -20,16 +23,34 @@ def strided(widths: Tensor | None, stride: int) -> Tensor | None:
     return torch.div(widths - 1, stride, rounding_mode="floor") + 1
 
 
-def real_columns(widths: Tensor | None, n_columns: int) -> Tensor | None:
-    """bool (B, n_columns), False at padding; None where no line has any, as `widths` of None says beforehand."""
-    if widths is None or bool((widths >= n_columns).all()):
+class Padding(NamedTuple):
+    """The columns of a batch behind its shortest picture, where another picture goes on."""
+
+    first: int
+    """The first of them."""
+    is_real: Tensor
+    """bool (B, columns from there on), False at padding."""
+
+
+def find_padding(widths: Tensor | None, n_columns: int) -> Padding | None:
+    """Padding in a batch of n_columns; None where no line has any, as `widths` of None says beforehand."""
+    if widths is None:
         return None
-    return torch.arange(n_columns, device=widths.device) < widths[:, None]
+    first = int(widths.min())
+    if first >= n_columns:
+        return None
+    return Padding(first, torch.arange(first, n_columns, device=widths.device) < widths[:, None])
 
 
-def clear_padding(x: Tensor, is_real: Tensor | None) -> Tensor:
-    """x (B, C, H, W) with zeros in the columns that are padding."""
-    return x if is_real is None else x * is_real[:, None, None].to(x.dtype)
+def clear_padding(x: Tensor, padding: Padding | None) -> Tensor:
+    """x (B, C, H, W) with zeros in the columns that are padding; x itself is changed where no gradient needs it."""
+    if padding is None:
+        return x
+    keep = padding.is_real[:, None, None].to(x.dtype)
+    if x.requires_grad:
+        return x * F.pad(keep, (padding.first, 0), value=1.0)
+    x[..., padding.first :] *= keep
+    return x
 
 
 def put_channels_last(part: nn.Module) -> None:

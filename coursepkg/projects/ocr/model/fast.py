@@ -1,8 +1,8 @@
-"""The same network made ready for reading on a CPU: batch normalisation folded away, matrices packed.
+"""The same network made ready for reading on a CPU: batch normalisation folded away, matrices and kernels packed.
 
     norm(conv(x)) = scale * (W x) + shift = (scale * W) x + shift       per output channel
 
-The numbers are the same up to rounding; see `coursepkg.blocks.packed` for the matrices. Where the processor multiplies
+The numbers are the same up to rounding; see `coursepkg.blocks.packed` for packing. Where the processor multiplies
 bfloat16 itself, CNN and encoder may also compute in that: in less time, and with 8 bits of a number instead of 24.
 Their tables of positions are rounded with them.
 """
@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from coursepkg.blocks.packed import can_pack, pack_where_possible
-from coursepkg.blocks.residual import ConvNorm
+from coursepkg.blocks.residual import ConvNormReLU
 from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.model.columns import put_channels_last
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
@@ -43,7 +43,7 @@ def fast_copy(model: LineTransformer, dtype: torch.dtype = torch.float32) -> Lin
     """A copy in evaluation mode for reading. Changes of the model's weights after this do not reach it.
 
     Args:
-        model: on the CPU for packed matrices; elsewhere they stay as they are.
+        model: on the CPU for packed layers; elsewhere they stay as they are.
         dtype: what CNN and encoder compute in, see `encoding_type`. Decoder and CTC head stay as they are.
     """
     folded = folded_copy(model)
@@ -58,7 +58,7 @@ def folded_copy(model: LineTransformer) -> LineTransformer:
     """A copy in evaluation mode whose batch normalisation is folded into the convolutions; nothing is packed."""
     folded = copy.deepcopy(model).eval()
     for module in folded.modules():
-        if isinstance(module, ConvNorm) and isinstance(module.norm, nn.BatchNorm2d):
+        if isinstance(module, ConvNormReLU) and isinstance(module.norm, nn.BatchNorm2d):
             module.conv, module.norm = fuse_conv_bn_eval(module.conv, module.norm), nn.Identity()
     put_channels_last(folded.backbone)
     return folded

@@ -113,7 +113,7 @@ class LineTransformer(nn.Module):
     def encode(self, images: Tensor, widths: Tensor) -> Memory:
         """Pictures (B, 1, H, W) and their true columns (B,) -> what the decoder may look at."""
         check_images(images, widths, self.config.height, self.config.max_width)
-        dtype = next(self.backbone.parameters()).dtype  # bfloat16 in a fast copy, whatever the pictures are
+        dtype = next(self.encoder.parameters()).dtype  # bfloat16 in a fast copy, whatever the pictures are
         features, n_columns = self.backbone(images.to(dtype), widths)
         assert n_columns is not None
         steps = self.sequence(features)

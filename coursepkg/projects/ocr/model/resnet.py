@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from coursepkg.data.imagenet import MEAN, STD
-from coursepkg.projects.ocr.model.columns import clear_padding, real_columns, strided
+from coursepkg.projects.ocr.model.columns import clear_padding, find_padding, strided
 from coursepkg.projects.ocr.model.config import ModelConfig
 
 STEM_CHANNELS = 64
@@ -57,7 +57,7 @@ class ResNetBackbone(nn.Module):
             features (B, E, H / 8, W / 8) and their true columns (B,).
         """
         colours = ((images + 1.0) / 2.0 - self.mean) / self.deviation  # (B, 3, H, W)
-        x, widths = self._stem(clear_padding(colours, real_columns(widths, images.shape[3])), widths)
+        x, widths = self._stem(clear_padding(colours, find_padding(widths, images.shape[3])), widths)
         for stage in self.network.encoder.stages:
             for layer in stage.layers:
                 x, widths = _bottleneck(layer, x, widths)
@@ -67,9 +67,9 @@ class ResNetBackbone(nn.Module):
         embedder, widths = self.network.embedder, strided(widths, 2)
         x = embedder.embedder(x)
         # Behind a ReLU nothing is below the zeros of padding, so that they win no maximum that matters.
-        x = embedder.pooler(clear_padding(x, real_columns(widths, x.shape[3])))
+        x = embedder.pooler(clear_padding(x, find_padding(widths, x.shape[3])))
         widths = strided(widths, 2)
-        return clear_padding(x, real_columns(widths, x.shape[3])), widths
+        return clear_padding(x, find_padding(widths, x.shape[3])), widths
 
 
 def load_pretrained(backbone: ResNetBackbone, name: str) -> None:
@@ -93,7 +93,7 @@ def load_pretrained(backbone: ResNetBackbone, name: str) -> None:
 def _bottleneck(layer: Any, x: Tensor, widths: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """One layer of the library's, with padding cleared where its 3 x 3 convolution would look at it."""
     narrow, middle, wide = layer.layer
-    inner = middle(clear_padding(narrow(x), real_columns(widths, x.shape[3])))
+    inner = middle(clear_padding(narrow(x), find_padding(widths, x.shape[3])))
     widths = strided(widths, middle.convolution.stride[1])
     return layer.activation(wide(inner) + layer.shortcut(x)), widths
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.blocks.residual import ConvNorm, ResidualBlock
+from coursepkg.blocks.residual import ConvNormReLU, ResidualBlock
 from coursepkg.projects.sign_language.model.config import ModelConfig
 
 
@@ -20,12 +20,12 @@ class Stage(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, n_blocks: int) -> None:
         super().__init__()
-        self.down = ConvNorm(n_in, n_out, stride=2)
+        self.down = ConvNormReLU(n_in, n_out, stride=2)
         self.blocks = nn.Sequential(*(ResidualBlock(n_out) for _ in range(n_blocks)))
 
     def forward(self, x: Tensor) -> Tensor:
         """x (N, C, H, W) -> (N, C', H / 2, W / 2), halves rounded up."""
-        y: Tensor = self.blocks(F.relu(self.down(x)))
+        y: Tensor = self.blocks(self.down(x))
         return y
 
 

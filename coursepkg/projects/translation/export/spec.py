@@ -47,7 +47,7 @@ def check_exportable(model: nn.Module) -> Transformer:
         raise ValueError(f"model must be a Transformer to be exported, got {type(model).__name__}")
     if model.output_head is not None:
         raise ValueError(
-            "model is packed or has another output head (pack_linears, with_output); export the one it was made from"
+            "model is packed or has another output head (pack, with_output); export the one it was made from"
         )
     if model.config.rope_cross:
         raise ValueError(

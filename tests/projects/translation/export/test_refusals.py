@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.packed import pack_linears
+from coursepkg.blocks.packed import pack
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.export.convert import export_ctranslate2
 from coursepkg.projects.translation.export.exported import ExportedTranslator
@@ -40,7 +40,7 @@ def one_line(error, *words):
     ("model", "pieces", "options", "words"),
     [
         (lambda: build(rope_cross=True), PIECES, {}, ["rope_cross"]),
-        (lambda: pack_linears(build()), PIECES, {}, ["packed"]),
+        (lambda: pack(build()), PIECES, {}, ["packed"]),
         (lambda: nn.Linear(2, 2), PIECES, {}, ["Transformer", "Linear"]),
         (build, PIECES[1:], {}, ["pieces", "vocab_size", "19"]),
         (build, [*PIECES[1:], "p5"], {}, ["distinct", "'p5'", "4 and 19"]),
