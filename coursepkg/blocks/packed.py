@@ -54,11 +54,19 @@ class PackedConvReLU(nn.Module):
     is best depends on the size of the pictures, and with a wrong one a convolution takes half as long again.
 
     Args:
-        conv: with zeros beyond the edge, float32 or bfloat16 on the CPU.
+        conv: with zeros beyond the edge, as many as its numbers say, float32 or bfloat16 on the CPU.
+
+    Raises:
+        ValueError: the convolution pads otherwise.
     """
 
     def __init__(self, conv: nn.Conv2d) -> None:
         super().__init__()
+        if conv.padding_mode != "zeros" or isinstance(conv.padding, str):
+            raise ValueError(
+                f"conv must pad with a number of zeros, got padding {conv.padding!r} of {conv.padding_mode}"
+            )
+        self._n_out, self._kernel_size = conv.out_channels, conv.kernel_size
         weight = conv.weight.detach()
         # Copied, since `contiguous` leaves a kernel of one input channel as it is.
         self._weight = torch.empty_like(weight, memory_format=torch.channels_last).copy_(weight)
@@ -66,21 +74,45 @@ class PackedConvReLU(nn.Module):
         self._options = (list(conv.padding), list(conv.stride), list(conv.dilation), conv.groups)
 
     def forward(self, x: Tensor, added: Tensor | None = None) -> Tensor:
-        """x (B, C, H, W) and, if anything, what is added (B, C', H', W') -> (B, C', H', W')."""
+        """x (B, C, H, W) and, if anything, what is added (B, C', H', W') -> (B, C', H', W').
+
+        Raises:
+            ValueError: what is added has another shape.
+        """
         weights = (self._weight, self._bias, *self._options)
         if added is None:
             y: Tensor = torch.ops.mkldnn._convolution_pointwise(x, *weights, "relu", [], "")
-        else:
-            y = torch.ops.mkldnn._convolution_pointwise(x, added, *weights, "add", None, "relu", [], "")
+            return y
+        if added.shape != self._shape(x):  # oneDNN would read whatever lies there
+            raise ValueError(f"added must have shape {self._shape(x)}, got {tuple(added.shape)}")
+        y = torch.ops.mkldnn._convolution_pointwise(x, added, *weights, "add", None, "relu", [], "")
         return y
+
+    def _shape(self, x: Tensor) -> tuple[int, ...]:
+        """Of the output for x (B, C, H, W)."""
+        padding, stride, dilation, _ = self._options
+        sizes = zip(x.shape[2:], self._kernel_size, padding, stride, dilation, strict=True)
+        return (
+            len(x),
+            self._n_out,
+            *(
+                (size + 2 * pad - spread * (kernel - 1) - 1) // step + 1
+                for size, kernel, pad, step, spread in sizes
+            ),
+        )
 
 
 def can_pack(model: nn.Module) -> bool:
-    """Whether `pack` takes the model: weights of one type on a CPU, in a PyTorch with oneDNN for it.
+    """Whether `pack` takes the model: finite weights of one type on a CPU, in a PyTorch with oneDNN for it.
 
-    The type is float32, or bfloat16 where the processor multiplies that itself.
+    The type is float32, or bfloat16 where the processor multiplies that itself. oneDNN's ReLU makes 0 of NaN: a broken
+    model is not packed, so that its results still show that it is broken. Nor is one that is packed already.
     """
     weights = list(model.parameters())
+    if any(isinstance(module, PackedLinear) for module in model.modules()):
+        return False
+    if not all(bool(weight.isfinite().all()) for weight in weights):
+        return False
     has_kernel = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     types = {weight.dtype for weight in weights}
     fits = types <= {torch.float32} or (types == {torch.bfloat16} and multiplies_bfloat16())
@@ -90,16 +122,16 @@ def can_pack(model: nn.Module) -> bool:
 def pack(model: M) -> M:
     """A copy of the model, in eval mode, whose linear layers, output projection and folded convolutions are packed.
 
-    It shares all other weights with the model, which stays as it is. Changes of the model's matrices after this do not
-    reach the copy. A convolution is folded where an identity stands for its normalisation.
+    It shares all other weights with the model, which stays as it is. Changes of the model's matrices and kernels after
+    this do not reach the copy. A convolution is folded where an identity stands for its normalisation.
 
     Raises:
         ValueError: `can_pack` says no.
     """
     if not can_pack(model):
         raise ValueError(
-            "layers can be packed only in float32, or in bfloat16 on a CPU that multiplies it, with a PyTorch that has "
-            "oneDNN; use the model as it is"
+            "layers can be packed only once, with finite weights, in float32, or in bfloat16 on a CPU that multiplies "
+            "it, with a PyTorch that has oneDNN; use the model as it is"
         )
     packed = copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
     if isinstance(packed, Transformer | LanguageModel) and packed.output_head is None:
@@ -123,9 +155,9 @@ def _packed(layer: nn.Module) -> nn.Module | None:
     """The packed form of a layer that has one."""
     if type(layer) is nn.Linear:
         return PackedLinear(layer.weight, layer.bias)
-    if isinstance(layer, ConvNormReLU) and isinstance(layer.norm, nn.Identity):
+    if type(layer) is ConvNormReLU and isinstance(layer.norm, nn.Identity):
         return PackedConvReLU(layer.conv)
-    if isinstance(layer, FeedForward) and layer.activation == "relu":
+    if type(layer) is FeedForward and layer.activation == "relu":
         up, down = layer.up_proj, layer.down_proj
         if type(up) is nn.Linear and type(down) is nn.Linear:
             return nn.Sequential(

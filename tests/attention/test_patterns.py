@@ -43,6 +43,7 @@ FORMULAS = {
         from_predicate(lambda b, h, i, j: (i + j) % 3 == 0, "thirds"),
         lambda i, j: (i + j) % 3 == 0,
     ),
+    "predicate of keys": (from_predicate(lambda b, h, i, j: j % 2 == 0, "even"), lambda i, j: j % 2 == 0),
 }
 
 

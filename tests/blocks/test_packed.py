@@ -4,11 +4,11 @@ import copy
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coursepkg.blocks.feedforward import FeedForward
 from coursepkg.blocks.language_model import LanguageModel
-from coursepkg.blocks.packed import PackedConvReLU, PackedLinear, can_pack, pack
+from coursepkg.blocks.packed import PackedConvReLU, PackedLinear, can_pack, pack, pack_where_possible
 from coursepkg.blocks.residual import ConvNormReLU, ResidualBlock
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.decoding.beam import beam_search
@@ -38,14 +38,34 @@ def test_a_packed_convolution_adds_and_rectifies(n_in: int, stride: int | tuple[
     assert packed(x).is_contiguous(memory_format=torch.channels_last)
 
 
+def test_what_a_packed_convolution_does_not_know_is_refused() -> None:
+    x, packed = torch.randn(2, 4, 6, 7), PackedConvReLU(nn.Conv2d(4, 8, 3, padding=1))
+    for shape in [(2, 8, 1, 1), (1, 8, 6, 7), (2, 8, 6, 3), (2, 4, 6, 7)]:
+        with pytest.raises(ValueError, match=r"added must have shape \(2, 8, 6, 7\), got"):
+            packed(x, torch.zeros(shape))
+    for options in ({"padding": "same"}, {"padding": 1, "padding_mode": "reflect"}):
+        with pytest.raises(ValueError, match="conv must pad with a number of zeros"):
+            PackedConvReLU(nn.Conv2d(4, 8, 3, **options))
+
+
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_a_feed_forward_network_keeps_its_activation(activation: str) -> None:
-    model, x = nn.Sequential(FeedForward(8, 24, activation)), torch.randn(5, 8)
-    packed = pack(model)
+def test_a_feed_forward_network_keeps_its_activation(activation: str, bias: bool) -> None:
+    model = nn.Sequential(FeedForward(8, 24, activation, bias, dropout_p=0.5)).eval()
+    packed, x = pack(model), torch.randn(5, 8)
     torch.testing.assert_close(packed(x), model(x).detach(), rtol=1e-5, atol=1e-5)
-    assert sum(isinstance(module, PackedLinear) for module in packed.modules()) == 2 + (
-        activation == "swiglu"
-    )
+    matrices = [module for module in packed.modules() if isinstance(module, PackedLinear)]
+    assert len(matrices) == 2 + (activation == "swiglu")
+    assert [matrix.activation for matrix in matrices].count("relu") == (activation == "relu")
+
+
+def test_another_feed_forward_network_computes_as_it_did() -> None:
+    class Shifted(FeedForward):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) + 1.0
+
+    model, x = nn.Sequential(Shifted(8, 24)), torch.randn(5, 8)
+    torch.testing.assert_close(pack(model)(x), model(x).detach(), rtol=1e-5, atol=1e-5)
 
 
 def test_a_convolution_is_packed_where_its_normalisation_is_folded() -> None:
@@ -95,8 +115,23 @@ def test_the_model_itself_stays_as_it_is_and_shares_its_other_weights() -> None:
 def test_what_cannot_be_packed_is_refused() -> None:
     double = make("2017").double()
     assert not can_pack(double)
-    with pytest.raises(ValueError, match="only in float32, or in bfloat16 on a CPU"):
+    with pytest.raises(ValueError, match="in float32, or in bfloat16 on a CPU"):
         pack(double)
+
+
+def test_a_broken_model_is_not_packed_and_stays_broken() -> None:
+    model = make("2017").float()
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.up_proj.weight[0, 0] = torch.nan
+    assert not can_pack(model)
+    assert pack_where_possible(model) is model
+
+
+def test_a_packed_model_is_not_packed_again() -> None:
+    packed = pack(make("2017").float())
+    assert pack_where_possible(packed) is packed
+    with pytest.raises(ValueError, match="packed only once"):
+        pack(packed)
 
 
 @pytest.mark.parametrize("able", [True, False])

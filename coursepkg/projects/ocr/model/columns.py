@@ -43,13 +43,13 @@ def find_padding(widths: Tensor | None, n_columns: int) -> Padding | None:
 
 
 def clear_padding(x: Tensor, padding: Padding | None) -> Tensor:
-    """x (B, C, H, W) with zeros in the columns that are padding; x itself is changed where no gradient needs it."""
+    """x (B, C, H, W) with zeros in the columns that are padding; x itself is changed unless it requires a gradient."""
     if padding is None:
         return x
     keep = padding.is_real[:, None, None].to(x.dtype)
     if x.requires_grad:
         return x * F.pad(keep, (padding.first, 0), value=1.0)
-    x[..., padding.first :] *= keep
+    x[..., padding.first :].mul_(keep)
     return x
 
 

@@ -32,6 +32,7 @@ def test_padding_is_cleared_and_nothing_else(learns: bool, layout: torch.memory_
     before = x.clone()
     found = clear_padding(x.requires_grad_(learns), find_padding(WIDTHS, 5))
     assert torch.equal(found, wanted)
+    assert (found is x) is not learns
     if learns:
         assert torch.equal(x, before)  # what a gradient may need is left alone
         (gradient,) = torch.autograd.grad(found.sum(), x)

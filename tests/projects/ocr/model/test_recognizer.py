@@ -36,6 +36,17 @@ def test_padding_and_batching_change_nothing(kind: dict) -> None:
             torch.testing.assert_close(alone.ctc[0], together.ctc[i, :n], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, RESNET])
+def test_without_a_gradient_the_numbers_are_the_same_and_pictures_stay(kind: dict) -> None:
+    model = network(**kind)
+    images, sizes = noise([37, 64, 5, 1], 64)
+    before, wanted = images.clone(), model.encode(images, sizes).outputs
+    with torch.inference_mode():
+        found = model.encode(images, sizes).outputs
+    torch.testing.assert_close(found, wanted.detach(), rtol=1e-9, atol=1e-9)
+    assert torch.equal(images, before)
+
+
 @settings(max_examples=20)
 @given(width=st.integers(1, 90), extra=st.integers(0, 60), seed=st.integers(0, 99))
 def test_any_width_gives_the_same_with_any_padding(width: int, extra: int, seed: int) -> None:
