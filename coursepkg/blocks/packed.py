@@ -133,6 +133,15 @@ def pack(model: M) -> M:
             "layers can be packed only once, with finite weights, in float32, or in bfloat16 on a CPU that multiplies "
             "it, with a PyTorch that has oneDNN; use the model as it is"
         )
+    return _packed_copy(model)
+
+
+def pack_where_possible(model: M) -> M:
+    """The packed copy, or the model itself where it cannot be packed."""
+    return _packed_copy(model) if can_pack(model) else model
+
+
+def _packed_copy(model: M) -> M:
     packed = copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
     if isinstance(packed, Transformer | LanguageModel) and packed.output_head is None:
         # The projection to the vocabulary may be the embedding's matrix, which stays as it is for looking up.
@@ -164,8 +173,3 @@ def _packed(layer: nn.Module) -> nn.Module | None:
                 PackedLinear(up.weight, up.bias, "relu"), PackedLinear(down.weight, down.bias)
             )
     return None
-
-
-def pack_where_possible(model: M) -> M:
-    """The packed copy, or the model itself where it cannot be packed."""
-    return pack(model) if can_pack(model) else model
