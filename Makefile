@@ -1,4 +1,4 @@
-# Every target works on a fresh clone: what it needs is installed into .venv first.
+# Every target works on a fresh clone: what it needs is installed first, for readers into .venv, for tests into .venv-dev.
 .PHONY: help book test lab bench notebooks links figure
 
 help:
@@ -17,21 +17,22 @@ test:
 	@bash scripts/test.sh
 
 lab:
-	@bash scripts/setup_env.sh book 3
+	@bash scripts/setup_env.sh book,chapters 3
 	.venv/bin/jupyter lab notebooks
 
 bench:
-	@bash scripts/setup_env.sh book 3
+	@bash scripts/setup_env.sh book,chapters 3
 	@SUITE="$(SUITE)" DEVICE="$(DEVICE)" bash scripts/bench.sh
 
 notebooks:
-	@bash scripts/setup_env.sh book,dev,triton 3
-	.venv/bin/python scripts/build_notebook.py --execute notebooks/*/*.ipynb
+	@bash scripts/setup_env.sh book,chapters 6
+	@bash scripts/setup_env.sh dev,triton 6 dev
+	.venv-dev/bin/python scripts/build_notebook.py --execute notebooks/*/*.ipynb
 
 links:
-	@bash scripts/setup_env.sh book 3
+	@bash scripts/setup_env.sh book,chapters 3
 	.venv/bin/python scripts/links.py
 
 figure:
-	@bash scripts/setup_env.sh book 3
+	@bash scripts/setup_env.sh book,chapters 3
 	.venv/bin/python scripts/draw_readme_figure.py

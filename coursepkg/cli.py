@@ -1,7 +1,7 @@
 """The `coursepkg` command: one table of subcommands, one way of saying what went wrong.
 
-`coursepkg --help` reads only the table of `command_table`. The module of a subcommand is imported when that subcommand
-is called, so asking for help never waits for torch.
+`coursepkg --help` reads only the table of `command_table`. The module of a subcommand
+is imported when that subcommand is called, so asking for help never waits for torch.
 """
 
 import contextlib
@@ -9,22 +9,16 @@ import io
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, TypeVar
 
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
-from coursepkg.wording import one_line
+from coursepkg.processor import with_useful_threads
+from coursepkg.validation import one_line
 
 T = TypeVar("T")
-
-
-@runtime_checkable
-class Runnable(Protocol):
-    """What parsing yields: options that know how to run themselves."""
-
-    def run(self) -> int:
-        """Do the work and return the exit code."""
 
 
 class UsageError(ValueError):
@@ -32,7 +26,7 @@ class UsageError(ValueError):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` and return its exit code: 0 done, 1 a check failed, 2 a user's mistake."""
+    """Run a command line; return 0 done, 1 a check failed, 2 a user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(arguments)
@@ -44,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         reason = str(problem).partition("\n")[0].partition(". ")[0].rstrip(".")
         print(
-            f"error: out of memory ({one_line(reason)}); use a smaller task, or --device cpu", file=sys.stderr
+            f"error: out of memory ({one_line(reason)}); use a smaller task, or"
+            " --device cpu",
+            file=sys.stderr,
         )
         return 2
     except KeyboardInterrupt:
@@ -53,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def is_out_of_memory(problem: BaseException) -> bool:
-    """Whether a device ran out of memory; by the name of the error, because torch may not be imported here."""
+    """Whether a device ran out of memory, told by the error's name, without torch."""
     return any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
 
 
@@ -66,20 +62,37 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"coursepkg {__version__}")
         return 0
     command = _known(name, COMMANDS, "coursepkg")
+    threads: AbstractContextManager[None] = contextlib.nullcontext()
     if isinstance(command, Group):
         if not rest or rest[0] in ("-h", "--help"):
             print(usage(name))
             return 0
-        _known(rest[0], command.verbs, f"coursepkg {name}")
+        command = _known(rest[0], command.verbs, f"coursepkg {name}")
+        # Training is resumed bit by bit: its number of threads must not be measured.
+        threads = with_useful_threads(measured=rest[0] in ("predict", "evaluate"))
         name, rest = f"{name} {rest[0]}", rest[1:]
     options = parse(name, rest)
-    return 0 if options is None else options.run()
+    if options is None:
+        return 0
+    with threads:
+        return int(
+            _found(command.handler)(options) if command.handler else options.run()
+        )
+
+
+def _found(place: str) -> Any:
+    """What stands at `module:name`; the module is imported now."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _known(name: str, commands: Mapping[str, T], program: str) -> T:
     if name not in commands:
         known = ", ".join(commands)
-        raise UsageError(f"unknown subcommand {name!r}; use one of {known} ({program} --help explains each)")
+        raise UsageError(
+            f"unknown subcommand {name!r}; use one of {known} ({program} --help"
+            " explains each)"
+        )
     return commands[name]
 
 
@@ -87,10 +100,16 @@ def usage(group: str = "") -> str:
     """Return the text of `coursepkg --help`, or that of a group."""
     chosen = COMMANDS.get(group)
     commands = chosen.verbs if isinstance(chosen, Group) else COMMANDS
-    about = chosen.summary if chosen else "From attention to applications: the tools of the course"
+    about = (
+        chosen.summary
+        if chosen
+        else "From attention to applications: the tools of the course"
+    )
     program = f"coursepkg {group}".strip()
     width = max(map(len, commands))
-    rows = [f"  {name:<{width}}  {command.summary}" for name, command in commands.items()]
+    rows = [
+        f"  {name:<{width}}  {command.summary}" for name, command in commands.items()
+    ]
     return "\n".join(
         [
             f"usage: {program} [--help]{'' if group else ' [--version]'} COMMAND ...",
@@ -105,10 +124,13 @@ def usage(group: str = "") -> str:
     )
 
 
-def parse(name: str, arguments: Sequence[str]) -> Runnable | None:
-    """Parse the arguments of subcommand `name`, `bench` or `translation train`; None where only its help was asked for.
+def parse(name: str, arguments: Sequence[str]) -> Any | None:
+    """Parse the arguments of a subcommand such as `bench` or `translation train`.
 
-    Options may have a class method `defaults(arguments)`: the instance that gives every flag its default.
+    Returns None where only its help was asked for.
+
+    Options may have a class method `defaults(arguments)`: the instance that gives every
+    flag its default.
 
     Raises:
         UsageError: the arguments do not fit the options.
@@ -119,27 +141,41 @@ def parse(name: str, arguments: Sequence[str]) -> Runnable | None:
     first, _, verb = name.partition(" ")
     command = COMMANDS[first]
     command = command.verbs[verb] if isinstance(command, Group) else command
-    module, _, attribute = command.options.partition(":")
-    options = getattr(import_module(module), attribute)
-    given = {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
+    options = _found(command.options)
+    given = (
+        {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
+    )
     complaint = io.StringIO()
     try:
-        # tyro draws its errors as a box on standard error; a mistake gets one line here.
+        # tyro draws its errors as a box on standard error; a mistake gets one line
+        # here.
         with contextlib.redirect_stderr(complaint):
-            return cast(Runnable, tyro.cli(options, args=list(arguments), prog=program, **given))
+            return tyro.cli(options, args=list(arguments), prog=program, **given)
     except SystemExit as stop:
         if stop.code:
-            raise UsageError(f"{unboxed(complaint.getvalue())} (see {program} --help)") from None
+            raise UsageError(
+                f"{unboxed(complaint.getvalue())} (see {program} --help)"
+            ) from None
         return None
 
 
 def unboxed(box: str) -> str:
-    """Return the message inside an error box of tyro as one line, without its pointers to the help text."""
+    """The message inside an error box of tyro as one line, without its pointers."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", box)
-    inner = [line.strip("│ ") for line in text.splitlines() if line.startswith("│")]
-    sections = re.split(r"─{3,}", "\n".join(inner))
+    lines = text.splitlines()
+    inner = [line.strip("│ ") for line in lines if line.startswith("│")]
+    # Where standard output is not UTF-8, tyro draws dashes below a title instead.
+    inner = inner or lines[2:]
+    sections = re.split(r"─{3,}|-{20,}", "\n".join(inner))
     kept = [
-        one_line(s) for s in sections if not s.strip().startswith(("For full helptext", "Argument helptext"))
+        one_line(s)
+        for s in sections
+        if not s.strip().startswith(("For full helptext", "Argument helptext"))
     ]
-    # tyro prefixes an error of __post_init__ with the name of the class, which means nothing to the user.
-    return re.sub(r"^Error parsing (?!-)\S+: |^Error parsing ", "", "; ".join(kept) or one_line(text))
+    # tyro prefixes an error of __post_init__ with the name of the class, which means
+    # nothing to the user.
+    return re.sub(
+        r"^Error parsing (?!-)\S+: |^Error parsing ",
+        "",
+        "; ".join(kept) or one_line(text),
+    )

@@ -1,13 +1,18 @@
-"""The table of `coursepkg`'s subcommands: where the options of each one live, and what it does."""
+"""The table of `coursepkg`'s subcommands: options, handler, summary."""
 
 from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """Where the options of a subcommand live (`module:name`, anything tyro can parse) and what it does."""
+    """Where options and handler of a subcommand live, and what it does."""
 
     options: str
+    """`module:class`, anything that tyro can parse."""
     summary: str
+    handler: str = ""
+    """`module:function` that takes the options and returns the exit code; empty where
+    the options have a method `run`.
+    """
 
 
 class Group(NamedTuple):
@@ -17,25 +22,42 @@ class Group(NamedTuple):
     verbs: dict[str, Command]
 
 
-def _verbs(project: str, *rows: tuple[str, str, str]) -> dict[str, Command]:
-    """The subcommands of a project by verb: where their options stand below it, and what they do."""
+def _verbs(project: str, *rows: tuple[str, ...]) -> dict[str, Command]:
+    """The subcommands of a project by verb.
+
+    Args:
+        project: name of its package.
+        rows: verb, options, summary and handler; options and handler as they stand
+            below the package.
+    """
+    home = f"coursepkg.projects.{project}."
     return {
-        verb: Command(f"coursepkg.projects.{project}.{options}", summary) for verb, options, summary in rows
+        verb: Command(
+            home + options, summary, *(home + handler for handler in handlers)
+        )
+        for verb, options, summary, *handlers in rows
     }
 
 
 COMMANDS: dict[str, Command | Group] = {
-    "bench": Command("coursepkg.commands:Bench", "time a suite of attention variants against each other"),
+    "bench": Command(
+        "coursepkg.commands:Bench",
+        "time a suite of attention variants against each other",
+    ),
     "doctor": Command(
-        "coursepkg.commands:Doctor", "check this machine: Python, torch, memory, fonts, packages"
+        "coursepkg.commands:Doctor",
+        "check this machine: Python, torch, memory, fonts, packages",
     ),
     "data": Group(
         "the real data sets: what is here, how to get the rest",
         {
             "list": Command(
-                "coursepkg.data.commands:List", "say of each set whether it is here, and its licence"
+                "coursepkg.data.commands:List",
+                "say of each set whether it is here, and its licence",
             ),
-            "fetch": Command("coursepkg.data.commands:Fetch", "download sets, check and unpack them"),
+            "fetch": Command(
+                "coursepkg.data.commands:Fetch", "download sets and check them"
+            ),
         },
     ),
     "translation": Group(
@@ -46,20 +68,38 @@ COMMANDS: dict[str, Command | Group] = {
                 "audit",
                 "commands:Audit",
                 "look for duplicates, leakage between train and test, and bad lines",
+                "data_commands:audit",
             ),
             (
                 "describe",
                 "commands:Describe",
                 "print the statistics of the data and the size of the model",
+                "data_commands:describe",
             ),
-            ("train", "commands:Train", "train a model by a preset, with every option a flag"),
+            (
+                "train",
+                "commands:Train",
+                "train a model by a preset, with every option a flag",
+                "model_commands:train_command",
+            ),
             (
                 "evaluate",
                 "commands:Evaluate",
                 "score a model with signatures, intervals and an error report",
+                "model_commands:evaluate_command",
             ),
-            ("predict", "commands:Predict", "translate text or a file"),
-            ("export", "commands:Export", "write a model for the CTranslate2 runtime"),
+            (
+                "predict",
+                "commands:Predict",
+                "translate text or a file",
+                "predict_command:predict_command",
+            ),
+            (
+                "export",
+                "commands:Export",
+                "write a model for the CTranslate2 runtime",
+                "model_commands:export_command",
+            ),
             (
                 "dictionary",
                 "errors.dictionary_command:LearnDictionary",
@@ -67,41 +107,63 @@ COMMANDS: dict[str, Command | Group] = {
             ),
             (
                 "back-translate",
-                "back_translation.commands:BackTranslate",
+                "study_commands:BackTranslate",
                 "make training pairs from target-side text",
+                "back_translation.files:back_translate_command",
             ),
             (
                 "round-trip",
-                "back_translation.commands:RoundTrip",
+                "study_commands:RoundTrip",
                 "translate training pairs there and back",
+                "back_translation.files:round_trip_command",
             ),
             (
                 "lm-train",
-                "studies.decoding_commands:LanguageModelTrain",
+                "study_commands:LanguageModelTrain",
                 "train a language model of the target language",
+                "studies.language_model:lm_train",
             ),
             (
                 "rerank",
-                "studies.decoding_commands:Rerank",
-                "rerank n-best lists with a language model or a model that translates back",
+                "study_commands:Rerank",
+                (
+                    "rerank n-best lists with a language model or a model that"
+                    " translates back"
+                ),
+                "studies.reranking:rerank_command",
             ),
             (
                 "neighbours",
-                "neighbours_command:Neighbours",
+                "study_commands:Neighbours",
                 "give a model its training part to look things up in, tuned on dev",
+                "studies.neighbours_study:neighbours_command",
             ),
             (
                 "decode-study",
-                "studies.decoding_commands:DecodeStudy",
+                "study_commands:DecodeStudy",
                 "compare searches and samplers on the dev part",
+                "studies.decoding_study:decode_study",
             ),
-            ("search", "studies.config_search:ConfigSearch", "try many settings, by grid or at random"),
+            (
+                "search",
+                "study_commands:ConfigSearch",
+                "try many settings, by grid or at random",
+                "studies.config_search:search",
+            ),
             (
                 "ladder",
-                "ladder.commands:Ladder",
-                "train and score the rows of the ablation ladder, and store their results",
+                "study_commands:Ladder",
+                (
+                    "train and score the rows of the ablation ladder, and store their"
+                    " results"
+                ),
+                "ladder.commands:ladder_command",
             ),
-            ("t5-train", "t5.commands:T5Train", "fine-tune a T5 to translate, or to read Nom"),
+            (
+                "t5-train",
+                "t5.commands:T5Train",
+                "fine-tune a T5 to translate, or to read Nom",
+            ),
             ("t5-predict", "t5.commands:T5Predict", "translate with a fine-tuned T5"),
         ),
     ),
@@ -111,23 +173,46 @@ COMMANDS: dict[str, Command | Group] = {
             "ocr",
             (
                 "audit",
-                "commands:Audit",
+                "options:Audit",
                 "look for faults of the table, bad texts, and leakage between parts",
+                "handlers:audit_command",
             ),
             (
                 "describe",
-                "commands:Describe",
+                "options:Describe",
                 "print the statistics of the data and the size of the model",
+                "handlers:describe_command",
             ),
-            ("pack", "commands:Pack", "cut or draw the lines of a set once, to train from"),
-            ("train", "commands:Train", "train a recogniser by a preset, with every option a flag"),
+            (
+                "pack",
+                "options:Pack",
+                "cut or draw the lines of a set once, to train from",
+                "handlers:pack_command",
+            ),
+            (
+                "train",
+                "options:Train",
+                "train a recogniser by a preset, with every option a flag",
+                "handlers:train_command",
+            ),
             (
                 "evaluate",
-                "commands:Evaluate",
+                "options:Evaluate",
                 "score a recogniser with signatures, intervals and the worst crops",
+                "handlers:evaluate_command",
             ),
-            ("predict", "page.command:Predict", "read photographs, scans and PDFs, or pictures of lines"),
-            ("export", "commands:Export", "write encoder and CTC head as a program for PyTorch alone"),
+            (
+                "predict",
+                "options:Predict",
+                "read photographs, scans and PDFs, or pictures of lines",
+                "page.command:predict_command",
+            ),
+            (
+                "export",
+                "options:Export",
+                "write encoder and CTC head as a program for PyTorch alone",
+                "handlers:export_command",
+            ),
         ),
     ),
     "sign-language": Group(
@@ -136,28 +221,59 @@ COMMANDS: dict[str, Command | Group] = {
             "sign_language",
             (
                 "audit",
-                "commands:Audit",
-                "look for faults of the folder, unreadable clips, copies, and leakage between parts",
+                "options:Audit",
+                "look for faults of the folder, unreadable clips, copies, and leakage"
+                " between parts",
+                "data_verbs:audit_command",
             ),
             (
                 "describe",
-                "commands:Describe",
+                "options:Describe",
                 "print the statistics of the data and the size of the model",
+                "data_verbs:describe_command",
             ),
-            ("survey", "commands:Survey", "decode every clip; print figures, broken frames and copies"),
-            ("prepare", "commands:Prepare", "part, clean and decode the clips of a set once, to train from"),
-            ("train", "commands:Train", "train a recogniser by a preset, with every option a flag"),
+            (
+                "survey",
+                "options:Survey",
+                "decode every clip; print figures, broken frames and copies",
+                "data_verbs:survey_command",
+            ),
+            (
+                "prepare",
+                "options:Prepare",
+                "part, clean and decode the clips of a set once, to train from",
+                "data_verbs:prepare_command",
+            ),
+            (
+                "train",
+                "options:Train",
+                "train a recogniser by a preset, with every option a flag",
+                "training:train_command",
+            ),
             (
                 "evaluate",
-                "commands:Evaluate",
+                "options:Evaluate",
                 "score a recogniser with signatures, intervals and the worst clips",
+                "evaluate_verb:evaluate_command",
             ),
-            ("predict", "commands:Predict", "name the signed word of clips, folders and streams"),
-            ("export", "commands:Export", "write a model as a program for PyTorch alone"),
+            (
+                "predict",
+                "options:Predict",
+                "name the signed word of clips, folders and streams",
+                "predict:predict_command",
+            ),
+            (
+                "export",
+                "options:Export",
+                "write a model as a program for PyTorch alone",
+                "export:export_command",
+            ),
             (
                 "ladder",
-                "ladder_command:Ladder",
-                "train and score the rows of the ablation ladder, and store their results",
+                "ladder:LadderOptions",
+                "train and score the rows of the ablation ladder, and store their"
+                " results",
+                "ladder:ladder_command",
             ),
         ),
     ),

@@ -7,14 +7,17 @@ from typing import Annotated, Literal
 import tyro
 
 from coursepkg.bench import SUITES, run_suite
+from coursepkg.processor import check_threads
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Time the variants of a suite against each other, after a check that they agree."""
+    """Time the variants of a suite against each other after a check that they agree."""
 
     suite: Annotated[
-        str, tyro.conf.Positional, tyro.conf.arg(metavar="SUITE", help=f"One of {', '.join(SUITES)}.")
+        str,
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="SUITE", help=f"One of {', '.join(SUITES)}."),
     ]
     """Suite to run, a key of `coursepkg.bench.SUITES`."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -29,16 +32,27 @@ class Bench:
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise ValueError(f"--threads must be at least 1, got {self.threads}")
+        check_threads(self.threads)
         if self.out is not None and not self.out.absolute().parent.is_dir():
-            raise ValueError(f"--out {self.out}: the folder {self.out.parent} does not exist; make it first")
+            raise ValueError(
+                f"--out {self.out}: the folder {self.out.parent} does not exist; make"
+                " it first"
+            )
         if self.out is not None and self.out.is_dir():
             raise ValueError(
-                f"--out {self.out} is a folder; name a file in it, such as {self.out / 'result.json'}"
+                f"--out {self.out} is a folder; name a file in it, such as"
+                f" {self.out / 'result.json'}"
             )
 
     def run(self) -> int:
         """Run the suite and return its exit code."""
-        return run_suite(self.suite, threads=self.threads, device=self.device, out=self.out, json=self.json)
+        return run_suite(
+            self.suite,
+            threads=self.threads,
+            device=self.device,
+            out=self.out,
+            json=self.json,
+        )
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,7 @@ class Doctor:
     """Print one JSON document as the last line."""
 
     def run(self) -> int:
-        """Print every check; return 1 where something required is missing, 0 otherwise."""
+        """Print every check; return 1 where something required is missing."""
         from coursepkg.doctor import examine, report
 
         return report(examine(), as_json=self.json)

@@ -1,7 +1,11 @@
-"""`coursepkg doctor`: what this machine has, what is missing, and what to do about each.
+"""`coursepkg doctor`: what this machine has, what is missing, what to do about it.
 
-Every check is a function that returns rows and never raises. A row that fails means that the package cannot work
-here; a row that warns means that a part of the course will be slower, plainer or absent.
+Every check is a function that returns rows and never raises. A row that fails means
+that the package cannot work here; a row that warns means that a part of the course will
+be slower, plainer or absent.
+
+Fonts: Vietnamese needs stacked diacritics, which the DejaVu Sans of matplotlib has.
+Chinese needs a CJK font, which matplotlib does not bring.
 """
 
 import json
@@ -11,13 +15,60 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from coursepkg import __version__
-from coursepkg.data.location import data_folder
-from coursepkg.fonts import CHINESE, VIETNAMESE, find_font
+from coursepkg.data.registry import data_folder
+from coursepkg.processor import useful_threads, visible_processors, waiting
 from coursepkg.requirements import installed, older, pip_install, requirements
+from coursepkg.validation import counted
+
+VIETNAMESE = "ăâđêôơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ"
+CHINESE = "你好注意力机制请问多少钱"
+
+
+@cache
+def find_font(sample: str) -> str | None:
+    """The name of an installed font with every character of `sample`, or None.
+
+    matplotlib's own font comes first; then families that are known to cover CJK, to
+    avoid opening every file.
+    """
+    from matplotlib import font_manager
+
+    likely = (
+        *("dejavu sans", "cjk sc", "cjk", "wenquanyi", "pingfang"),
+        *("heiti", "yahei", "simhei", "droid sans"),
+    )
+
+    def rank(entry: font_manager.FontEntry) -> tuple[int, bool, str]:
+        name = entry.name.lower()
+        place = next((i for i, word in enumerate(likely) if word in name), len(likely))
+        return (
+            place,
+            entry.style != "normal" or str(entry.weight) not in ("400", "normal"),
+            name,
+        )
+
+    for entry in sorted(font_manager.fontManager.ttflist, key=rank):
+        # The Last Resort font of matplotlib claims every character and draws each as a
+        # labelled box.
+        if "Last Resort" not in entry.name and _covers(entry.fname, sample):
+            return str(entry.name)
+    return None
+
+
+def _covers(path: str, sample: str) -> bool:
+    from matplotlib import ft2font
+
+    try:
+        glyphs = ft2font.FT2Font(path).get_charmap()
+    except (OSError, RuntimeError):
+        return False
+    return all(ord(character) in glyphs for character in sample)
+
 
 GIB = 2**30
 PYTHON_FLOOR = (3, 11)
@@ -32,6 +83,7 @@ EXTRA_PURPOSE = {
     "t5": "the T5 and pretrained-backbone chapters",
     "export": "export to CTranslate2",
     "triton": "the GPU kernels",
+    "chapters": "the chapters, all of them",
     "book": "building the book",
     "class": "running a class",
     "dev": "the tests",
@@ -47,7 +99,8 @@ class Row:
     name: str
     """What was looked at."""
     status: Status
-    """ok, warn (a part of the course is affected) or fail (nothing works without it)."""
+    """ok, warn (a part of the course is affected) or fail (nothing works without it).
+    """
     found: str
     """What is there."""
     action: str = ""
@@ -72,7 +125,7 @@ def examine() -> list[Row]:
 
 
 def report(rows: Iterable[Row], *, as_json: bool = False) -> int:
-    """Print the rows, with `as_json` also one JSON document as the last line; return 1 where a row fails, else 0."""
+    """Print the rows; return 1 where one fails. With `as_json` a JSON line is last."""
     rows = list(rows)
     width = max(len(row.name) for row in rows)
     for row in rows:
@@ -82,7 +135,15 @@ def report(rows: Iterable[Row], *, as_json: bool = False) -> int:
     warned = [row.name for row in rows if row.status == "warn"]
     print(f"{len(rows)} checks: {len(failed)} failed, {len(warned)} to look at")
     if as_json:
-        print(json.dumps({"version": __version__, "ok": not failed, "checks": [asdict(row) for row in rows]}))
+        print(
+            json.dumps(
+                {
+                    "version": __version__,
+                    "ok": not failed,
+                    "checks": [asdict(row) for row in rows],
+                }
+            )
+        )
     return 1 if failed else 0
 
 
@@ -92,12 +153,17 @@ def _package() -> Iterator[Row]:
 
 def _python() -> Iterator[Row]:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    floor, tested = (".".join(map(str, version)) for version in (PYTHON_FLOOR, PYTHON_TESTED))
+    floor, tested = (
+        ".".join(map(str, version)) for version in (PYTHON_FLOOR, PYTHON_TESTED)
+    )
     if sys.version_info < PYTHON_FLOOR:
         yield Row("Python", "fail", found, f"install Python {floor} to {tested}")
     elif sys.version_info[:2] > PYTHON_TESTED:
         yield Row(
-            "Python", "warn", f"{found}, not tested", f"if something breaks, use Python {floor} to {tested}"
+            "Python",
+            "warn",
+            f"{found}, not tested",
+            f"if something breaks, use Python {floor} to {tested}",
         )
     else:
         yield Row("Python", "ok", found)
@@ -107,11 +173,18 @@ def _torch() -> Iterator[Row]:
     try:
         import torch
     except (ImportError, OSError) as problem:
-        yield Row("torch", "fail", f"cannot be imported: {problem}", "pip install torch")
+        yield Row(
+            "torch", "fail", f"cannot be imported: {problem}", "pip install torch"
+        )
         return
     floor = requirements().get("torch", "")
     if older(torch.__version__, floor):
-        yield Row("torch", "fail", f"{torch.__version__}, needs {floor}", pip_install({"torch": floor}))
+        yield Row(
+            "torch",
+            "fail",
+            f"{torch.__version__}, needs {floor}",
+            pip_install({"torch": floor}),
+        )
     else:
         yield Row("torch", "ok", torch.__version__)
 
@@ -127,10 +200,17 @@ def _devices() -> Iterator[Row]:
             name = torch.cuda.get_device_name(index)
         except RuntimeError as problem:
             reason = str(problem).partition("\n")[0]
-            action = "free its memory, check nvidia-smi, or set CUDA_VISIBLE_DEVICES= to use the CPU"
+            action = (
+                "free its memory, check nvidia-smi, or set CUDA_VISIBLE_DEVICES= to use"
+                " the CPU"
+            )
             yield Row(f"GPU {index}", "warn", f"does not answer: {reason}", action)
             continue
-        yield Row(f"GPU {index}", "ok", f"{name}, {free / GIB:.1f} of {total / GIB:.1f} GiB free")
+        yield Row(
+            f"GPU {index}",
+            "ok",
+            f"{name}, {free / GIB:.1f} of {total / GIB:.1f} GiB free",
+        )
     if not torch.cuda.is_available():
         built = torch.version.cuda
         why = (
@@ -148,7 +228,12 @@ def _memory() -> Iterator[Row]:
         return
     found = f"{total / GIB:.1f} GiB"
     if total < MEMORY_NEEDED:
-        yield Row("memory", "warn", found, f"close other programs: the book wants {MEMORY_NEEDED // GIB} GiB")
+        yield Row(
+            "memory",
+            "warn",
+            found,
+            f"close other programs: the book wants {MEMORY_NEEDED // GIB} GiB",
+        )
     else:
         yield Row("memory", "ok", found)
 
@@ -161,11 +246,21 @@ def _physical_memory() -> int | None:
 
 
 def _processors() -> Iterator[Row]:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    threads = ""
-    if "torch" in sys.modules:
-        threads = f", torch uses {sys.modules['torch'].get_num_threads()} threads"
-    yield Row("processors", "ok", f"{usable} usable{threads}")
+    visible = len(visible_processors())
+    try:
+        threads = useful_threads()
+    except ValueError as mistake:
+        yield Row("processors", "warn", f"{visible} visible", str(mistake))
+        return
+    found = f"{counted(threads.number, 'thread')}: {threads.reason}"
+    yield Row("processors", "ok", found)
+    is_passive, why = waiting()
+    if is_passive or threads.number == 1:
+        does = "sleep" if is_passive else "may spin; one thread waits for nobody"
+        yield Row("waiting threads", "ok", f"{does} ({why})")
+    else:
+        action = "import coursepkg before torch, or set OMP_WAIT_POLICY=PASSIVE"
+        yield Row("waiting threads", "warn", f"may spin ({why})", action)
 
 
 def _fonts() -> Iterator[Row]:
@@ -175,7 +270,11 @@ def _fonts() -> Iterator[Row]:
             VIETNAMESE,
             "pip install --force-reinstall matplotlib (it brings DejaVu Sans)",
         ),
-        ("font for Chinese", CHINESE, "install a CJK font, for example: apt-get install fonts-noto-cjk"),
+        (
+            "font for Chinese",
+            CHINESE,
+            "install a CJK font, for example: apt-get install fonts-noto-cjk",
+        ),
     ):
         font = find_font(sample)
         if font:
@@ -187,19 +286,29 @@ def _fonts() -> Iterator[Row]:
 def _data() -> Iterator[Row]:
     folder = data_folder()
     chosen = (
-        "COURSEPKG_DATA" if os.environ.get("COURSEPKG_DATA") else "the default; COURSEPKG_DATA is not set"
+        "COURSEPKG_DATA"
+        if os.environ.get("COURSEPKG_DATA")
+        else "the default; COURSEPKG_DATA is not set"
     )
     parent = next((p for p in (folder, *folder.parents) if p.exists()), None)
     if parent is None or not parent.is_dir() or not os.access(parent, os.W_OK):
-        action = "set COURSEPKG_DATA to a folder that can be written, or keep to the generated data"
-        yield Row("data folder", "warn", f"{folder} ({chosen}) cannot be written", action)
+        action = (
+            "set COURSEPKG_DATA to a folder that can be written, or keep to the"
+            " generated data"
+        )
+        yield Row(
+            "data folder", "warn", f"{folder} ({chosen}) cannot be written", action
+        )
         return
     free = shutil.disk_usage(parent).free
     state = "present" if folder.exists() else "not there yet, generated data serve"
     found = f"{folder} ({chosen}): {state}, {free / GIB:.1f} GiB free"
     if free < DISK_NEEDED:
         yield Row(
-            "data folder", "warn", found, f"free {DISK_NEEDED // GIB} GiB or set COURSEPKG_DATA elsewhere"
+            "data folder",
+            "warn",
+            found,
+            f"free {DISK_NEEDED // GIB} GiB or set COURSEPKG_DATA elsewhere",
         )
     else:
         yield Row("data folder", "ok", found)
@@ -212,7 +321,10 @@ def _requirements() -> Iterator[Row]:
         version = installed(name)
         if version is None or older(version, floor):
             yield Row(
-                name, "fail", f"{version or 'not installed'}, needs {floor}", pip_install({name: floor})
+                name,
+                "fail",
+                f"{version or 'not installed'}, needs {floor}",
+                pip_install({name: floor}),
             )
         else:
             yield Row(name, "ok", version)
@@ -223,10 +335,19 @@ def _extras() -> Iterator[Row]:
         wanted = requirements(extra)
         versions = {name: installed(name) for name in wanted}
         lacking = {
-            n: wanted[n] for n, version in versions.items() if version is None or older(version, wanted[n])
+            n: wanted[n]
+            for n, version in versions.items()
+            if version is None or older(version, wanted[n])
         }
-        found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
+        found = ", ".join(
+            f"{name} {version or 'missing'}" for name, version in versions.items()
+        )
         if lacking:
-            yield Row(f"extra {extra}", "warn", found, f"for {purpose}: {pip_install(lacking)}")
+            yield Row(
+                f"extra {extra}",
+                "warn",
+                found,
+                f"for {purpose}: {pip_install(lacking)}",
+            )
         else:
             yield Row(f"extra {extra}", "ok", found)

@@ -1,12 +1,16 @@
-"""Files and folders that appear whole or not at all, and digests of files."""
+"""Files and folders that appear whole or not at all, and their SHA-256."""
 
 import hashlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def file_sha256(path: str | Path) -> str:
@@ -21,7 +25,7 @@ def part_of(path: Path) -> Path:
 
 
 def check_new(path: Path, to_do: str = "remove it or choose another --out") -> None:
-    """Look, before the work begins, whether something stands where nothing may be replaced.
+    """Refuse, before the work begins, a path where something stands.
 
     Args:
         path: a file or folder to be.
@@ -36,10 +40,11 @@ def check_new(path: Path, to_do: str = "remove it or choose another --out") -> N
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write into, which gets its name when the block ends well; otherwise an older one stays as it was.
+    """A file to write into, which gets its name only when the block ends well.
 
     Raises:
-        OSError: it cannot be written, as on a full disk; the message names it, and nothing half-written stays.
+        OSError: it cannot be written, as on a full disk; the message names it, and
+            nothing half-written stays.
     """
     part = part_of(Path(path))
     try:
@@ -49,7 +54,11 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     except BaseException as reason:
         if part.is_file():
             part.unlink()
-        if isinstance(reason, OSError) and reason.errno is not None and reason.filename is None:
+        if (
+            isinstance(reason, OSError)
+            and reason.errno is not None
+            and reason.filename is None
+        ):
             # A failed write says what is wrong, but not with which file.
             raise OSError(reason.errno, reason.strerror, str(path)) from reason
         raise
@@ -57,7 +66,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_folder(folder: str | Path) -> Iterator[Path]:
-    """A folder to write into, which gets its name when the block ends well, in place of an older one.
+    """A folder to write into, which gets its name only when the block ends well.
 
     Otherwise the older one stays as it was, and nothing half-written stays behind.
 
@@ -74,3 +83,136 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
         os.rename(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+FORMAT = 1
+"""Version of everything that is written here. A reader refuses what is newer than
+itself.
+"""
+
+Fingerprint = dict[str, Any]
+"""Size in bytes and SHA-256 of a file."""
+
+
+def write_tensors(path: Path, tensors: "Mapping[str, Tensor]") -> Fingerprint:
+    """Write a safetensors file, wait for the disk, and return its fingerprint.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk.
+    """
+    # Imported here, so that reading text files does not load torch.
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as reason:
+        raise OSError(
+            f"{path} could not be written: {reason}; free some space and try again"
+        ) from reason
+    return _sealed(path)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> Fingerprint:
+    """Replace a JSON file at once, wait for the disk, return its fingerprint.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps({"format": FORMAT, **content}, indent=1) + "\n"
+    try:
+        with whole_file(path) as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as reason:
+        raise OSError(
+            f"{path} could not be written: {reason}; free some space and try again"
+        ) from reason
+    sync_folder(path.parent)
+    return _sealed(path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_tensors(path: Path, seal: Fingerprint) -> "dict[str, Tensor]":
+    """Read a safetensors file that has this fingerprint.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is cut short, or was changed.
+    """
+    check_seal(path, seal)
+    from safetensors.torch import load_file
+
+    return load_file(path)
+
+
+def read_json(
+    path: Path,
+    seal: Fingerprint | None = None,
+    *,
+    needs: Mapping[str, type] | None = None,
+) -> dict[str, Any]:
+    """Read a JSON file with entries of these kinds, checked by fingerprint if known.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is damaged, was changed, or is of a newer format.
+    """
+    if seal is not None:
+        check_seal(path, seal)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing")
+    try:
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
+        version = int(content["format"])
+    except (ValueError, KeyError, TypeError) as reason:
+        raise ValueError(
+            f"{path} is damaged: it is no JSON file of this package; copy it again"
+        ) from reason
+    if version > FORMAT:
+        raise ValueError(
+            f"{path} has format {version}, newer than {FORMAT}; update coursepkg to"
+            " read it"
+        )
+    for name, kind in (needs or {}).items():
+        if not isinstance(content.get(name), kind):
+            raise ValueError(f"{path} is damaged: it has no {name}; copy it again")
+    return content
+
+
+def check_seal(path: Path, seal: Fingerprint) -> None:
+    """Raises a FileNotFoundError or ValueError unless the file has this fingerprint."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing; copy the whole folder again")
+    if not isinstance(seal.get("bytes"), int) or not isinstance(
+        seal.get("sha256"), str
+    ):
+        raise ValueError(
+            f"the size and SHA-256 on record for {path} are damaged; copy the whole"
+            " folder again"
+        )
+    size = path.stat().st_size
+    if size != seal["bytes"]:
+        said = "is cut short" if size < seal["bytes"] else "is too long"
+        raise ValueError(
+            f"{path} {said}: {size} bytes instead of {seal['bytes']}; copy it again"
+        )
+    if file_sha256(path) != seal["sha256"]:
+        raise ValueError(
+            f"{path} was changed: its SHA-256 is not the one on record; copy it again"
+        )
+
+
+def _sealed(path: Path) -> Fingerprint:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -1,4 +1,4 @@
-"""Names of a package that are looked up on first use, so that importing the package stays free of torch."""
+"""Names of a package that are looked up on first use: importing it stays light."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -11,7 +11,8 @@ def lazy_names(
 
     Args:
         package: the package's own `__name__`.
-        home: for each name the module under the package that defines it, such as `attention.rope`.
+        home: for each name the module under the package that defines it, such as
+            `attention.rope`.
         present: names that the package has already.
     """
 

@@ -1,4 +1,4 @@
-"""What the package and its extras require, by its own metadata, and which of it is installed."""
+"""What the package and its extras require, and which of it is installed."""
 
 import re
 from collections.abc import Iterable
@@ -11,11 +11,13 @@ PACKAGES = {"paddle": "paddlepaddle"}
 
 def pip_install(packages: dict[str, str]) -> str:
     """Return the command that installs `packages`, given as name and lowest version."""
-    return "pip install " + " ".join(f"'{name}>={floor}'" for name, floor in packages.items())
+    return "pip install " + " ".join(
+        f"'{name}>={floor}'" for name, floor in packages.items()
+    )
 
 
 def requirements(extra: str | None = None) -> dict[str, str]:
-    """Return the required packages and their lowest versions: of the package itself, or of one of its extras."""
+    """The packages that coursepkg or an extra requires, with lowest versions."""
     try:
         lines = metadata.requires("coursepkg") or []
     except metadata.PackageNotFoundError:
@@ -34,10 +36,12 @@ def requirements(extra: str | None = None) -> dict[str, str]:
 
 
 def older(version: str, floor: str) -> bool:
-    """Return whether `version` lies below `floor`, comparing the leading numbers of each (2.13.0+cpu > 2.6)."""
+    """Whether `version` lies below `floor` by leading numbers (2.13.0+cpu > 2.6)."""
 
     def numbers(text: str) -> list[int]:
-        return [int(part) for part in re.findall(r"\d+", re.split(r"[+a-zA-Z]", text)[0])]
+        return [
+            int(part) for part in re.findall(r"\d+", re.split(r"[+a-zA-Z]", text)[0])
+        ]
 
     return numbers(version) < numbers(floor)
 
@@ -51,5 +55,7 @@ def installed(name: str) -> str | None:
 
 
 def missing_packages(modules: Iterable[str]) -> str:
-    """The packages of those modules that are not there, joined by "and"; nothing is imported."""
-    return " and ".join(PACKAGES.get(name, name) for name in modules if find_spec(name) is None)
+    """The packages of those modules that are not there, joined by "and"."""
+    return " and ".join(
+        PACKAGES.get(name, name) for name in modules if find_spec(name) is None
+    )

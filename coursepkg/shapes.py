@@ -12,8 +12,9 @@
 | V | vocabulary size |
 | F | features of a linear-attention feature map |
 
-A docstring that says "q (B, H, T, D)" refers to this table. Internal functions carry the same letters as
-jaxtyping annotations, which the test suite checks at run time and which cost nothing otherwise.
+A docstring that says "q (B, H, T, D)" refers to this table. Internal functions carry
+the same letters as jaxtyping annotations, which the test suite checks at run time and
+which cost nothing otherwise.
 """
 
 LEGEND = {

@@ -26,7 +26,9 @@ from notebook_normal import normalise
 from notebook_rules import problems
 from setup_cell import ROOT, first_cell, place_first_cell, repository_url
 
-CELL_LINE = re.compile(r"# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*")
+CELL_LINE = re.compile(
+    r"# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?\s*"
+)
 
 
 def read_percent(text: str) -> NotebookNode:
@@ -43,7 +45,11 @@ def read_percent(text: str) -> NotebookNode:
         if not kind and body:
             raise ValueError(f"line {line_number}: text before the first '# %%'")
         if body:
-            cell = new_markdown_cell(_uncommented(body)) if kind == "markdown" else new_code_cell(body)
+            cell = (
+                new_markdown_cell(_uncommented(body))
+                if kind == "markdown"
+                else new_code_cell(body)
+            )
             cell.metadata = NotebookNode({"tags": tags} if tags else {})
             cells.append(cell)
 
@@ -86,12 +92,27 @@ def formatted(notebook: NotebookNode) -> NotebookNode:
 def style_problems(notebook: NotebookNode) -> list[str]:
     """What ruff's rules say of the notebook's code, by cell."""
     result = _ruff("check", notebook, "--quiet", "--output-format", "concise")
-    return [line.partition(":")[2] for line in result.stdout.splitlines()] if result.returncode else []
+    return (
+        [line.partition(":")[2] for line in result.stdout.splitlines()]
+        if result.returncode
+        else []
+    )
 
 
-def _ruff(command: str, notebook: NotebookNode, *options: str) -> subprocess.CompletedProcess[str]:
+def _ruff(
+    command: str, notebook: NotebookNode, *options: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "ruff", command, *options, "--stdin-filename", "notebooks/chapter.ipynb", "-"],
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            command,
+            *options,
+            "--stdin-filename",
+            "notebooks/chapter.ipynb",
+            "-",
+        ],
         input=nbformat.writes(notebook),
         cwd=ROOT,
         capture_output=True,
@@ -101,7 +122,7 @@ def _ruff(command: str, notebook: NotebookNode, *options: str) -> subprocess.Com
 
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
-    """Runs every cell in a fresh kernel, in the notebook's folder, and keeps the state of its widgets.
+    """Runs every cell in a fresh kernel of the readers' environment, in the notebook's folder.
 
     Raises:
         CellExecutionError: for a cell that raises.
@@ -110,7 +131,7 @@ def execute(notebook: NotebookNode, folder: Path) -> None:
     client = NotebookClient(
         notebook,
         timeout=600,
-        kernel_name="python3",
+        kernel_name="chapters",
         resources={"metadata": {"path": str(folder)}},
         store_widget_state=True,
         coalesce_streams=True,
@@ -126,7 +147,9 @@ def build(notebook: NotebookNode, target: Path) -> list[str]:
     url = repository_url()
     place_first_cell(notebook, first_cell(url))
     if url and target.resolve().is_relative_to(ROOT):
-        write_notebook_links(notebook, target.resolve().relative_to(ROOT).as_posix(), url)
+        write_notebook_links(
+            notebook, target.resolve().relative_to(ROOT).as_posix(), url
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     try:
@@ -149,9 +172,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--execute", action="store_true", help="run notebooks again, in place")
     parser.add_argument(
-        "files", nargs="+", type=Path, help="SOURCE.py NOTEBOOK.ipynb, or notebooks with --execute"
+        "--execute", action="store_true", help="run notebooks again, in place"
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        help="SOURCE.py NOTEBOOK.ipynb, or notebooks with --execute",
     )
     arguments = parser.parse_args()
     failed = False
@@ -161,7 +189,9 @@ def main() -> int:
         source, target = arguments.files
         jobs = [(read_percent(source.read_text(encoding="utf-8")), target)]
     else:
-        parser.error(f"{len(arguments.files)} files; need SOURCE.py and NOTEBOOK.ipynb, or --execute")
+        parser.error(
+            f"{len(arguments.files)} files; need SOURCE.py and NOTEBOOK.ipynb, or --execute"
+        )
     for notebook, target in jobs:
         for problem in build(notebook, target):
             failed = True

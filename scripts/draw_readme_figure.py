@@ -21,10 +21,12 @@ from coursepkg.attention import (
     sliding_window,
 )
 from coursepkg.viz import mask_grid
-from coursepkg.viz.style import figure_style
+from coursepkg.viz.image import figure_style
 
 LENGTH = 48
-PICTURE = Path(__file__).resolve().parents[1] / "book" / "_static" / "attention_patterns.png"
+PICTURE = (
+    Path(__file__).resolve().parents[1] / "book" / "_static" / "attention_patterns.png"
+)
 
 
 def main(path: Path) -> None:
@@ -35,7 +37,9 @@ def main(path: Path) -> None:
         "causal window": near,
         "dilated window": dilated_window(5, 3),
         "window and global tokens": sliding_window(5) | global_tokens(3),
-        "window, global, random": sliding_window(4) | global_tokens(2) | random_blocks(2, 4),
+        "window, global, random": sliding_window(4)
+        | global_tokens(2)
+        | random_blocks(2, 4),
     }
     mpl.rcParams.update(figure_style())
     masks = {name: pattern.mask(LENGTH, LENGTH) for name, pattern in patterns.items()}

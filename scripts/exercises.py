@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 HEADING = re.compile(r"^### Exercise (?P<number>\d+): (?P<name>\S.*)$", re.MULTILINE)
-FOLDED = re.compile(r"<details>\s*<summary>(?P<title>[^<]*)</summary>\s*\n(?P<body>.*?)</details>", re.DOTALL)
+FOLDED = re.compile(
+    r"<details>\s*<summary>(?P<title>[^<]*)</summary>\s*\n(?P<body>.*?)</details>",
+    re.DOTALL,
+)
 PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,9 +41,15 @@ def read_exercises(notebook: NotebookNode) -> list[Exercise]:
     Raises:
         ValueError: for an exercise that lacks a part; says which one and what is missing.
     """
-    starters = [i for i, cell in enumerate(notebook.cells) if "exercise" in cell.metadata.get("tags", [])]
+    starters = [
+        i
+        for i, cell in enumerate(notebook.cells)
+        if "exercise" in cell.metadata.get("tags", [])
+    ]
     headings = sum(
-        len(HEADING.findall(cell.source)) for cell in notebook.cells if cell.cell_type == "markdown"
+        len(HEADING.findall(cell.source))
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
     )
     if headings != len(starters):
         raise ValueError(
@@ -53,10 +62,14 @@ def _read(cells: list[NotebookNode], at: int) -> Exercise:
     task, starter = cells[at - 1], cells[at]
     heading = HEADING.search(task.source)
     if heading is None:
-        raise ValueError(f"cell {at}: a starter without '### Exercise N: Name' in the cell before it")
+        raise ValueError(
+            f"cell {at}: a starter without '### Exercise N: Name' in the cell before it"
+        )
     where = f"exercise {heading['number']}"
     hint = _folded(task.source, "Hint", where)
-    answer = _folded(cells[at + 1].source if len(cells) > at + 1 else "", "Solution", where)
+    answer = _folded(
+        cells[at + 1].source if len(cells) > at + 1 else "", "Solution", where
+    )
     code = PYTHON.search(answer)
     if code is None:
         raise ValueError(f"{where}: no ```python block in its solution")
@@ -67,7 +80,9 @@ def _read(cells: list[NotebookNode], at: int) -> Exercise:
         text=task.source,
         hint=hint,
         starter=starter.source,
-        printed="".join(output.text for output in starter.outputs if output.output_type == "stream"),
+        printed="".join(
+            output.text for output in starter.outputs if output.output_type == "stream"
+        ),
         solution=code["code"],
         check=check,
         student=student,
@@ -85,7 +100,10 @@ def _check_call(source: str, where: str) -> tuple[str, str]:
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(
-                func=ast.Name(id="check"), args=[ast.Constant(value=str(name)), ast.Name(id=student)]
+                func=ast.Name(id="check"),
+                args=[ast.Constant(value=str(name)), ast.Name(id=student)],
             ):
                 return name, student
-    raise ValueError(f'{where}: its starter does not call check("chapter.exercise", function)')
+    raise ValueError(
+        f'{where}: its starter does not call check("chapter.exercise", function)'
+    )

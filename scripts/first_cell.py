@@ -1,7 +1,13 @@
-# Installs the course's package where it is missing. torch and numpy stay as they are.
+# Installs the course's package, and what its chapters import, where they are missing.
+# torch and numpy stay as they are.
+import importlib.metadata
 import importlib.util
 
 REPOSITORY = ""
+TO_DO = (
+    "set COURSEPKG_SOURCE to a wheel, folder or URL of it "
+    "(%env COURSEPKG_SOURCE=...) and run this cell again"
+)
 
 
 class SetupError(Exception):
@@ -9,37 +15,70 @@ class SetupError(Exception):
         return [f"error: {self}"]
 
 
-def install():
-    import importlib.metadata
+def find_missing():
+    import re
+
+    have = {d.name.lower() for d in importlib.metadata.distributions() if d.name}
+    if importlib.util.find_spec("coursepkg") is None:
+        return ["coursepkg"]
+    lines = importlib.metadata.requires("coursepkg") if "coursepkg" in have else []
+    wanted = [line.partition(";")[0].strip() for line in lines if "chapters" in line]
+    return [one for one in wanted if re.split(r"[^\w-]", one)[0].lower() not in have]
+
+
+def find_source():
     import os
+    from pathlib import Path
+
+    above = [d for d in Path.cwd().parents if (d / "coursepkg/__init__.py").exists()]
+    found = os.environ.get("COURSEPKG_SOURCE") or (above and str(above[0]))
+    if not (found := found or (REPOSITORY and f"git+{REPOSITORY}")):
+        raise SetupError(
+            "coursepkg is not installed, and no place to install it from is known: "
+            + TO_DO
+        )
+    return found
+
+
+def install_packages(packages):
     import subprocess
     import sys
     import tempfile
     from pathlib import Path
 
-    here = [folder for folder in Path.cwd().parents if (folder / "coursepkg" / "__init__.py").exists()]
-    source = (
-        os.environ.get("COURSEPKG_SOURCE") or (here and str(here[0])) or (REPOSITORY and f"git+{REPOSITORY}")
-    )
-    to_do = "set COURSEPKG_SOURCE to a wheel, folder or URL of it (%env COURSEPKG_SOURCE=...) and run this cell again"
-    if not source:
-        raise SetupError(f"coursepkg is not installed, and no place to install it from is known: {to_do}")
-    kept = {d.name.lower(): d.version for d in importlib.metadata.distributions() if d.name}
+    place = "the package index"
+    if packages == ["coursepkg"]:
+        place = find_source()
+        is_url = "://" in place
+        packages = [
+            f"coursepkg[chapters] @ {place}" if is_url else f"{place}[chapters]"
+        ]
     with tempfile.TemporaryDirectory() as folder:
         pins = Path(folder, "constraints.txt")
-        pins.write_text("".join(f"{name}=={kept[name]}\n" for name in ("torch", "numpy") if name in kept))
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--constraint", str(pins), source]
-        result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode:
-        reason = (result.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+        kept = {d.name: d.version for d in importlib.metadata.distributions()}
+        names = [name for name in ("torch", "numpy") if name in kept]
+        pins.write_text("".join(f"{name}=={kept[name]}\n" for name in names))
+        command = [sys.executable, "-m", "pip", "install", "-c", str(pins), *packages]
+        pip = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        print("Installing what this chapter needs: a minute or two", flush=True)
+        lines = [""]
+        for line in pip.stdout:
+            lines.append(line.strip())
+            print(f"\r{lines[-1][:78]:78}", end="", flush=True)
+    print(f"\r{'':78}\r", end="")
+    if pip.wait():
+        reason = lines[-1] or "pip gave no reason"
         raise SetupError(
-            f"coursepkg could not be installed from {source} ({reason}): connect to the network, or {to_do}"
+            f"coursepkg could not be installed from {place} ({reason}): "
+            f"connect to the network, or {TO_DO}"
         )
     importlib.invalidate_caches()
 
 
-if importlib.util.find_spec("coursepkg") is None:
-    install()
+if packages := find_missing():
+    install_packages(packages)
 
 from coursepkg.viz import notebook_defaults
 

@@ -5,7 +5,7 @@
 #     scripts/install_fonts.sh FOLDER     unpacks them into FOLDER, without root; name it in COURSEPKG_FONTS afterwards
 #
 # The package itself needs none of them: DejaVu comes with matplotlib. Families, not packages, decide which faces are
-# held out for testing (coursepkg/projects/ocr/synthetic/families.py).
+# held out for testing (coursepkg/projects/ocr/synthetic/fonts.py).
 set -euo pipefail
 
 packages=(

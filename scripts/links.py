@@ -50,13 +50,21 @@ def write_notebook_links(notebook: NotebookNode, path: str, url: str) -> None:
 
 def config_with(text: str, url: str) -> str:
     """The book's configuration with its buttons pointing at the address."""
-    values = {"url": url, "binderhub_url": BINDER if url else "", "colab_url": COLAB if url else ""}
+    values = {
+        "url": url,
+        "binderhub_url": BINDER if url else "",
+        "colab_url": COLAB if url else "",
+    }
     for key, value in values.items():
-        text, found = re.subn(rf'^(  {key}: )".*"$', rf'\g<1>"{value}"', text, flags=re.MULTILINE)
+        text, found = re.subn(
+            rf'^(  {key}: )".*"$', rf'\g<1>"{value}"', text, flags=re.MULTILINE
+        )
         if found != 1:
             raise ValueError(f"_config.yml: {found} lines '{key}: \"...\"'; need one")
     shown = str(bool(url)).lower()
-    return re.sub(r"^(  use_repository_button: )\w+$", rf"\g<1>{shown}", text, flags=re.MULTILINE)
+    return re.sub(
+        r"^(  use_repository_button: )\w+$", rf"\g<1>{shown}", text, flags=re.MULTILINE
+    )
 
 
 def citation_with(text: str, url: str) -> str:
@@ -72,14 +80,18 @@ def write_links(root: Path, url: str) -> list[Path]:
         ValueError: for an address that Colab and Binder cannot open.
     """
     if url and not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", url):
-        raise ValueError(f"Repository in pyproject.toml: {url!r}; need https://github.com/OWNER/NAME")
+        raise ValueError(
+            f"Repository in pyproject.toml: {url!r}; need https://github.com/OWNER/NAME"
+        )
     changed = []
     for path in notebook_paths(root):
         notebook = nbformat.read(path, as_version=4)
         write_notebook_links(notebook, path.relative_to(root).as_posix(), url)
         changed += _write(path, nbformat.writes(notebook) + "\n")
     texts = {
-        "README.md": lambda text: under_title(text, launch_links(url, "") if url else ""),
+        "README.md": lambda text: under_title(
+            text, launch_links(url, "") if url else ""
+        ),
         "_config.yml": lambda text: config_with(text, url),
         "CITATION.cff": lambda text: citation_with(text, url),
     }

@@ -17,17 +17,24 @@ from ocr_measurement import conditions, parser_of
 from PIL import Image
 
 from coursepkg.bench.machine import Device
-from coursepkg.files import file_sha256, whole_file
+from coursepkg.files import file_sha256, whole_file, write_json
 from coursepkg.projects.ocr.data.geometry import area
-from coursepkg.projects.ocr.detector.bounded import BoundedDetector
-from coursepkg.projects.ocr.detector.box import TextBox
-from coursepkg.projects.ocr.detector.engines import network_input
-from coursepkg.projects.ocr.detector.evaluate import generated_pages, match_boxes, score_page
-from coursepkg.projects.ocr.detector.lines import place_lines
-from coursepkg.projects.ocr.detector.overlap import intersection_over_union
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
-from coursepkg.projects.ocr.detector.weights import rapidocr_weights
-from coursepkg.training.files import write_json
+from coursepkg.projects.ocr.detector.detector import BoundedDetector
+from coursepkg.projects.ocr.detector.engines import (
+    DetectorSettings,
+    network_input,
+    rapidocr_weights,
+)
+from coursepkg.projects.ocr.detector.evaluate import (
+    generated_pages,
+    match_boxes,
+    score_page,
+)
+from coursepkg.projects.ocr.detector.lines import (
+    TextBox,
+    intersection_over_union,
+    place_lines,
+)
 
 LEAST = (0.5, 0.6, 0.7, 0.8, 0.9)
 SIDES = (640, 960, 1280, 1920)
@@ -49,21 +56,42 @@ def main() -> None:
         "pages": chosen.pages,
         "seed": SEED,
         "settings": settings.of_boxes(),
-        "weights": {"file": rapidocr_weights().name, "sha256": file_sha256(rapidocr_weights())},
-        **conditions(Device("cpu", settings.threads), "onnxruntime", "numpy", "pillow"),
+        "weights": {
+            "file": rapidocr_weights().name,
+            "sha256": file_sha256(rapidocr_weights()),
+        },
+        **conditions(
+            Device("cpu", settings.n_threads), "onnxruntime", "numpy", "pillow"
+        ),
     }
     document, found = measured(settings, chosen.pages)
     document["by_side"] = [by_side(side, chosen.pages) for side in SIDES]
-    write_json(chosen.out / "detector.json", {"schema": "coursepkg.ocr.detector/1", **facts, **document})
-    write_json(chosen.out / "boxes.json", {"schema": "coursepkg.ocr.boxes/1", **facts, "boxes": found})
+    write_json(
+        chosen.out / "detector.json",
+        {"schema": "coursepkg.ocr.detector/1", **facts, **document},
+    )
+    write_json(
+        chosen.out / "boxes.json",
+        {"schema": "coursepkg.ocr.boxes/1", **facts, "boxes": found},
+    )
     with whole_file(chosen.out / "probability_map.png") as file:
         Image.fromarray(probability_map(settings)).save(file, "PNG", optimize=True)
     print(
-        {name: document[name] for name in ("lines_merged", "cpu_seconds_a_page", "peak_megabytes", "faults")}
+        {
+            name: document[name]
+            for name in (
+                "lines_merged",
+                "cpu_seconds_a_page",
+                "peak_megabytes",
+                "faults",
+            )
+        }
     )
 
 
-def measured(settings: DetectorSettings, n_pages: int) -> tuple[dict[str, Any], list[list[str]]]:
+def measured(
+    settings: DetectorSettings, n_pages: int
+) -> tuple[dict[str, Any], list[list[str]]]:
     """Counts at several overlaps, of boxes as they come and of lines; offsets, faults and costs; and the boxes."""
     written: list[list[str]] = []
     counts: dict[str, Counter[str]] = {"as_found": Counter(), "lines_merged": Counter()}
@@ -75,7 +103,10 @@ def measured(settings: DetectorSettings, n_pages: int) -> tuple[dict[str, Any], 
             boxes = detector.detect(image)
             written.append([as_text(box) for box in boxes])
             lines = [line.box.corners for line in place_lines(boxes)]
-            for name, found in (("as_found", [box.corners for box in boxes]), ("lines_merged", lines)):
+            for name, found in (
+                ("as_found", [box.corners for box in boxes]),
+                ("lines_merged", lines),
+            ):
                 for least in LEAST:
                     one = score_page(found, list(wanted), least)
                     counts[name][f"{least:g}"] += one.n_matched
@@ -108,7 +139,9 @@ def by_side(side: int, n_pages: int) -> dict[str, Any]:
 
 def as_text(box: TextBox) -> str:
     """Four corners x y to a tenth of a pixel, and the score."""
-    return " ".join(f"{value:.1f}" for value in box.corners.ravel()) + f" {box.score:.3f}"
+    return (
+        " ".join(f"{value:.1f}" for value in box.corners.ravel()) + f" {box.score:.3f}"
+    )
 
 
 def as_shares(count: Counter[str]) -> dict[str, Any]:
@@ -140,7 +173,9 @@ def percentiles(offsets: list[list[float]]) -> dict[str, list[float]]:
     return dict(zip(("left", "top", "right", "bottom"), values.T.tolist(), strict=True))
 
 
-def why_missed(lines: list[np.ndarray], wanted: np.ndarray, matched: set[int]) -> list[str]:
+def why_missed(
+    lines: list[np.ndarray], wanted: np.ndarray, matched: set[int]
+) -> list[str]:
     """For each line without a box of its own: whether it was joined to others, cut into pieces, or not seen at all."""
     found = []
     for j, true in enumerate(wanted):
@@ -153,7 +188,9 @@ def why_missed(lines: list[np.ndarray], wanted: np.ndarray, matched: set[int]) -
             found.append("cut")
         else:
             best = lines[int(np.argmax(shares))]
-            others = sum(common_area(best, other) > 0.5 * area(other) for other in wanted)
+            others = sum(
+                common_area(best, other) > 0.5 * area(other) for other in wanted
+            )
             found.append("joined" if others > 1 else "too large or small")
     return found
 
@@ -170,8 +207,12 @@ def probability_map(settings: DetectorSettings) -> np.ndarray:
 
     image, _ = next(iter(generated_pages(1, SEED)))
     seen = settings.seen_size(image.shape[1], image.shape[0])
-    scaled = np.asarray(Image.fromarray(image).resize(seen, Image.Resampling.BICUBIC, reducing_gap=2.0))
-    session = onnxruntime.InferenceSession(str(rapidocr_weights()), providers=["CPUExecutionProvider"])
+    scaled = np.asarray(
+        Image.fromarray(image).resize(seen, Image.Resampling.BICUBIC, reducing_gap=2.0)
+    )
+    session = onnxruntime.InferenceSession(
+        str(rapidocr_weights()), providers=["CPUExecutionProvider"]
+    )
     found = session.run(None, {session.get_inputs()[0].name: network_input(scaled)})[0]
     return np.rint(255 * np.clip(found[0, 0], 0, 1)).astype(np.uint8)
 

@@ -17,31 +17,38 @@ from typing import Any
 
 import torch
 from ocr_measurement import add_threads, conditions, held_out_faces, parser_of
+from ocr_shards import ShardPlan, plan_sha256, shard_texts
 
 from coursepkg.bench.machine import Device
-from coursepkg.data.location import data_folder
-from coursepkg.metrics.bootstrap import compare as paired
-from coursepkg.metrics.bootstrap import comparison_as_json
+from coursepkg.data.registry import data_folder
+from coursepkg.files import read_json, write_json
 from coursepkg.metrics.edit import CER
-from coursepkg.projects.ocr.corpora_generated import FRESH, FULL, line_faces, synthetic_lines
-from coursepkg.projects.ocr.corpora_labelled import labelled_corpus
-from coursepkg.projects.ocr.corpus import Corpus
-from coursepkg.projects.ocr.data.vi_lines import LABELS
-from coursepkg.projects.ocr.evaluate import several_groups
+from coursepkg.metrics.scoring import compare as paired
+from coursepkg.metrics.scoring import comparison_as_json
+from coursepkg.projects.ocr.baselines import LineReader, RapidReader, compare
+from coursepkg.projects.ocr.corpora import labelled_corpus
+from coursepkg.projects.ocr.corpus import (
+    FRESH,
+    FULL,
+    Corpus,
+    line_faces,
+    synthetic_lines,
+)
+from coursepkg.projects.ocr.data.splits import LABELS
+from coursepkg.projects.ocr.evaluation import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
-from coursepkg.projects.ocr.rivals import LineReader, RapidReader, compare
 from coursepkg.projects.ocr.synthetic.fonts import split_faces
-from coursepkg.projects.ocr.synthetic.lines import LineConfig
-from coursepkg.projects.ocr.synthetic.shards import ShardPlan, plan_sha256, shard_texts
+from coursepkg.projects.ocr.synthetic.render import LineConfig
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
-from coursepkg.training.files import read_json, write_json
 
 OURS, THEIRS = "shipped", "PP-OCRv6 small"
 
 
 def options() -> argparse.Namespace:
     parser = parser_of(__doc__ or "")
-    parser.add_argument("--model", type=Path, default=DEFAULT, help="folder of the recogniser")
+    parser.add_argument(
+        "--model", type=Path, default=DEFAULT, help="folder of the recogniser"
+    )
     add_threads(parser)
     return parser.parse_args()
 
@@ -53,10 +60,14 @@ def main() -> None:
     machine = Device("cpu", chosen.threads)
     torch.set_num_threads(machine.threads)
     recognizer = Recognizer.load(chosen.model)
-    readers: dict[str, LineReader] = {OURS: recognizer, THEIRS: RapidReader(threads=machine.threads)}
+    readers: dict[str, LineReader] = {
+        OURS: recognizer,
+        THEIRS: RapidReader(threads=machine.threads),
+    }
     usual, fresh = synthetic_lines(FULL), synthetic_lines(FRESH)
     learnt, is_certain = learnt_texts(
-        chosen.model, {one.text for part in ("dev", "test") for one in usual.labels[part]}
+        chosen.model,
+        {one.text for part in ("dev", "test") for one in usual.labels[part]},
     )
     sets = [measured(readers, usual), measured(readers, fresh, leave_out=learnt)]
     sets = [one | {"fonts": families} for one in sets]
@@ -92,16 +103,22 @@ def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
         )
     stored = meta["lines"]["plan"]
     texts = TextConfig(**stored["config"]["texts"])
-    plan = ShardPlan(**stored | {"config": LineConfig(**stored["config"] | {"texts": texts})})
+    plan = ShardPlan(
+        **stored | {"config": LineConfig(**stored["config"] | {"texts": texts})}
+    )
     faces = split_faces(line_faces(FULL))[0]
     is_same = plan_sha256(plan, faces, avoided) == meta["data"]["generator"]
     return {
-        text for shard in range(plan.n_shards) for text in shard_texts(plan, shard, faces, avoided)
+        text
+        for shard in range(plan.n_shards)
+        for text in shard_texts(plan, shard, faces, avoided)
     }, is_same
 
 
 def measured(
-    readers: dict[str, LineReader], corpus: Corpus, leave_out: Collection[str] = frozenset()
+    readers: dict[str, LineReader],
+    corpus: Corpus,
+    leave_out: Collection[str] = frozenset(),
 ) -> dict[str, Any]:
     """Scores of both readers on the test part, and the difference of their CERs on the same draws of lines."""
     start = time.perf_counter()
@@ -120,8 +137,13 @@ def measured(
     )
     for name, result in found.items():
         print(f"{corpus.name}, {name}\n{result}")
-    print(f"{difference}\nCER {ours.cer.value / max(theirs.cer.value, 1e-9):.3f} times that of {THEIRS}")
-    print(f"{corpus.name}: {part.summary()} in {time.perf_counter() - start:.0f} s", flush=True)
+    print(
+        f"{difference}\nCER {ours.cer.value / max(theirs.cer.value, 1e-9):.3f} times that of {THEIRS}"
+    )
+    print(
+        f"{corpus.name}: {part.summary()} in {time.perf_counter() - start:.0f} s",
+        flush=True,
+    )
     return {
         "name": corpus.name,
         "protocol": corpus.protocol,
@@ -130,7 +152,8 @@ def measured(
         "n_without_picture": len(part.unreadable),
         "n_learnt": len(part.lines) - len(lines),
         "readers": {name: result.as_json() for name, result in found.items()},
-        "comparison": comparison_as_json(difference) | {"of": "cer", "from": THEIRS, "to": OURS},
+        "comparison": comparison_as_json(difference)
+        | {"of": "cer", "from": THEIRS, "to": OURS},
     }
 
 

@@ -12,10 +12,10 @@ import argparse
 from ocr_measurement import add_threads, conditions, held_out_faces, parser_of
 
 from coursepkg.bench.machine import Device
+from coursepkg.files import write_json
 from coursepkg.projects.ocr.page.compare import compare_pages
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
-from coursepkg.training.files import write_json
 
 SEED = 7
 
@@ -31,8 +31,13 @@ def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
     faces = held_out_faces()
-    receipts = [make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)]
-    pages = [(receipt.image, "\n".join(line.text for line in receipt.lines)) for receipt in receipts]
+    receipts = [
+        make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)
+    ]
+    pages = [
+        (receipt.image, "\n".join(line.text for line in receipt.lines))
+        for receipt in receipts
+    ]
     machine = Device("cpu", chosen.threads)
     scores = compare_pages(pages, threads=machine.threads)
     for found in scores.values():

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import circumstances
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.corpora_generated import SETS
-from coursepkg.projects.sign_language.corpus_files import open_corpus
-from coursepkg.projects.sign_language.videos import find_videos
-from coursepkg.training.call_log import MAXRSS_UNIT
-from coursepkg.training.files import write_json
+from coursepkg.files import write_json
+from coursepkg.projects.sign_language.corpora import SETS, find_videos
+from coursepkg.projects.sign_language.corpus import open_corpus
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.training.run_card import MAXRSS_UNIT
 
 COMMANDS = {
     "prepare": "coursepkg sign-language prepare --preset small --data CLIPS --copies keep --contradictions keep "
@@ -40,11 +39,19 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=Path("book/_data/sign_language/memory.json"), help="file")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("book/_data/sign_language/memory.json"),
+        help="file",
+    )
     parser.add_argument("--clips", type=int, default=4000, help="names of clips")
     parser.add_argument("--epochs", type=int, default=1, help="of training")
     parser.add_argument(
-        "--films", choices=SETS, default="signers", help="generated set that they are names of"
+        "--films",
+        choices=SETS,
+        default="signers",
+        help="generated set that they are names of",
     )
     return parser.parse_args()
 
@@ -57,7 +64,9 @@ def main() -> None:
         named(films, chosen.clips, folder / "CLIPS")
         rows = [measured(command, folder, chosen.epochs) for command in COMMANDS]
         corpus = open_corpus(folder / "PREPARED", verify=False)
-        cached = sum(path.stat().st_size for path in (folder / "PREPARED").rglob("*.bin"))
+        cached = sum(
+            path.stat().st_size for path in (folder / "PREPARED").rglob("*.bin")
+        )
     parts = {part: len(clips) for part, clips in corpus.parts.items()}
     if sum(parts.values()) != chosen.clips:
         raise SystemExit(
@@ -69,9 +78,17 @@ def main() -> None:
         "distinct_films": min(len(films), chosen.clips),
         "cache_bytes": cached,
     }
-    facts |= {"promised_bytes": PROMISED, "epochs": chosen.epochs, "commands": COMMANDS, "rows": rows}
+    facts |= {
+        "promised_bytes": PROMISED,
+        "epochs": chosen.epochs,
+        "commands": COMMANDS,
+        "rows": rows,
+    }
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(chosen.out, {"schema": "coursepkg.sign_language.memory/1"} | facts | circumstances())
+    write_json(
+        chosen.out,
+        {"schema": "coursepkg.sign_language.memory/1"} | facts | circumstances(),
+    )
 
 
 def named(films: Sequence[ClipFile], count: int, folder: Path) -> None:
@@ -91,10 +108,14 @@ def named(films: Sequence[ClipFile], count: int, folder: Path) -> None:
 
 def measured(command: str, folder: Path, epochs: int) -> dict[str, Any]:
     """Seconds and peak memory of one call."""
-    places = {name: str(folder / name) for name in ("CLIPS", "PREPARED", "RUN")} | {"EPOCHS": str(epochs)}
+    places = {name: str(folder / name) for name in ("CLIPS", "PREPARED", "RUN")} | {
+        "EPOCHS": str(epochs)
+    }
     words = [places.get(word, word) for word in COMMANDS[command].split()]
     begun = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words], stdout=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"error: {' '.join(words)} failed")

@@ -5,6 +5,6 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- notebooks
 export OMP_NUM_THREADS=1 PYDEVD_DISABLE_FILE_VALIDATION=1
 # nbval hands a whole file to one worker (loadfile): its cells share a kernel.
-exec "${PYTHON:-.venv/bin/python}" -m pytest -p no:cacheprovider -q -n "${WORKERS:-2}" --dist loadfile \
-    --nbval --nbval-current-env --nbval-cell-timeout 300 \
+exec "${PYTHON:-.venv-dev/bin/python}" -m pytest -p no:cacheprovider -q -n "${WORKERS:-2}" --dist loadfile \
+    --nbval --nbval-kernel-name chapters --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg "$@"

@@ -19,7 +19,11 @@ def normalise(notebook: NotebookNode) -> None:
             output.get("metadata", {}).pop("execution", None)
     widgets = notebook.metadata.get("widgets")
     notebook.metadata = NotebookNode(
-        kernelspec={"display_name": "Python 3", "language": "python", "name": "python3"},
+        kernelspec={
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        },
         language_info={
             "file_extension": ".py",
             "mimetype": "text/x-python",

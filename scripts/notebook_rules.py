@@ -1,5 +1,6 @@
 """The rules that every notebook of the book keeps; the builder and the tests read them from here."""
 
+import ast
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -9,6 +10,12 @@ from setup_cell import ROOT, first_cell
 
 LARGEST = 5_000_000
 """Bytes of the largest notebook that GitHub still shows and a phone still loads."""
+MOST_IMPORTS = 12
+"""Lines of imports that a cell may have; more belong behind a front door."""
+FOLDED = {"hide-input", "hide-cell"}
+"""Tags by which a page folds a cell."""
+WIDEST = 88
+"""Columns of the longest line of code: what a page shows at 1280 pixels."""
 
 MYST = {
     "a MyST directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.MULTILINE),
@@ -25,9 +32,13 @@ IMAGE_TAG = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 ALT = re.compile(r"""\balt=(["'])(?P<text>.*?)\1""", re.DOTALL)
 MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[\w-]*\n.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
+CODE_BLOCK = re.compile(
+    r"^(?P<fence>`{3,}|~{3,})[\w-]*\n.*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL
+)
 # A code span; one that follows `}` is the argument of a role and stays.
-CODE_SPAN = re.compile(r"(?<![`}])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
+CODE_SPAN = re.compile(
+    r"(?<![`}])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.DOTALL
+)
 # A claim about a clock would fail on a busy machine; print the time and assert a count.
 ON_A_CLOCK = re.compile(r"^[ \t]*assert\b.*?(?:seconds|_ms\b|elapsed)", re.MULTILINE)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
@@ -37,7 +48,9 @@ def notebook_paths(root: Path = ROOT) -> list[Path]:
     """Every chapter's notebook, sorted."""
     paths = sorted((root / "notebooks").rglob("*.ipynb"))
     return [
-        path for path in paths if ".ipynb_checkpoints" not in path.parts and ".rejected" not in path.suffixes
+        path
+        for path in paths
+        if ".ipynb_checkpoints" not in path.parts and ".rejected" not in path.suffixes
     ]
 
 
@@ -84,7 +97,9 @@ def _opening(notebook: NotebookNode) -> list[str]:
     ]
     code = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
     if code is None or code.source != first_cell():
-        found.append("the first code cell is not scripts/first_cell.py (run `make links`)")
+        found.append(
+            "the first code cell is not scripts/first_cell.py (run `make links`)"
+        )
     titles = [
         cell
         for cell in notebook.cells
@@ -104,14 +119,20 @@ def _markdown(source: str) -> list[str]:
     if MYST["a MyST directive"].search(source):
         found.append("a MyST directive")
     prose = MATH.sub("", CODE_SPAN.sub("", _prose(source)))
-    found += [name for name, pattern in MYST.items() if pattern.search(prose) and name not in found]
+    found += [
+        name
+        for name, pattern in MYST.items()
+        if pattern.search(prose) and name not in found
+    ]
     found += _paths(source)
     for tag in ("details", "div", "table"):
         opened, closed = len(re.findall(rf"<{tag}\b", prose)), prose.count(f"</{tag}>")
         if opened != closed:
             found.append(f"{opened} <{tag}> but {closed} </{tag}>")
     if re.search(r"</summary>[ \t]*\n(?!\s*\n)", prose):
-        found.append("no blank line after </summary>: the text below it would not be read as Markdown")
+        found.append(
+            "no blank line after </summary>: the text below it would not be read as Markdown"
+        )
     if any(not match["alt"].strip() for match in MARKDOWN_IMAGE.finditer(prose)):
         found.append("a picture without alt text")
     return found
@@ -121,6 +142,17 @@ def _code(cell: NotebookNode) -> list[str]:
     found = _paths(cell.source)
     if cell.execution_count is None:
         found.append("not executed")
+    n_imports = sum(
+        node.end_lineno - node.lineno + 1
+        for node in ast.parse(cell.source).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+    if n_imports > MOST_IMPORTS:
+        found.append(f"{n_imports} lines of imports; need at most {MOST_IMPORTS}")
+    if n_imports > 3 and not FOLDED & set(cell.metadata.get("tags", [])):
+        found.append("imports that no tag folds; need hide-input")
+    long = [line for line in cell.source.splitlines() if len(line) > WIDEST]
+    found += [f"a line of more than {WIDEST} columns: {line.strip()}" for line in long]
     if ON_A_CLOCK.search(cell.source):
         found.append("asserts what a clock says: print it, and assert a count")
     for output in cell.outputs:
@@ -128,7 +160,9 @@ def _code(cell: NotebookNode) -> list[str]:
             found.append(f"raised {output.ename}: {output.evalue}")
         elif output.output_type == "stream":
             if output.name == "stderr":
-                found.append(f"writes to stderr: {output.text.strip().splitlines()[0]!r}")
+                found.append(
+                    f"writes to stderr: {output.text.strip().splitlines()[0]!r}"
+                )
             found += _paths(output.text)
         else:
             found += _shown(output)
@@ -147,7 +181,11 @@ def _shown(output: NotebookNode) -> list[str]:
         text = PICTURE.sub("", "".join(value))
         found += _paths(text)
         if kind == "text/html":
-            found += ["a picture without alt text" for tag in IMAGE_TAG.findall(text) if not _has_alt(tag)]
+            found += [
+                "a picture without alt text"
+                for tag in IMAGE_TAG.findall(text)
+                if not _has_alt(tag)
+            ]
         if kind == "text/plain" and re.search(r"\bat 0x[0-9a-f]+>|<Figure size", text):
             found.append(
                 f"shows the object itself: {text[:60]!r}; end the line with ';' or print what matters"
@@ -162,4 +200,8 @@ def _has_alt(tag: str) -> bool:
 
 def _paths(text: str) -> list[str]:
     match = MACHINE_PATH.search(text)
-    return [f"a path of one machine: {text[match.start() : match.start() + 40]!r}"] if match else []
+    return (
+        [f"a path of one machine: {text[match.start() : match.start() + 40]!r}"]
+        if match
+        else []
+    )

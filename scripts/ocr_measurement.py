@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import Device, commit
-from coursepkg.projects.ocr.corpora_generated import measured_faces
+from coursepkg.projects.ocr.corpus import measured_faces
 from coursepkg.projects.ocr.synthetic.fonts import Face
 
 
@@ -16,13 +16,20 @@ def parser_of(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=Path("book/_data/ocr"), help="folder of what is written")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("book/_data/ocr"),
+        help="folder of what is written",
+    )
     return parser
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """With the cores of each reader, where readers are compared."""
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader")
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count() or 1, help="cores for each reader"
+    )
 
 
 def held_out_faces() -> tuple[Face, ...]:

@@ -13,7 +13,9 @@ EMPTY_ADDRESS = 'REPOSITORY = ""'
 
 def repository_url() -> str:
     """The public address in `[project.urls]` of pyproject.toml; empty while there is none."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     return project.get("urls", {}).get("Repository", "").rstrip("/")
 
 
@@ -27,10 +29,13 @@ def first_cell(url: str | None = None) -> str:
 def place_first_cell(notebook: NotebookNode, text: str) -> None:
     """Puts the setup cell before the first code cell, or in place of an older version of it."""
     index = next(
-        (i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"), len(notebook.cells)
+        (i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"),
+        len(notebook.cells),
     )
     cell = new_code_cell(text, metadata={"tags": ["setup", "hide-cell"]})
-    if index < len(notebook.cells) and "setup" in notebook.cells[index].metadata.get("tags", []):
+    if index < len(notebook.cells) and "setup" in notebook.cells[index].metadata.get(
+        "tags", []
+    ):
         cell.execution_count = notebook.cells[index].execution_count
         cell.id = notebook.cells[index].id
         notebook.cells[index] = cell

@@ -5,14 +5,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-bash scripts/setup_env.sh book,dev,triton 7
-python=.venv/bin/python
+bash scripts/setup_env.sh book,chapters 10
+bash scripts/setup_env.sh dev,triton 10 dev
+python=.venv-dev/bin/python
 failed=()
 
 check() {
     local number=$1 label=$2
     shift 2
-    echo "[$number/7] Checking $label"
+    echo "[$number/10] Checking $label"
     "$@" || failed+=("$label")
 }
 
@@ -23,11 +24,11 @@ style() {
     "$python" -m ruff check . && "$python" -m ruff format --check .
 }
 
-check 4 style style
-check 5 types "$python" -m mypy
-check 6 book .venv/bin/jupyter-book build . --all --quiet -n -W --keep-going
-check 7 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
-    --nbval --nbval-current-env --nbval-cell-timeout 300 \
+check 7 style style
+check 8 types "$python" -m mypy
+check 9 book .venv/bin/jupyter-book build . --all --quiet -n -W --keep-going
+check 10 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
+    --nbval --nbval-kernel-name chapters --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks
 
 if [ ${#failed[@]} -gt 0 ]; then

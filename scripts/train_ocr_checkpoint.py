@@ -14,16 +14,21 @@ import time
 from pathlib import Path
 
 import torch
+from ocr_curriculum import calls_of, run_stages, usual_stages
+from ocr_publish import publish
+from ocr_shards import (
+    ShardPlan,
+    described,
+    plan_sha256,
+    write_shards,
+)
 
-from coursepkg.projects.ocr.corpora_generated import FULL, line_faces, synthetic_lines
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
+from coursepkg.projects.ocr.corpus import FULL, line_faces, synthetic_lines
+from coursepkg.projects.ocr.data.batches import character_vocabulary
 from coursepkg.projects.ocr.predict import DEFAULT
-from coursepkg.projects.ocr.publish import publish
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
-from coursepkg.projects.ocr.staged import calls_of, run_stages, usual_stages
-from coursepkg.projects.ocr.synthetic.font_facts import font_facts
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
-from coursepkg.projects.ocr.synthetic.shards import ShardPlan, described, plan_sha256, write_shards
+from coursepkg.projects.ocr.synthetic.render import font_facts
 
 FAMILIES = 40
 """Font families that a recogniser for all prints has to have seen."""
@@ -34,28 +39,57 @@ def options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/ocr-checkpoint"), help="lines, logs and checkpoints"
-    )
-    parser.add_argument("--checkpoint", type=Path, default=DEFAULT, help="where the finished model goes")
-    parser.add_argument("--lines", type=int, default=240_000, help="lines to generate, 20 kB each")
-    parser.add_argument(
-        "--short-epochs", type=int, default=1, help="passes over narrow lines first, without decoder"
-    )
-    parser.add_argument("--epochs", type=int, default=3, help="passes over all lines, without decoder")
-    parser.add_argument(
-        "--decoder-epochs", type=int, default=1, help="passes of the decoder; 0 ships CTC alone"
+        "--out",
+        type=Path,
+        default=Path("runs/ocr-checkpoint"),
+        help="lines, logs and checkpoints",
     )
     parser.add_argument(
-        "--together-epochs", type=int, default=0, help="passes of the whole network at the end"
+        "--checkpoint", type=Path, default=DEFAULT, help="where the finished model goes"
     )
-    parser.add_argument("--learning-rate", type=float, default=PRESETS["small"].learning_rate)
-    parser.add_argument("--seed", type=int, default=1000, help="of the lines; shard n has seed + n")
     parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, help="cores for lines and for training"
+        "--lines", type=int, default=240_000, help="lines to generate, 20 kB each"
     )
-    parser.add_argument("--max-seconds", type=float, default=float("inf"), help="of this call")
     parser.add_argument(
-        "--few-fonts", action="store_true", help="train with the fonts there are, for a trial"
+        "--short-epochs",
+        type=int,
+        default=1,
+        help="passes over narrow lines first, without decoder",
+    )
+    parser.add_argument(
+        "--epochs", type=int, default=3, help="passes over all lines, without decoder"
+    )
+    parser.add_argument(
+        "--decoder-epochs",
+        type=int,
+        default=1,
+        help="passes of the decoder; 0 ships CTC alone",
+    )
+    parser.add_argument(
+        "--together-epochs",
+        type=int,
+        default=0,
+        help="passes of the whole network at the end",
+    )
+    parser.add_argument(
+        "--learning-rate", type=float, default=PRESETS["small"].learning_rate
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1000, help="of the lines; shard n has seed + n"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="cores for lines and for training",
+    )
+    parser.add_argument(
+        "--max-seconds", type=float, default=float("inf"), help="of this call"
+    )
+    parser.add_argument(
+        "--few-fonts",
+        action="store_true",
+        help="train with the fonts there are, for a trial",
     )
     return parser.parse_args()
 
@@ -92,7 +126,12 @@ def main() -> None:
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
     lines = write_shards(
-        plan, chosen.out / "lines", faces, avoid=avoid, workers=chosen.threads, max_seconds=chosen.max_seconds
+        plan,
+        chosen.out / "lines",
+        faces,
+        avoid=avoid,
+        workers=chosen.threads,
+        max_seconds=chosen.max_seconds,
     )
     if lines is None:
         print("not all lines are written: call again")
@@ -105,10 +144,22 @@ def main() -> None:
         decoder_epochs=chosen.decoder_epochs,
         together_epochs=chosen.together_epochs,
     )
-    data = {"sha256": lines.fingerprint, "generator": plan_sha256(plan, faces, avoid), "n_lines": len(lines)}
+    data = {
+        "sha256": lines.fingerprint,
+        "generator": plan_sha256(plan, faces, avoid),
+        "n_lines": len(lines),
+    }
     left = chosen.max_seconds - (time.monotonic() - begun)
     vocabulary = character_vocabulary(lines.texts)
-    done = run_stages(stages, lines, dev, chosen.out, vocabulary=vocabulary, data=data, max_seconds=left)
+    done = run_stages(
+        stages,
+        lines,
+        dev,
+        chosen.out,
+        vocabulary=vocabulary,
+        data=data,
+        max_seconds=left,
+    )
     if done is None:
         print("not trained to the end: call again")
         return
@@ -117,7 +168,12 @@ def main() -> None:
         "fonts": font_facts(faces),
         "calls": calls_of(chosen.out, stages),
     }
-    scores = publish(chosen.out / stages[-1].name, chosen.checkpoint, parts={"test": test}, facts=facts)
+    scores = publish(
+        chosen.out / stages[-1].name,
+        chosen.checkpoint,
+        parts={"test": test},
+        facts=facts,
+    )
     print(f"{chosen.checkpoint}: unseen texts in unseen fonts, {scores['test'].cer}")
 
 

@@ -47,7 +47,11 @@ PACKAGES = [
         strip="es5",
         folder="mathjax",
         # The extensions are fetched one by one when a page uses a command of theirs.
-        keep=("tex-chtml.js", "output/chtml/fonts/woff-v2/*.woff", "input/tex/extensions/*.js"),
+        keep=(
+            "tex-chtml.js",
+            "output/chtml/fonts/woff-v2/*.woff",
+            "input/tex/extensions/*.js",
+        ),
     ),
     Package(
         name="requirejs",
@@ -84,7 +88,9 @@ def download(package: Package, into: Path) -> Path:
     (archive,) = set(into.iterdir()) - before
     found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if found != package.sha512:
-        raise ValueError(f"{package.name} {package.version}: sha512 is {found}, expected {package.sha512}")
+        raise ValueError(
+            f"{package.name} {package.version}: sha512 is {found}, expected {package.sha512}"
+        )
     return archive
 
 
@@ -124,7 +130,10 @@ def main() -> int:
             try:
                 count = unpack(download(package, archives), package, fresh)
             except (OSError, subprocess.CalledProcessError, ValueError) as error:
-                print(f"error: {package.name}: {error}; book/vendor is unchanged", file=sys.stderr)
+                print(
+                    f"error: {package.name}: {error}; book/vendor is unchanged",
+                    file=sys.stderr,
+                )
                 return 2
             print(f"{package.name} {package.version}: {count} files")
         for folder in sorted({package.folder for package in PACKAGES}):

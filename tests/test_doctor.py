@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from coursepkg import doctor
-from coursepkg.data.location import data_folder
-from coursepkg.doctor import Row, examine, report
-from coursepkg.fonts import CHINESE, VIETNAMESE, find_font
+from coursepkg.data.registry import data_folder
+from coursepkg.doctor import CHINESE, VIETNAMESE, Row, examine, find_font, report
 from coursepkg.requirements import older, requirements
 
 

@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,23 @@ import pytest
 import coursepkg
 import coursepkg.attention
 import coursepkg.viz
+from coursepkg.attention.api import CAPABILITIES
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "coursepkg"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-IMPLEMENTATIONS = ("reference", "tiled", "sdpa", "sparse", "flash_triton", "linear", "topk", "additive")
-LONGEST = 250
+IMPLEMENTATIONS = (*(row.module for row in CAPABILITIES.values()), "linear", "additive")
+LAYERS = ("attention", "blocks", "decoding")
+"""From the bottom up: no module of one imports a later one, not even in a function."""
+SHORTEST, LONGEST, WIDEST = 40, 600, 88
+SHORT_FOR_A_REASON = {
+    "coursepkg.__main__": "`python -m coursepkg`",
+    "coursepkg.lazy": "imported by every package, so it imports nothing",
+    "coursepkg.shapes": "the legend of letters that pages show whole",
+}
+"""Modules under 40 lines, each with its reason."""
+MOST_IN_A_FOLDER = 22
 
 
 def module_name(path: Path) -> str:
@@ -97,6 +109,18 @@ def test_implementations_do_not_import_one_another(name: str) -> None:
     assert others.isdisjoint(imports(path, everywhere=True))
 
 
+@pytest.mark.parametrize(("place", "layer"), list(enumerate(LAYERS)))
+def test_layers_do_not_reach_up(place: int, layer: str) -> None:
+    above = tuple(f"coursepkg.{name}" for name in (*LAYERS[place + 1 :], "projects"))
+    found = {
+        module_name(path): name
+        for path in (PACKAGE / layer).rglob("*.py")
+        for name in imports(path, everywhere=True)
+        if name.startswith(above)
+    }
+    assert found == {}
+
+
 def optional_packages() -> set[str]:
     """Import names of what only an extra brings."""
     renamed = {"jupyter-book": "jupyter_book", "pyyaml": "yaml", "pillow": "PIL", "pytest-xdist": "xdist"}
@@ -117,8 +141,37 @@ def test_no_optional_dependency_is_imported_with_a_module(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
-def test_files_fit_in_a_head(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_a_file_is_one_whole_concept(path: Path) -> None:
+    n_lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert n_lines <= LONGEST
+    if path.name != "__init__.py" and module_name(path) not in SHORT_FOR_A_REASON:
+        assert n_lines >= SHORTEST
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_name)
+def test_lines_fit_on_a_page(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert [n for n, line in enumerate(lines, 1) if len(line) > WIDEST] == []
+
+
+def test_folders_can_be_read_at_a_glance() -> None:
+    sizes = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in SOURCES)
+    del sizes["checks"]
+    assert {folder: n for folder, n in sizes.items() if n > MOST_IN_A_FOLDER} == {}
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    """Lazy imports count: a circle that is put off until a call is still a circle."""
+    names = {module_name(path): path for path in SOURCES}
+    graph = {
+        name: {found for found in imports(path, everywhere=True) if found in names} - {name}
+        for name, path in names.items()
+    }
+    # A package's own name is imported with every module of it.
+    for name, path in names.items():
+        if path.name == "__init__.py":
+            graph[name] = {found for found in graph[name] if not found.startswith(f"{name}.")}
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
@@ -145,7 +198,18 @@ def declared() -> list[str]:
 
 def test_the_extras_are_there_with_lower_bounds() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {"ocr", "ocr-paddle", "video", "t5", "export", "triton", "book", "class", "dev"}
+    assert set(extras) == {
+        "ocr",
+        "ocr-paddle",
+        "video",
+        "t5",
+        "export",
+        "triton",
+        "chapters",
+        "book",
+        "class",
+        "dev",
+    }
     for line in declared():
         assert ">=" in line, f"{line}: no lower bound"
         assert "==" not in line.partition(";")[0], f"{line}: pinned for users"

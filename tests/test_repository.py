@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from coursepkg.cli import COMMANDS
-from coursepkg.training.shipped import MOST_BYTES
+from coursepkg.training.saved_model import MOST_BYTES
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = re.compile(r"coursepkg/projects/\w+/checkpoint/model/model\.safetensors")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursepkg.wording import counted, one_line
+from coursepkg.validation import counted, one_line
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def bench_row(row: Mapping[str, Any]) -> list[str]:
     verdict = {True: "met", False: "missed", None: "not measured"}[row["met"]]
     target = "" if row["target"] is None else f"{limit} {row['target']:g}: {verdict}"
     figures = [number(row["ratio"]), spread, number(row["candidate_ms"]), number(row["percent_of_peak"])]
-    return [row["contest"], row["candidate"], row["opponent"], *figures, target, row["note"]]
+    return [row["case"], row["candidate"], row["baseline"], *figures, target, row["note"]]
 
 
 def bench_lines(result: Mapping[str, Any]) -> list[str]:
@@ -138,7 +138,7 @@ def bench_lines(result: Mapping[str, Any]) -> list[str]:
     machine, versions = result["machine"], result["versions"]
     place = f"{machine['name']} ({machine['device']}), {machine['threads']} thread(s)"
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
-    header = ["contest", "candidate", "against", "ratio", "range", "ms", "% of peak", "target", "note"]
+    header = ["case", "candidate", "against", "ratio", "range", "ms", "% of peak", "target", "note"]
     rows = [bench_row(row) for row in result["rows"]]
     used = [column for column in range(len(header)) if any(row[column] for row in rows)]
     lines = [f"Measured on {place}, with {software}, at commit `{result['commit']}`.", ""]

@@ -1,8 +1,9 @@
-"""FlashAttention-2 on a GPU: the Triton kernels of this package as one differentiable function.
+"""FlashAttention-2 on a GPU: the Triton kernels as one differentiable function.
 
-Supports full, causal and sliding-window patterns (whatever has a band), grouped kv heads, head dims up to 128 and
-float16, bfloat16 and float32, which is multiplied in full precision. Memory beyond inputs and outputs is two
-float32 numbers a query. Triton itself is imported at the first call.
+Supports full, causal and sliding-window patterns (whatever has a band), grouped kv
+heads, head dims up to 128 and float16, bfloat16 and float32, which is multiplied in
+full precision. Memory beyond inputs and outputs is two float32 numbers a query. Triton
+itself is imported at the first call.
 
 Source: Dao, FlashAttention-2 (arXiv 2307.08691).
 """
@@ -28,31 +29,49 @@ OLDEST_TRITON = (3, 3)
 
 
 def interpreting() -> bool:
-    """Whether Triton runs kernels in its interpreter, on the CPU. It reads the variable when it is imported."""
-    return os.environ.get("TRITON_INTERPRET", "").lower() in ("1", "true", "on", "yes", "y")
+    """Whether Triton interprets kernels on the CPU; it reads the variable at import."""
+    yes = ("1", "true", "on", "yes", "y")
+    return os.environ.get("TRITON_INTERPRET", "").lower() in yes
 
 
 def unavailable(device: torch.device | None = None) -> str | None:
-    """Why the kernels cannot run on tensors of `device` (None: on any GPU of this machine), and what to do.
+    """Why the kernels cannot run on a device (None: any GPU here), and what to do.
 
     Returns:
         one clause to put after "cannot run here:", or None when they can run.
     """
     if find_spec("triton") is None:
-        return f"triton is not installed; pip install 'triton>={_dotted(OLDEST_TRITON)}' (Linux only)"
+        return (
+            f"triton is not installed; pip install 'triton>={_dotted(OLDEST_TRITON)}'"
+            " (Linux only)"
+        )
     if interpreting():
         return None
     if _installed_triton() < OLDEST_TRITON:
         found, needed = _dotted(_installed_triton()), _dotted(OLDEST_TRITON)
-        return f"triton {found} cannot launch them; it needs {needed} or newer, which comes with torch 2.7"
-    remedy = "start Python with TRITON_INTERPRET=1 to check the kernels on the CPU, slowly"
+        return (
+            f"triton {found} cannot launch them; it needs {needed} or newer, which"
+            " comes with torch 2.7"
+        )
+    remedy = (
+        "start Python with TRITON_INTERPRET=1 to check the kernels on the CPU, slowly"
+    )
     if device is not None and device.type != "cuda":
-        return f"it needs tensors on a CUDA GPU, got {device.type} tensors; move them, or {remedy}"
+        return (
+            f"it needs tensors on a CUDA GPU, got {device.type} tensors; move them, or"
+            f" {remedy}"
+        )
     if not torch.cuda.is_available():
-        return f"it needs a CUDA GPU and torch sees none; use a GPU machine with a CUDA build of torch, or {remedy}"
+        return (
+            "it needs a CUDA GPU and torch sees none; use a GPU machine with a CUDA"
+            f" build of torch, or {remedy}"
+        )
     major, minor = torch.cuda.get_device_capability(device)
     if major < 8:
-        return f"Triton needs a GPU of compute capability 8.0 (A100, RTX 30) or newer, this one has {major}.{minor}"
+        return (
+            "Triton needs a GPU of compute capability 8.0 (A100, RTX 30) or newer,"
+            f" this one has {major}.{minor}"
+        )
     return None
 
 
@@ -75,42 +94,36 @@ def run(
     dropout_p: float,
     dropout_seed: int,
 ) -> Tensor:
-    """softmax(q k^T * scale) v over the band of `pattern`, without ever storing the scores.
+    """softmax(q k^T * scale) v over the band of `pattern`; the scores are never stored.
 
-    Args:
-        q: queries (B, H, T, D).
-        k: keys (B, G, S, D), with H a multiple of G.
-        v: values (B, G, S, D).
-        pattern: one that has a band, or None for all pairs.
-        scale: factor on the dot products.
-        bias: must be None.
-        dropout_p: must be 0.
-        dropout_seed: unused.
-
-    Returns:
-        (B, H, T, D). A row that sees nothing is zero.
+    Bias must be None and dropout_p 0. A row that sees nothing is zero.
 
     Raises:
         ValueError: the kernels lack what was asked for, or cannot run here.
     """
     band = (None, None) if pattern is None else pattern.band
     if band is None:
-        raise ValueError(f"pattern must be full, causal or sliding window for impl='triton', got {pattern}")
+        raise ValueError(
+            "pattern must be full, causal or sliding window for impl='triton', got"
+            f" {pattern}"
+        )
     if bias is not None or dropout_p > 0:
         raise ValueError("bias must be None and dropout_p 0 for impl='triton'")
     if q.dtype not in DTYPES or q.shape[-1] > MAX_HEAD_DIM:
         raise ValueError(
-            f"q must be float16, bfloat16 or float32 with head dim {MAX_HEAD_DIM} at most for impl='triton', "
-            f"got {q.dtype} with head dim {q.shape[-1]}"
+            f"q must be float16, bfloat16 or float32 with head dim {MAX_HEAD_DIM} at"
+            f" most for impl='triton', got {q.dtype} with head dim {q.shape[-1]}"
         )
     if reason := unavailable(q.device):
         raise ValueError(f"impl='triton' cannot run here: {reason}")
     if interpreting() and q.dtype == torch.bfloat16:
         raise ValueError(
-            "q must be float16 or float32 under TRITON_INTERPRET=1, got torch.bfloat16 (wrong results)"
+            "q must be float16 or float32 under TRITON_INTERPRET=1, got torch.bfloat16"
+            " (wrong results)"
         )
     if scale <= 0:
-        q, scale = q * scale, 1.0  # the kernels find a row's largest score before they scale it
+        # The kernels find a row's largest score before they scale it.
+        q, scale = q * scale, 1.0
     return _FlashAttention.apply(q, k, v, band, scale)
 
 
@@ -118,7 +131,9 @@ class _FlashAttention(torch.autograd.Function):
     """The kernels as a differentiable function of q, k and v."""
 
     @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, band: Band, scale: float) -> Tensor:
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, band: Band, scale: float
+    ) -> Tensor:
         out, lse = triton_launch.forward(q, k, v, band, scale)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.band, ctx.scale = band, scale
@@ -128,4 +143,5 @@ class _FlashAttention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, out, lse = ctx.saved_tensors
-        return *triton_launch.backward(q, k, v, out, lse, grad_out, ctx.band, ctx.scale), None, None
+        found = triton_launch.backward(q, k, v, out, lse, grad_out, ctx.band, ctx.scale)
+        return (*found, None, None)

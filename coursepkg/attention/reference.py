@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, written out: the specification that every other implementation must match.
+"""Scaled dot-product attention, written out: what every implementation must match.
 
     scores  = q k^T * scale + bias
     weights = softmax of the visible scores of each row
@@ -6,6 +6,8 @@
 
 Source: Vaswani et al., "Attention Is All You Need" (arXiv 1706.03762), section 3.2.1.
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,14 +40,15 @@ def attention_with_weights(
         dropout_seed: decides which weights are dropped.
 
     Returns:
-        output (B, H, T, D) and weights (B, H, T, S). A row that sees nothing is zero in both.
+        output (B, H, T, D) and weights (B, H, T, S). A row that sees nothing is zero in
+        both.
     """
     n_shared = q.shape[1] // k.shape[1]
-    k, v = (k.repeat_interleave(n_shared, dim=1), v.repeat_interleave(n_shared, dim=1))  # (B, H, S, D)
+    # (B, G, S, D) -> (B, H, S, D)
+    k, v = (x.repeat_interleave(n_shared, dim=1) for x in (k, v))
 
-    scores = (q * scale) @ k.transpose(
-        -2, -1
-    )  # (B, H, T, S); scaled first: half precision overflows at 65,504
+    # (B, H, T, S); scaled first, as half precision overflows at 65,504.
+    scores = (q * scale) @ k.transpose(-2, -1)
     scores = scores if bias is None else scores + bias
     weights = softmax_of_visible(scores, visible_pairs(pattern, scores))
     if dropout_p > 0:
@@ -55,20 +58,24 @@ def attention_with_weights(
 
 
 def visible_pairs(pattern: Pattern | None, scores: Tensor) -> Tensor | None:
-    """The dense mask of `pattern` for scores (B, H, T, S), or None when everything is visible."""
+    """The mask of `pattern` for scores (B, H, T, S), or None when all is visible."""
     if pattern is None:
         return None
     batch, heads, n_queries, n_keys = scores.shape
-    return pattern.mask(n_queries, n_keys, batch=batch, heads=heads, device=scores.device)
+    return pattern.mask(
+        n_queries, n_keys, batch=batch, heads=heads, device=scores.device
+    )
 
 
 def softmax_of_visible(scores: Tensor, visible: Tensor | None) -> Tensor:
     """Softmax over the last dimension in which hidden scores take no part.
 
-    Hidden scores become the lowest finite number, so their exponential is exactly zero beside any visible score.
-    The product with the mask then clears the rows in which nothing is visible, without a NaN in the gradient.
+    Hidden scores become the lowest finite number, so their exponential is exactly zero
+    beside any visible score. The product with the mask then clears the rows in which
+    nothing is visible, without a NaN in the gradient.
     """
-    scores = scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
+    if scores.dtype in (torch.float16, torch.bfloat16):
+        scores = scores.float()
     if visible is None:
         return scores.softmax(dim=-1)
     lowest = torch.finfo(scores.dtype).min
@@ -76,18 +83,7 @@ def softmax_of_visible(scores: Tensor, visible: Tensor | None) -> Tensor:
 
 
 def run(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    pattern: Pattern | None,
-    *,
-    scale: float,
-    bias: Tensor | None,
-    dropout_p: float,
-    dropout_seed: int,
+    q: Tensor, k: Tensor, v: Tensor, pattern: Pattern | None, **options: Any
 ) -> Tensor:
-    """`attention_with_weights` without the weights: the signature that all implementations share."""
-    output, _ = attention_with_weights(
-        q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=dropout_seed
-    )
-    return output
+    """`attention_with_weights` without weights, as `attention` calls every `run`."""
+    return attention_with_weights(q, k, v, pattern, **options)[0]

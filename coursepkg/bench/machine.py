@@ -1,4 +1,4 @@
-"""Where a benchmark runs: the device, what it is called, and how fast it could be at most."""
+"""Where a benchmark runs: the device, its name, and its peak speed."""
 
 import os
 import platform
@@ -11,13 +11,9 @@ from typing import Any
 
 import torch
 
-VENDOR_PEAKS = {
-    "H200": 989e12,
-    "H100": 989e12,
-    "A100": 312e12,
-    "T4": 65e12,
-}
-"""Dense half-precision FLOP/s from the vendors' datasheets, by a part of the device name."""
+VENDOR_PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "T4": 65e12}
+"""Dense half-precision FLOP/s from the vendors' datasheets, by a part of the device
+name."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +37,12 @@ class Device:
 
     @cached_property
     def peak_flops(self) -> float | None:
-        """FLOP/s at most: a vendor's figure for a known GPU, a measured matrix product on a CPU, else None."""
+        """FLOP/s at most: a known GPU's datasheet, a measured product on a CPU."""
         if self.is_cuda:
-            return next((flops for part, flops in VENDOR_PEAKS.items() if part in self.name), None)
+            return next(
+                (flops for part, flops in VENDOR_PEAKS.items() if part in self.name),
+                None,
+            )
         return _measured_matmul_flops(self.threads)
 
     def describe(self) -> dict[str, Any]:
@@ -53,11 +52,15 @@ class Device:
             "name": self.name,
             "threads": self.threads,
             "cores": os.cpu_count(),
-            "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+            "load_average": (
+                round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+            ),
             "peak_flops": self.peak_flops,
-            "peak_is": "vendor datasheet, dense half precision"
-            if self.is_cuda
-            else "measured fp32 matrix product",
+            "peak_is": (
+                "vendor datasheet, dense half precision"
+                if self.is_cuda
+                else "measured fp32 matrix product"
+            ),
         }
 
 
@@ -69,7 +72,8 @@ def choose_device(device: str, threads: int) -> Device:
     """
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError(
-            "device cuda is not available here; use --device cpu or a machine with an NVIDIA GPU"
+            "device cuda is not available here; use --device cpu or a machine with an"
+            " NVIDIA GPU"
         )
     torch.set_num_threads(threads)
     kind = "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
@@ -78,7 +82,10 @@ def choose_device(device: str, threads: int) -> Device:
 
 def versions() -> dict[str, str | None]:
     """Versions that can move a figure."""
-    found: dict[str, str | None] = {"python": platform.python_version(), "torch": torch.__version__}
+    found: dict[str, str | None] = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
     if torch.cuda.is_available():
         found["cuda"] = torch.version.cuda
         found["cudnn"] = str(torch.backends.cudnn.version())
@@ -89,21 +96,31 @@ def versions() -> dict[str, str | None]:
 
 
 def commit() -> str | None:
-    """The commit of the checkout this package runs from, with `+` when files differ from it; None outside one."""
+    """The commit of the checkout, with `+` when files differ; None outside one."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
     git = ["git", "-C", str(root)]
-    head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
-    changed = subprocess.run(
-        [*git, "status", "--porcelain", "--", "coursepkg"], capture_output=True, text=True
+    head = subprocess.run(
+        [*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True
     )
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "") if head.returncode == 0 else None
+    changed = subprocess.run(
+        [*git, "status", "--porcelain", "--", "coursepkg"],
+        capture_output=True,
+        text=True,
+    )
+    return (
+        head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+        if head.returncode == 0
+        else None
+    )
 
 
 def circumstances() -> dict[str, Any]:
     """Machine, versions and commit, which a stored number must name."""
-    device = Device("cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads())
+    device = Device(
+        "cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads()
+    )
     return {"machine": device.describe(), "versions": versions(), "commit": commit()}
 
 
@@ -111,14 +128,21 @@ def _cpu_name() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     return next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine()
+        (
+            line.split(":", 1)[1].strip()
+            for line in lines
+            if line.startswith("model name")
+        ),
+        platform.machine(),
     )
 
 
 @cache
 def _measured_matmul_flops(threads: int, size: int = 1024, rounds: int = 7) -> float:
-    """Once a process and number of threads: it takes a third of a second of CPU time."""
-    chance = torch.Generator().manual_seed(0)  # a run that asks draws the same numbers as one that does not
+    """Once a process and number of threads: it takes a third of a second."""
+    chance = torch.Generator().manual_seed(
+        0
+    )  # a run that asks draws the same numbers as one that does not
     a, b = (torch.randn(size, size, generator=chance) for _ in range(2))
     seconds = []
     for _ in range(rounds):

@@ -1,8 +1,8 @@
-"""One configuration for every Transformer of the course: the model of 2017, the modern one and what lies between."""
+"""One configuration for every Transformer of the course, from 2017 to today."""
 
 from dataclasses import dataclass, fields
 
-from coursepkg.attention.capabilities import CAPABILITIES
+from coursepkg.attention.api import CAPABILITIES
 from coursepkg.attention.rope import LAYOUTS
 from coursepkg.blocks.feedforward import ACTIVATIONS
 
@@ -12,7 +12,7 @@ POSITIONS = ("sinusoidal", "learned", "rotary", "relative", "none")
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Sizes and choices of a `Transformer` or a `LanguageModel`; the defaults are the base model of 2017.
+    """Sizes and choices of a `Transformer` or `LanguageModel`; defaults as in 2017.
 
     Source: Vaswani et al. (arXiv 1706.03762), table 3.
     """
@@ -20,7 +20,7 @@ class TransformerConfig:
     vocab_size: int
     """Target vocabulary, special tokens included (V)."""
     source_vocab_size: int | None = None
-    """Source vocabulary; None: source and target share one vocabulary and one embedding."""
+    """Source vocabulary; None: both sides share one vocabulary and one embedding."""
     d_model: int = 512
     """Width of the residual stream (E)."""
     n_heads: int = 8
@@ -36,32 +36,35 @@ class TransformerConfig:
     d_ff: int = 2048
     """Width inside the feed-forward network."""
     dropout_p: float = 0.1
-    """Probability of dropping a component of an embedding or of a sublayer's output, in [0, 1)."""
+    """Probability of dropping a component of an embedding or a sublayer's output."""
     attention_dropout_p: float = 0.0
     """Probability of dropping an attention weight, in [0, 1)."""
     activation_dropout_p: float = 0.0
-    """Probability of dropping a component inside the feed-forward network, in [0, 1)."""
+    """Probability of dropping a component inside the feed-forward network."""
     norm: str = "layer"
     """One of `NORMS`: LayerNorm or RMSNorm."""
     norm_eps: float = 1e-5
     """Added to the variance or mean square, above 0."""
     norm_first: bool = False
-    """Normalise what enters a sublayer (pre-norm) instead of the sum behind it (post-norm)."""
+    """Normalise what enters a sublayer (pre-norm), not the sum behind it (post-norm).
+    """
     final_norm: bool = False
-    """Normalise what leaves each stack; pre-norm needs it, the model of 2017 has none."""
+    """Normalise what leaves each stack; pre-norm needs it, post-norm does not."""
     activation: str = "relu"
-    """One of the `ACTIVATIONS` of the feed-forward network: relu, gelu, swiglu, geglu."""
+    """One of the `ACTIVATIONS` of the feed-forward network."""
     bias: bool = True
     """Whether the linear layers of attention and feed-forward network have a bias."""
     position: str = "sinusoidal"
-    """One of `POSITIONS`: added to the embeddings (sinusoidal, learned), inside self-attention (rotary, relative)."""
+    """One of `POSITIONS`: the first two are added to embeddings, the next two act in
+    self-attention.
+    """
     rope_base: float = 10000.0
     """Base of the rotary frequencies."""
     rope_layout: str = "interleaved"
-    """Which components rotary positions pair: interleaved (2i, 2i + 1) or half (i, i + D / 2)."""
+    """Which components rotary positions pair: interleaved (2i, 2i + 1) or half."""
     rope_cross: bool = False
-    """Also rotate queries and keys of cross-attention, as the Olympiad tutorials do; the angle is then a distance
-    between two different sentences."""
+    """Also rotate queries and keys of cross-attention, as the Olympiad tutorials do;
+    the angle is then a distance between two different sentences."""
     max_len: int = 512
     """Most tokens of a source and of a target, special tokens included."""
     scale_embeddings: bool = True
@@ -86,10 +89,15 @@ class TransformerConfig:
             ("impl", (*CAPABILITIES, "auto")),
         ):
             if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got"
+                    f" {getattr(self, name)!r}"
+                )
         for name in ("dropout_p", "attention_dropout_p", "activation_dropout_p"):
             if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
         for name in ("norm_eps", "rope_base", "attention_scale"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
@@ -97,20 +105,28 @@ class TransformerConfig:
         self._check_heads()
         if self.rope_cross and self.position != "rotary":
             raise ValueError(
-                f"rope_cross must be False unless position is 'rotary', got position {self.position!r}"
+                "rope_cross must be False unless position is 'rotary', got position"
+                f" {self.position!r}"
             )
 
     def _check_heads(self) -> None:
         if self.n_heads % self.kv_heads:
-            raise ValueError(f"n_kv_heads must divide n_heads = {self.n_heads}, got {self.kv_heads}")
+            raise ValueError(
+                f"n_kv_heads must divide n_heads = {self.n_heads}, got {self.kv_heads}"
+            )
         if self.head_dim is None and self.d_model % self.n_heads:
             raise ValueError(
-                f"n_heads must divide d_model = {self.d_model} unless head_dim is given, got {self.n_heads}"
+                f"n_heads must divide d_model = {self.d_model} unless head_dim is"
+                f" given, got {self.n_heads}"
             )
         if self.position == "rotary" and self.d_head % 2:
-            raise ValueError(f"head_dim must be even for rotary positions, got {self.d_head}")
+            raise ValueError(
+                f"head_dim must be even for rotary positions, got {self.d_head}"
+            )
         if self.position == "sinusoidal" and self.d_model % 2:
-            raise ValueError(f"d_model must be even for sinusoidal positions, got {self.d_model}")
+            raise ValueError(
+                f"d_model must be even for sinusoidal positions, got {self.d_model}"
+            )
 
     @property
     def kv_heads(self) -> int:
@@ -124,15 +140,16 @@ class TransformerConfig:
 
     @classmethod
     def vaswani2017(cls, vocab_size: int, **changes: object) -> "TransformerConfig":
-        """The base model of "Attention Is All You Need": the defaults, with `changes`."""
+        """The base model of "Attention Is All You Need", with `changes`."""
         return cls(**({"vocab_size": vocab_size} | changes))  # type: ignore[arg-type]
 
     @classmethod
     def modern(cls, vocab_size: int, **changes: object) -> "TransformerConfig":
         """The same width and depth with the parts of today's models, with `changes`.
 
-        Pre-norm RMSNorm, SwiGLU, rotary positions, grouped queries (four heads share one key-value head), no biases.
-        d_ff is 2/3 of 2048, rounded up to a multiple of 8, so that three matrices weigh what two did.
+        Pre-norm RMSNorm, SwiGLU, rotary positions, grouped queries (four heads share
+        one key-value head), no biases. d_ff is 2/3 of 2048, rounded up to a multiple of
+        8, so that three matrices weigh what two did.
         """
         parts = {
             "vocab_size": vocab_size,
@@ -150,7 +167,7 @@ class TransformerConfig:
 
     @classmethod
     def zh_vi_report(cls) -> "TransformerConfig":
-        """The Chinese-Vietnamese model of the Olympiad tutorials: 157,179,200 parameters."""
+        """The model of the Olympiad tutorials: 157,179,200 parameters."""
         return cls.modern(
             8000,
             d_model=768,
@@ -169,11 +186,13 @@ class TransformerConfig:
 
 
 def _check_kind(name: str, value: object, kind: object) -> None:
-    """Raises a ValueError unless the value fits the annotation of its field; integers are positive."""
+    """Raises a ValueError unless a value fits its field; integers are positive."""
     if value is None and kind in (int | None, float | None):
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind in (int, int | None) and not (is_number and isinstance(value, int) and value > 0):
+    if kind in (int, int | None) and not (
+        is_number and isinstance(value, int) and value > 0
+    ):
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
     if kind in (float, float | None) and not is_number:
         raise ValueError(f"{name} must be a number, got {value!r}")

@@ -1,4 +1,4 @@
-"""The encoder: layers of self-attention and feed-forward network over the whole source at once."""
+"""The encoder: self-attention and feed-forward network over the whole source."""
 
 from torch import Tensor, nn
 
@@ -19,7 +19,9 @@ from coursepkg.blocks.layer_parts import (
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network, each inside a residual."""
 
-    def __init__(self, config: TransformerConfig, rope: RotaryEmbedding | None = None) -> None:
+    def __init__(
+        self, config: TransformerConfig, rope: RotaryEmbedding | None = None
+    ) -> None:
         super().__init__()
         self.self_attention = make_attention(config, rope)
         self.self_residual = Residual(config)
@@ -27,7 +29,11 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(
-        self, x: Tensor, *, pattern: Pattern | None = None, score_bias: Tensor | None = None
+        self,
+        x: Tensor,
+        *,
+        pattern: Pattern | None = None,
+        score_bias: Tensor | None = None,
     ) -> Tensor:
         """x (B, S, E) -> (B, S, E).
 
@@ -36,12 +42,14 @@ class EncoderLayer(nn.Module):
             pattern: hides padding; None shows every position to every position.
             score_bias: broadcastable to (B, H, S, S), added to the scores.
         """
-        x = self.self_residual(x, lambda y: self.self_attention(y, pattern=pattern, score_bias=score_bias))
+        x = self.self_residual(
+            x, lambda y: self.self_attention(y, pattern=pattern, score_bias=score_bias)
+        )
         return self.feed_forward_residual(x, self.feed_forward)
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers over embedded tokens (or any other vectors, such as the columns of a picture)."""
+    """A stack of encoder layers over embedded tokens or any other vectors."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -49,14 +57,18 @@ class Encoder(nn.Module):
         self.relative_bias = make_relative_bias(config, bidirectional=True)
         self.dropout = nn.Dropout(config.dropout_p)
         rope = make_rope(config)
-        self.layers = nn.ModuleList(EncoderLayer(config, rope) for _ in range(config.n_encoder_layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(config, rope) for _ in range(config.n_encoder_layers)
+        )
         self.final_norm = make_norm(config) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, pattern: Pattern | None = None) -> Tensor:
         """x (B, S, E), without positions -> (B, S, E); `pattern` hides padding."""
         length = x.shape[1]
         x = self.dropout(x if self.position is None else self.position(x))
-        score_bias = None if self.relative_bias is None else self.relative_bias(length, length)
+        score_bias = None
+        if self.relative_bias is not None:
+            score_bias = self.relative_bias(length, length)
         for layer in self.layers:
             x = layer(x, pattern=pattern, score_bias=score_bias)
         return self.final_norm(x)

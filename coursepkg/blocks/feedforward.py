@@ -1,9 +1,10 @@
-"""The feed-forward network of a layer: two or three matrices, applied to each position alone.
+"""The feed-forward network of a layer, applied to each position alone.
 
-    plain    y = f(x W_up) W_down                       f = ReLU or GELU
-    gated    y = (f(x W_gate) * (x W_up)) W_down        f = SiLU (SwiGLU) or GELU (GEGLU); * is element by element
+    plain    y = f(x W_up) W_down                    f = ReLU or GELU
+    gated    y = (f(x W_gate) * (x W_up)) W_down     f = SiLU (SwiGLU) or GELU (GEGLU)
 
-A gated network has three matrices in place of two, so it has the size of a plain one at 2/3 of its d_ff.
+A gated network has three matrices in place of two, so it has the size of a plain one at
+2/3 of its d_ff.
 """
 
 from collections.abc import Callable
@@ -13,13 +14,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.validation import check_counts
+
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], bool]] = {
     "relu": (F.relu, False),
     "gelu": (F.gelu, False),
     "swiglu": (F.silu, True),
     "geglu": (partial(F.gelu, approximate="tanh"), True),
 }
-"""By name: the function f, and whether the network is gated. `geglu` takes GELU's tanh form, as T5 v1.1 does."""
+"""By name f, and whether the network is gated; T5 v1.1 has GELU's tanh form."""
 
 
 class FeedForward(nn.Module):
@@ -35,8 +38,8 @@ class FeedForward(nn.Module):
     Raises:
         ValueError: a size, the activation or the probability is out of range.
 
-    Source: Vaswani et al. (arXiv 1706.03762), section 3.3, the ReLU form; Shazeer, "GLU Variants Improve Transformer"
-    (arXiv 2002.05202), section 2, the gated ones.
+    Source: Vaswani et al. (arXiv 1706.03762), section 3.3, the ReLU form; Shazeer, "GLU
+    Variants Improve Transformer" (arXiv 2002.05202), section 2, the gated ones.
     """
 
     def __init__(
@@ -48,13 +51,16 @@ class FeedForward(nn.Module):
         dropout_p: float = 0.0,
     ) -> None:
         super().__init__()
-        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
-            if size < 1:
-                raise ValueError(f"{name} must be a positive integer, got {size}")
+        check_counts(d_model=d_model, d_ff=d_ff)
         if activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {activation!r}")
+            raise ValueError(
+                f"activation must be one of {', '.join(ACTIVATIONS)}, got"
+                f" {activation!r}"
+            )
         if not 0.0 <= dropout_p < 1.0:
-            raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p}")
+            raise ValueError(
+                f"dropout_p must be at least 0 and below 1, got {dropout_p}"
+            )
         self.activation = activation
         self._function, gated = ACTIVATIONS[activation]
         self.gate_proj = nn.Linear(d_model, d_ff, bias=bias) if gated else None
@@ -65,7 +71,10 @@ class FeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "*B E"]) -> Float[Tensor, "*B E"]:
         """The network on the last dimension of x."""
         inner = self.up_proj(x)
-        inner = self._function(inner) if self.gate_proj is None else self._function(self.gate_proj(x)) * inner
+        if self.gate_proj is None:
+            inner = self._function(inner)
+        else:
+            inner = self._function(self.gate_proj(x)) * inner
         return self.down_proj(self.dropout(inner))
 
     def extra_repr(self) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a layer, made from one configuration: attention, feed-forward network, residual, positions."""
+"""The parts of a layer, made from one configuration."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.relative import RelativeBias
+from coursepkg.attention.position_bias import RelativeBias
 from coursepkg.attention.rope import RotaryEmbedding
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.feedforward import FeedForward
@@ -15,11 +15,15 @@ from coursepkg.blocks.position import LearnedPosition, SinusoidalPosition
 
 
 class Residual(nn.Module):
-    """A sublayer's output is added to its input; a norm stands before the sublayer or behind the sum.
+    """x + f(x), with a norm before the sublayer f or behind the sum.
 
-    post-norm  y = norm(x + dropout(f(x)))      Vaswani et al. (arXiv 1706.03762), section 5.4
-    pre-norm   y = x + dropout(f(norm(x)))      Xiong et al. (arXiv 2002.04745): gradients reach every layer
-                                                through the sum alone
+        post-norm  y = norm(x + dropout(f(x)))
+        pre-norm   y = x + dropout(f(norm(x)))
+
+    With pre-norm gradients reach every layer through the sum alone.
+
+    Sources: Vaswani et al. (arXiv 1706.03762), section 5.4; Xiong et al. (arXiv
+    2002.04745).
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -41,7 +45,9 @@ def make_norm(config: TransformerConfig) -> LayerNorm | RMSNorm:
     return kind(config.d_model, eps=config.norm_eps)
 
 
-def make_attention(config: TransformerConfig, rope: RotaryEmbedding | None) -> MultiHeadAttention:
+def make_attention(
+    config: TransformerConfig, rope: RotaryEmbedding | None
+) -> MultiHeadAttention:
     """Multi-head attention; `rope` rotates its queries and keys."""
     return MultiHeadAttention(
         config.d_model,
@@ -59,26 +65,38 @@ def make_attention(config: TransformerConfig, rope: RotaryEmbedding | None) -> M
 def make_feed_forward(config: TransformerConfig) -> FeedForward:
     """The feed-forward network."""
     return FeedForward(
-        config.d_model, config.d_ff, config.activation, config.bias, config.activation_dropout_p
+        config.d_model,
+        config.d_ff,
+        config.activation,
+        config.bias,
+        config.activation_dropout_p,
     )
 
 
 def make_rope(config: TransformerConfig) -> RotaryEmbedding | None:
-    """Rotary positions, one table for all layers of a stack; None for the other kinds of positions."""
+    """Rotary positions, one table for all layers of a stack; None for other kinds."""
     if config.position != "rotary":
         return None
-    return RotaryEmbedding(config.d_head, base=config.rope_base, layout=config.rope_layout)
+    return RotaryEmbedding(
+        config.d_head, base=config.rope_base, layout=config.rope_layout
+    )
 
 
-def make_position(config: TransformerConfig) -> SinusoidalPosition | LearnedPosition | None:
+def make_position(
+    config: TransformerConfig,
+) -> SinusoidalPosition | LearnedPosition | None:
     """Positions that are added to the embeddings; None for the other kinds."""
     if config.position == "sinusoidal":
         return SinusoidalPosition(config.max_len, config.d_model)
-    return LearnedPosition(config.max_len, config.d_model) if config.position == "learned" else None
+    if config.position == "learned":
+        return LearnedPosition(config.max_len, config.d_model)
+    return None
 
 
-def make_relative_bias(config: TransformerConfig, bidirectional: bool) -> RelativeBias | None:
-    """T5's relative bias, one for all layers of a stack; None for the other kinds of positions."""
+def make_relative_bias(
+    config: TransformerConfig, bidirectional: bool
+) -> RelativeBias | None:
+    """T5's relative bias, one for all layers of a stack; None for other kinds."""
     if config.position != "relative":
         return None
     return RelativeBias(config.n_heads, bidirectional=bidirectional)
@@ -88,11 +106,13 @@ def make_relative_bias(config: TransformerConfig, bidirectional: bool) -> Relati
 def initialise(model: nn.Module) -> None:
     """Set the starting weights of every linear layer and embedding inside `model`.
 
-    Linear layers: Xavier uniform, bound sqrt(6 / (inputs + outputs)), which keeps the variance of activations and of
-    gradients about the same from layer to layer; biases zero. The code of 2017 and `torch.nn.Transformer` do so.
-    Embeddings: normal with deviation d_model^-0.5. Times sqrt(d_model) that is a vector of unit variance, the size of
-    the position vectors beside it; and as the matrix of the output layer the same weights turn a normalised vector
-    into logits of unit variance, so that training starts within about one nat of a uniform guess.
+    Linear layers: Xavier uniform, bound sqrt(6 / (inputs + outputs)), which keeps the
+    variance of activations and of gradients about the same from layer to layer; biases
+    zero. The code of 2017 and `torch.nn.Transformer` do so. Embeddings: normal with
+    deviation d_model^-0.5. Times sqrt(d_model) that is a vector of unit variance, the
+    size of the position vectors beside it; and as the matrix of the output layer the
+    same weights turn a normalised vector into logits of unit variance, so that training
+    starts within about one nat of a uniform guess.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear):

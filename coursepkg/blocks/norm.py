@@ -1,7 +1,8 @@
 """Normalisation of the features of one position: LayerNorm and RMSNorm.
 
-Both look at one vector of E numbers at a time. Neither the other positions nor the other sequences of the batch take
-part, so padding and batching change nothing, and training and prediction compute the same.
+Both look at one vector of E numbers at a time. Neither the other positions nor the
+other sequences of the batch take part, so padding and batching change nothing, and
+training and prediction compute the same.
 """
 
 import torch
@@ -9,13 +10,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.validation import check_counts
 
-def layer_norm(x: Tensor, weight: Tensor, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+
+def layer_norm(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """LayerNorm written out: the specification of `LayerNorm`.
 
-        y = (x - mean) / sqrt(variance + eps) * weight + bias      mean and variance over the E features
+        y = (x - mean) / sqrt(variance + eps) * weight + bias
 
-    The variance divides by E, not by E - 1.
+    Mean and variance are over the E features; the variance divides by E, not by E - 1.
 
     Args:
         x: (..., E).
@@ -32,10 +37,10 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor | None = None, eps: float
 
 
 class LayerNorm(nn.Module):
-    """`layer_norm` with its learned scale and shift, computed by PyTorch's fused kernel.
+    """`layer_norm` with learned scale and shift, by PyTorch's fused kernel.
 
-    The kernel reads x once where the formula's lines read and write it seven times; on a CPU that is about ten times
-    as fast, forward and backward together.
+    The kernel reads x once where the formula's lines read and write it seven times; on
+    a CPU that is about ten times as fast, forward and backward together.
 
     Args:
         d_model: number of features (E).
@@ -59,7 +64,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """Scale the features of each position to a mean square of 1, then to a learned scale.
+    """Scale each position's features to a mean square of 1, then to a learned scale.
 
         y = x / sqrt(mean(x^2) + eps) * weight      mean over the E features
 
@@ -72,7 +77,8 @@ class RMSNorm(nn.Module):
     Raises:
         ValueError: d_model or eps is out of range.
 
-    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (arXiv 1910.07467), section 3.
+    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (arXiv
+    1910.07467), section 3.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
@@ -90,7 +96,6 @@ class RMSNorm(nn.Module):
 
 
 def _check(d_model: int, eps: float) -> None:
-    if d_model < 1:
-        raise ValueError(f"d_model must be a positive integer, got {d_model}")
+    check_counts(d_model=d_model)
     if not 0 < eps < 1:
         raise ValueError(f"eps must be above 0 and below 1, got {eps}")

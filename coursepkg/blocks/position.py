@@ -1,7 +1,8 @@
 """Absolute positions that are added to embeddings: sinusoids and a learned table.
 
-Rotary positions live in `coursepkg.attention.rope`, relative biases in `coursepkg.attention.relative`: those two act
-inside attention and add nothing here.
+Rotary positions live in `coursepkg.attention.rope`, relative biases in
+`coursepkg.attention.position_bias`: those two act inside attention and add nothing
+here.
 """
 
 import torch
@@ -9,15 +10,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coursepkg.attention.rope import inverse_frequencies
+from coursepkg.validation import check_counts
 
 
-def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Float[Tensor, "T E"]:
+def sinusoidal_table(
+    length: int, d_model: int, base: float = 10000.0
+) -> Float[Tensor, "T E"]:
     """The position vectors of the 2017 Transformer, one a row.
 
-        table[m, 2i] = sin(m / base^(2i / E))      table[m, 2i + 1] = cos(m / base^(2i / E))
+        table[m, 2i] = sin(m / base^(2i / E))
+        table[m, 2i + 1] = cos(m / base^(2i / E))
 
-    Angles are in radians. The frequencies are those of RoPE; here the sines are added to embeddings, there they turn
-    queries and keys.
+    Angles are in radians. The frequencies are those of RoPE; here the sines are added
+    to embeddings, there they turn queries and keys.
 
     Args:
         length: number of positions, from 0 on.
@@ -45,7 +50,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Float[
 
 
 class SinusoidalPosition(nn.Module):
-    """Adds `sinusoidal_table`; nothing is learned, and the table is no part of the module's state.
+    """Adds `sinusoidal_table`, which is no part of the module's state.
 
     Args:
         max_len: number of positions.
@@ -57,9 +62,13 @@ class SinusoidalPosition(nn.Module):
 
     def __init__(self, max_len: int, d_model: int, base: float = 10000.0) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal_table(max_len, d_model, base), persistent=False)
+        self.register_buffer(
+            "table", sinusoidal_table(max_len, d_model, base), persistent=False
+        )
 
-    def forward(self, x: Float[Tensor, "B T E"], offset: int = 0) -> Float[Tensor, "B T E"]:
+    def forward(
+        self, x: Float[Tensor, "B T E"], offset: int = 0
+    ) -> Float[Tensor, "B T E"]:
         """Add rows offset, offset + 1, ... to x (B, T, E).
 
         Raises:
@@ -69,24 +78,25 @@ class SinusoidalPosition(nn.Module):
 
 
 class LearnedPosition(nn.Module):
-    """Adds one learned vector a position, as BERT and GPT-2 do; beyond `max_len` there is nothing to add.
+    """Adds one learned vector a position, as BERT and GPT-2 do, up to `max_len`.
 
     Args:
         max_len: number of positions.
         d_model: width (E).
 
-    Source: Gehring et al. (arXiv 1705.03122), section 3.1; Vaswani et al. (arXiv 1706.03762), table 3, row E.
+    Source: Gehring et al. (arXiv 1705.03122), section 3.1; Vaswani et al. (arXiv
+    1706.03762), table 3, row E.
     """
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
-        for name, size in (("max_len", max_len), ("d_model", d_model)):
-            if size < 1:
-                raise ValueError(f"{name} must be a positive integer, got {size}")
+        check_counts(max_len=max_len, d_model=d_model)
         self.table = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
 
-    def forward(self, x: Float[Tensor, "B T E"], offset: int = 0) -> Float[Tensor, "B T E"]:
+    def forward(
+        self, x: Float[Tensor, "B T E"], offset: int = 0
+    ) -> Float[Tensor, "B T E"]:
         """Add rows offset, offset + 1, ... to x (B, T, E).
 
         Raises:
@@ -98,5 +108,7 @@ class LearnedPosition(nn.Module):
 def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
     end = offset + x.shape[1]
     if offset < 0 or end > table.shape[0]:
-        raise ValueError(f"positions must lie in 0..{table.shape[0] - 1}, got {offset}..{end - 1}")
+        raise ValueError(
+            f"positions must lie in 0..{table.shape[0] - 1}, got {offset}..{end - 1}"
+        )
     return table[offset:end]

@@ -1,18 +1,26 @@
-"""Recurrent networks from their formulas: the plain RNN, the LSTM and the GRU, and how to run them over a text.
+"""Recurrent networks from their formulas: the plain RNN, the LSTM and the GRU.
 
-A cell is one step. It splits its work in two, so that the half that does not wait for the past is done for all steps
-at once: `input_gates(x)` is one matrix product over the whole sequence, `step(gates, state)` is the recurrence.
+A cell is one step. It splits its work in two, so that the half that does not wait for
+the past is done for all steps at once: `input_gates(x)` is one matrix product over the
+whole sequence, `step(gates, state)` is the recurrence.
 
-The state of a cell is a tuple of tensors (B, hidden), whose first is the output h: (h,) for RNN and GRU, (h, c) for
-the LSTM. Parameter layout and formulas are those of `torch.nn.RNNCell`, `LSTMCell` and `GRUCell`.
+The state of a cell is a tuple of tensors (B, hidden), whose first is the output h: (h,)
+for RNN and GRU, (h, c) for the LSTM. Parameter layout and formulas are those of
+`torch.nn.RNNCell`, `LSTMCell` and `GRUCell`.
+
+`RecurrentState` decodes with such a cell: its cache is one vector a row, whatever the
+length.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
+
+from coursepkg.blocks.cache import Memory, check_ids, check_rows, check_tokens
+from coursepkg.validation import check_counts
 
 State = tuple[Tensor, ...]
 
@@ -26,7 +34,7 @@ class Cell(Protocol):
     input_gates: nn.Linear
 
     def step(self, gates: Tensor, state: State) -> State:
-        """gates (B, n * hidden), the projected input of one step, and the state before -> the state after."""
+        """Projected input of a step (B, n * hidden), state before -> state after."""
 
 
 class RNNCell(nn.Module):
@@ -45,14 +53,15 @@ class RNNCell(nn.Module):
 
 
 class LSTMCell(nn.Module):
-    """Long short-term memory: a second state c that is added to and never multiplied by a matrix.
+    """Long short-term memory: the second state c is never multiplied by a matrix.
 
-        i, f, o = sigmoid(W x + U h + b)    input, forget and output gate, each with its own W, U, b
+        i, f, o = sigmoid(W x + U h + b)    three gates, each with its own W, U, b
         g = tanh(W x + U h + b)             what could be remembered
         c' = f * c + i * g                  h' = o * tanh(c')
 
-    Along c a gradient is multiplied by f at each step, so it lasts as long as the gate stays near 1.
-    Source: Hochreiter and Schmidhuber (1997); the forget gate is by Gers et al. (2000).
+    Along c a gradient is multiplied by f at each step, so it lasts as long as the gate
+    stays near 1. Source: Hochreiter and Schmidhuber (1997); the forget gate is by Gers
+    et al. (2000).
     """
 
     n_states = 2
@@ -73,12 +82,12 @@ class LSTMCell(nn.Module):
 class GRUCell(nn.Module):
     """Gated recurrent unit: one state, kept or replaced number by number.
 
-        r, z = sigmoid(W x + U h + b)       reset and update gate, each with its own W, U, b
+        r, z = sigmoid(W x + U h + b)       two gates, each with its own W, U, b
         n = tanh(W x + b + r * (U h + b'))  the candidate
         h' = (1 - z) * n + z * h
 
-    Source: Cho et al. (arXiv 1406.1078), section 2.3. They apply r before the product with U; the form here is
-    the one of cuDNN and PyTorch, in which r comes after it.
+    Source: Cho et al. (arXiv 1406.1078), section 2.3. They apply r before the product
+    with U; the form here is the one of cuDNN and PyTorch, in which r comes after it.
     """
 
     n_states = 1
@@ -99,12 +108,16 @@ class GRUCell(nn.Module):
 
 
 def unroll(
-    cell: Cell, inputs: Tensor, lengths: Tensor | None = None, state: State | None = None
+    cell: Cell,
+    inputs: Tensor,
+    lengths: Tensor | None = None,
+    state: State | None = None,
 ) -> tuple[Tensor, State]:
     """Run a cell over sequences, one step after the other.
 
-    From step lengths[b] on, sequence b keeps its state and its outputs are zero, so that padding changes no result:
-    the state returned is the one after the last real step.
+    From step lengths[b] on, sequence b keeps its state and its outputs are zero, so
+    that padding changes no result: the state returned is the one after the last real
+    step.
 
     Args:
         cell: one step.
@@ -119,7 +132,8 @@ def unroll(
         ValueError: shapes or lengths do not fit.
     """
     _check_inputs(cell, inputs, lengths)
-    lengths = None if lengths is None else lengths.to(inputs.device)
+    if lengths is not None:
+        lengths = lengths.to(inputs.device)
     gates = cell.input_gates(inputs)  # (B, T, n * hidden): one product for all steps
     if state is None:
         zeros = gates.new_zeros(inputs.shape[0], cell.d_hidden)
@@ -132,7 +146,9 @@ def unroll(
             outputs.append(state[0])
             continue
         is_real = (t < lengths)[:, None]
-        state = tuple(torch.where(is_real, a, b) for a, b in zip(new, state, strict=True))
+        state = tuple(
+            torch.where(is_real, a, b) for a, b in zip(new, state, strict=True)
+        )
         outputs.append(state[0] * is_real)
     return torch.stack(outputs, dim=1), state
 
@@ -140,10 +156,11 @@ def unroll(
 def truncated_unroll(
     cell: Cell, inputs: Tensor, n_steps: int, state: State | None = None
 ) -> Iterator[tuple[Tensor, State]]:
-    """Truncated back-propagation through time: run `n_steps` steps, yield, cut the gradient, go on.
+    """Truncated back-propagation: run `n_steps` steps, yield, cut the gradient, go on.
 
-    Values flow through the whole sequence, gradients through `n_steps` steps at most; memory too is that of
-    `n_steps` steps when each piece is followed by its own `backward()`.
+    Values flow through the whole sequence, gradients through `n_steps` steps at most;
+    memory too is that of `n_steps` steps when each piece is followed by its own
+    `backward()`.
 
     Args:
         cell: one step.
@@ -152,7 +169,8 @@ def truncated_unroll(
         state: the state to start from; None starts from zeros.
 
     Yields:
-        outputs (B, steps of this piece, hidden), and the state after it, still with its gradient.
+        outputs (B, steps of this piece, hidden), and the state after it, still with its
+        gradient.
 
     Raises:
         ValueError: n_steps is below 1, or shapes do not fit.
@@ -172,8 +190,9 @@ def truncated_unroll(
 def gradient_through_time(cell: Cell, inputs: Tensor, seed: int = 0) -> Tensor:
     """How strongly the last output still depends on each earlier input.
 
-    The last output h_T is multiplied by a random unit vector u, and the gradient of u . h_T is taken with
-    respect to every input x_t. Where its norm falls geometrically with T - t, gradients vanish.
+    The last output h_T is multiplied by a random unit vector u, and the gradient of u .
+    h_T is taken with respect to every input x_t. Where its norm falls geometrically
+    with T - t, gradients vanish.
 
     Args:
         cell: one step.
@@ -185,21 +204,21 @@ def gradient_through_time(cell: Cell, inputs: Tensor, seed: int = 0) -> Tensor:
     """
     inputs = inputs.detach().requires_grad_()
     _, state = unroll(cell, inputs)
-    direction = torch.randn(cell.d_hidden, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    generator = torch.Generator().manual_seed(seed)
+    direction = torch.randn(cell.d_hidden, generator=generator, dtype=torch.float64)
     direction = (direction / direction.norm()).to(inputs)
     (gradient,) = torch.autograd.grad((state[0] * direction).sum(), inputs)
     return gradient.norm(dim=-1).mean(dim=0)
 
 
 def _gates(n_gates: int, d_input: int, d_hidden: int) -> tuple[nn.Linear, nn.Linear]:
-    """The two projections of a cell, from input and from state, drawn uniformly within 1 / sqrt(hidden)."""
-    for name, width in (("d_input", d_input), ("d_hidden", d_hidden)):
-        if width < 1:
-            raise ValueError(f"{name} must be a positive integer, got {width}")
-    projections = nn.Linear(d_input, n_gates * d_hidden), nn.Linear(d_hidden, n_gates * d_hidden)
+    """The projections from input and from state, uniform within 1 / sqrt(hidden)."""
+    check_counts(d_input=d_input, d_hidden=d_hidden)
+    n_outputs, bound = n_gates * d_hidden, 1 / math.sqrt(d_hidden)
+    projections = nn.Linear(d_input, n_outputs), nn.Linear(d_hidden, n_outputs)
     for projection in projections:
         for parameter in projection.parameters():
-            nn.init.uniform_(parameter, -1 / math.sqrt(d_hidden), 1 / math.sqrt(d_hidden))
+            nn.init.uniform_(parameter, -bound, bound)
     return projections
 
 
@@ -207,14 +226,95 @@ def _check_inputs(cell: Cell, inputs: Tensor, lengths: Tensor | None) -> None:
     width = cell.input_gates.in_features
     if inputs.dim() != 3 or inputs.shape[-1] != width or not inputs.shape[1]:
         raise ValueError(
-            f"inputs must be (B, T, {width}) with at least one step, got shape {tuple(inputs.shape)}"
+            f"inputs must be (B, T, {width}) with at least one step, got shape"
+            f" {tuple(inputs.shape)}"
         )
     if lengths is None:
         return
     n_steps = inputs.shape[1]
     if lengths.shape != inputs.shape[:1] or lengths.is_floating_point():
         raise ValueError(
-            f"lengths must be {inputs.shape[0]} integers, one a sequence, got {lengths.dtype} {tuple(lengths.shape)}"
+            f"lengths must be {inputs.shape[0]} integers, one a sequence, got"
+            f" {lengths.dtype} {tuple(lengths.shape)}"
         )
+    if lengths.device.type == "cpu":  # a GPU would have to be waited for
+        check_lengths(lengths, n_steps)
+
+
+def check_lengths(lengths: Tensor, n_steps: int) -> None:
+    """Raises a ValueError unless all lengths lie in 0..n_steps."""
     if bool((lengths < 0).any()) or bool((lengths > n_steps).any()):
         raise ValueError(f"lengths must lie in 0..{n_steps}, got {lengths.tolist()}")
+
+
+NextLogits = Callable[[Tensor, State, Memory], tuple[Tensor, State]]
+"""(tokens (N, T), state before, memory) -> logits (N, V) of what follows, new state."""
+
+
+class RecurrentState:
+    """Rows (hypotheses) of a batch in the midst of decoding, from `GRUSeq2Seq.start`.
+
+    Rows are sentence-major, as in `CachedState`.
+    """
+
+    def __init__(
+        self,
+        next_logits: NextLogits,
+        vocab_size: int,
+        state: State,
+        memory: Memory,
+        max_len: int,
+    ) -> None:
+        self._next_logits, self._vocab_size = next_logits, vocab_size
+        self._state, self._room = state, max_len
+        self.n_taken = 0
+        """Tokens of each row so far."""
+        self._memory = self._row_memory = memory
+
+    @property
+    def n_rows(self) -> int:
+        """Rows now alive (N)."""
+        return self._state[0].shape[0]
+
+    @property
+    def n_sentences(self) -> int:
+        """Sentences that the rows belong to (B)."""
+        return self._memory.outputs.shape[0]
+
+    @property
+    def device(self) -> torch.device:
+        """Where tokens and rows must be."""
+        return self._state[0].device
+
+    @torch.no_grad()
+    def step(self, tokens: Tensor) -> Tensor:
+        """Take in tokens (N, T), T >= 1 -> logits (N, V) of what follows the last one.
+
+        Raises:
+            ValueError: the tokens are not one row each, too many, or outside the
+                vocabulary.
+        """
+        check_tokens(tokens, self.n_rows, self._room)
+        if self.n_taken == 0 or tokens.shape[1] > 1:  # as in `CachedState`
+            check_ids("tokens", tokens, self._vocab_size, self._room)
+        logits, self._state = self._next_logits(tokens, self._state, self._row_memory)
+        self._room -= tokens.shape[1]
+        self.n_taken += tokens.shape[1]
+        return logits
+
+    @torch.no_grad()
+    def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
+        """Row i continues what row rows[i] was; see `CachedState.select`."""
+        n_kept = check_rows(rows, sentences, self.n_rows, self.n_sentences)
+        per_sentence = self.n_rows // self.n_sentences
+        self._state = tuple(part[rows] for part in self._state)
+        if sentences is not None:
+            self._memory = _take(self._memory, sentences)
+        if sentences is not None or len(rows) // n_kept != per_sentence:
+            owner = torch.arange(n_kept, device=rows.device)
+            owner = owner.repeat_interleave(len(rows) // n_kept)
+            self._row_memory = _take(self._memory, owner)
+
+
+def _take(memory: Memory, sentences: Tensor) -> Memory:
+    return Memory(memory.outputs[sentences], memory.is_real[sentences])

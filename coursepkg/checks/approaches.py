@@ -19,7 +19,11 @@ def vietnamese_order(student: Callable[[list[str], list[str]], list[str]]) -> No
         ("ba quyển mới sách", "num cl adj noun", "ba quyển sách mới"),
         ("kia đôi đắt - giày", "det cl adj de noun", "đôi giày đắt kia"),
         ("mới sách", "adj noun", "sách mới"),
-        ("này hai cái to đỏ - váy", "det num cl adj adj de noun", "hai cái váy to đỏ này"),
+        (
+            "này hai cái to đỏ - váy",
+            "det num cl adj adj de noun",
+            "hai cái váy to đỏ này",
+        ),
         ("chó", "noun", "chó"),
     ]:
         given, roles = words.split(), kinds.split()
@@ -27,28 +31,45 @@ def vietnamese_order(student: Callable[[list[str], list[str]], list[str]]) -> No
             student(list(given), list(roles)),
             wanted.split(),
             what=f"the order of {given} ({kinds})",
-            hint="number, classifier, noun, adjectives in their order, det last; what is de disappears",
+            hint=(
+                "number, classifier, noun, adjectives in their order, det last; what is"
+                " de disappears"
+            ),
         )
 
 
 def em_round(student: Callable[[Pairs, PhraseTable], PhraseTable]) -> None:
-    """Two rounds from a uniform start and one from another, on corpora with repeated words."""
+    """Two rounds from a uniform start and one from another."""
     toy: Pairs = [(["新", "书"], ["sách", "mới"]), (["旧", "书"], ["sách", "cũ"])]
-    repeated: Pairs = [(["a", "a", "b"], ["x", "y"]), (["b"], ["y", "y"]), (["a", "c"], ["x", "z"])]
+    repeated: Pairs = [
+        (["a", "a", "b"], ["x", "y"]),
+        (["b"], ["y", "y"]),
+        (["a", "c"], ["x", "z"]),
+    ]
     for pairs in (toy, repeated):
         n_words = len({word for _, target in pairs for word in target})
-        table = {(s, t): 1 / n_words for source, target in pairs for s in source for t in target}
+        table = {
+            (s, t): 1 / n_words
+            for source, target in pairs
+            for s in source
+            for t in target
+        }
         for n_rounds in (1, 2):
             wanted = _round(pairs, table)
             table = dict(expect.attempted(student(pairs, dict(table))))
-            expect.equal(set(table), set(wanted), what="the set of word pairs in the new table")
+            expect.equal(
+                set(table), set(wanted), what="the set of word pairs in the new table"
+            )
             for (s, t), p in sorted(table.items()):
                 expect.close(
                     p,
                     wanted[s, t],
                     what=f"p({t} | {s}) after round {n_rounds}",
-                    hint="share each target word among the source words of its own sentence, "
-                    "add the shares up, then divide by the sum of the source word",
+                    hint=(
+                        "share each target word among the source words of its own"
+                        " sentence, add the shares up, then divide by the sum of the"
+                        " source word"
+                    ),
                 )
 
 
@@ -71,35 +92,56 @@ def error_rate(student: Callable[[Links, Links, Links], float]) -> None:
         for allowed in (possible, sure):
             expect.close(
                 student(set(found), set(sure), set(allowed)),
-                1 - (len(found & sure) + len(found & allowed)) / (len(found) + len(sure)),
-                what=f"AER of {sorted(found)} with the sure links {sorted(sure)} and possible {sorted(allowed)}",
-                hint="sure links count for recall, possible ones for precision: "
-                "1 - (|A and S| + |A and P|) / (|A| + |S|)",
+                1
+                - (len(found & sure) + len(found & allowed)) / (len(found) + len(sure)),
+                what=(
+                    f"AER of {sorted(found)} with the sure links {sorted(sure)} and"
+                    f" possible {sorted(allowed)}"
+                ),
+                hint=(
+                    "sure links count for recall, possible ones for precision: "
+                    "1 - (|A and S| + |A and P|) / (|A| + |S|)"
+                ),
             )
 
 
 def best_path(
-    student: Callable[[list[list[tuple[str, float]]], Callable[[str, str], float]], list[str]],
+    student: Callable[
+        [list[list[tuple[str, float]]], Callable[[str, str], float]], list[str]
+    ],
 ) -> None:
     """Small lattices against every path; greedy choices lose in some of them."""
     draw = random.Random(0)
     for n_places in (1, 2, 4, 6):
         for _ in range(6):
-            options = [[(word, -draw.expovariate(0.7)) for word in "abc"] for _ in range(n_places)]
-            bigrams = {(u, w): -draw.expovariate(0.5) for u in ("<s>", *"abc") for w in ("</s>", *"abc")}
+            options = [
+                [(word, -draw.expovariate(0.7)) for word in "abc"]
+                for _ in range(n_places)
+            ]
+            bigrams = {
+                (u, w): -draw.expovariate(0.5)
+                for u in ("<s>", *"abc")
+                for w in ("</s>", *"abc")
+            }
 
             def log_p(before: str, word: str, bigrams: PhraseTable = bigrams) -> float:
                 return bigrams[before, word]
 
-            def total(path: tuple[tuple[str, float], ...], bigrams: PhraseTable = bigrams) -> float:
+            def total(
+                path: tuple[tuple[str, float], ...], bigrams: PhraseTable = bigrams
+            ) -> float:
                 words = ["<s>", *(word for word, _ in path), "</s>"]
-                return sum(p for _, p in path) + sum(bigrams[pair] for pair in itertools.pairwise(words))
+                return sum(p for _, p in path) + sum(
+                    bigrams[pair] for pair in itertools.pairwise(words)
+                )
 
             best = max(itertools.product(*options), key=total)
             expect.equal(
                 list(expect.attempted(student(options, log_p))),
                 [word for word, _ in best],
                 what=f"the best path through {n_places} places",
-                hint="for each word of a place keep the best way to reach it; the first word follows <s>, "
-                "and </s> follows the last one",
+                hint=(
+                    "for each word of a place keep the best way to reach it; the first"
+                    " word follows <s>, and </s> follows the last one"
+                ),
             )

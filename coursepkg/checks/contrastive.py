@@ -33,7 +33,10 @@ def two_way_loss(student: Callable[[Tensor, float], Tensor | float]) -> None:
                 float(info_nce(a, b, temperature, reduction="mean")),
                 what=f"the loss of {name} at temperature {temperature}",
                 tolerance=1e-5,
-                hint="divide by the temperature, ask along rows and along columns, and take the mean over the pairs",
+                hint=(
+                    "divide by the temperature, ask along rows and along columns, and"
+                    " take the mean over the pairs"
+                ),
             )
 
 
@@ -49,26 +52,45 @@ def pool_content(student: Callable[[Tensor, Tensor, list[int]], Tensor]) -> None
         found,
         wanted,
         what="the pooled vectors",
-        hint="what is left out counts neither in the sum nor in the number, and a row without content is 0",
+        hint=(
+            "what is left out counts neither in the sum nor in the number, and a row"
+            " without content is 0"
+        ),
     )
 
 
-def wrong_negatives(student: Callable[[Sequence[tuple[list[int], list[int]]]], Tensor]) -> None:
-    """A copy, a shared source, a shared target, and a source that is another pair's target."""
-    pairs = [([10], [20]), ([10], [20]), ([11], [20]), ([10], [21]), ([20], [10]), ([12, 13], [22])]
+def wrong_negatives(
+    student: Callable[[Sequence[tuple[list[int], list[int]]]], Tensor],
+) -> None:
+    """A copy, a shared source, a shared target."""
+    pairs = [
+        ([10], [20]),
+        ([10], [20]),
+        ([11], [20]),
+        ([10], [21]),
+        ([20], [10]),
+        ([12, 13], [22]),
+    ]
     wanted = torch.zeros(6, 6, dtype=torch.bool)
     for i, j in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3)):
         wanted[i, j] = wanted[j, i] = True
     found = expect.is_tensor(student(list(pairs)), (6, 6), what="the matrix")
-    assert found.dtype == torch.bool, f"the matrix has dtype {found.dtype}; torch.bool is expected"
-    assert not bool(found.diagonal().any()), "the diagonal is True; the partner is the positive, so it stays"
+    assert found.dtype == torch.bool, (
+        f"the matrix has dtype {found.dtype}; torch.bool is expected"
+    )
+    assert not bool(found.diagonal().any()), (
+        "the diagonal is True; the partner is the positive, so it stays"
+    )
     for i in range(6):
         for j in range(6):
             expect.equal(
                 bool(found[i, j]),
                 bool(wanted[i, j]),
                 what=f"the entry for {pairs[i]} and {pairs[j]}",
-                hint="two pairs clash where they share their source or their target, side with side",
+                hint=(
+                    "two pairs clash where they share their source or their target,"
+                    " side with side"
+                ),
             )
 
 
@@ -79,13 +101,25 @@ def temperature_for(student: Callable[[float, float, int, float], float]) -> Non
         (0.5, -0.5, 1, 0.75),
         (0.9, 0.8, 255, 0.5),
     ]:
-        found = float(expect.attempted(student(positive, negative, n_negatives, wanted)))
-        given = f"cosines {positive} and {negative}, {n_negatives} negatives, probability {wanted}"
-        assert found > 0, f"the temperature for {given} is {found:.4f}; it must be above 0"
+        found = float(
+            expect.attempted(student(positive, negative, n_negatives, wanted))
+        )
+        given = (
+            f"cosines {positive} and {negative}, {n_negatives} negatives, probability"
+            f" {wanted}"
+        )
+        assert found > 0, (
+            f"the temperature for {given} is {found:.4f}; it must be above 0"
+        )
         expect.close(
             1 / (1 + n_negatives * math.exp(-(positive - negative) / found)),
             wanted,
-            what=f"the partner's probability at your temperature {found:.4f} for {given}",
+            what=(
+                f"the partner's probability at your temperature {found:.4f} for {given}"
+            ),
             tolerance=1e-6,
-            hint="every negative adds its own term to the softmax; solve for the temperature",
+            hint=(
+                "every negative adds its own term to the softmax; solve for the"
+                " temperature"
+            ),
         )

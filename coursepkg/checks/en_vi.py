@@ -11,7 +11,7 @@ Links = set[tuple[int, int]]
 
 
 def plain_text(student: Callable[[str], str]) -> None:
-    """Entities once and twice escaped, quotation marks, clitics, Unicode form, and a line that has none of it."""
+    """Entities once and twice escaped, quotation marks, clitics, Unicode form."""
     for line, plain in [
         ("Xin chào .", "Xin chào."),
         ("She said : &quot; It &apos;s mine . &quot;", 'She said: "It\'s mine."'),
@@ -24,13 +24,18 @@ def plain_text(student: Callable[[str], str]) -> None:
             student(line),
             plain,
             what=f"the plain text of {line!r}",
-            hint="unescape until nothing changes, then NFC, and attach punctuation last",
+            hint=(
+                "unescape until nothing changes, then NFC, and attach punctuation last"
+            ),
         )
 
 
 def forbids(student: Callable[[str, str], Sequence[str]]) -> None:
-    """Equal, different and missing fields, fields that do not count, other metrics, and tests that are not whole."""
-    base = "BLEU|nrefs:1|case:mixed|tok:13a|smooth:exp|n:1268/1268|data:5d41402abc4b|version:1.0"
+    """Equal, different and missing fields, fields that do not count, other metrics."""
+    base = (
+        "BLEU|nrefs:1|case:mixed|tok:13a|smooth:exp|n:1268/1268"
+        "|data:5d41402abc4b|version:1.0"
+    )
     run = base.replace("|case", "|bs:1000|seed:1|case").replace(
         "version:1.0", "protocol:beam 5, tst:2013|version:2.1"
     )
@@ -40,7 +45,11 @@ def forbids(student: Callable[[str, str], Sequence[str]]) -> None:
         (base, run, []),
         (run, base, []),
         (base, base.replace("13a", "none"), ["tok"]),
-        (base, base.replace("mixed", "lc").replace("5d41402abc4b", "aaaabbbbcccc"), ["case", "data"]),
+        (
+            base,
+            base.replace("mixed", "lc").replace("5d41402abc4b", "aaaabbbbcccc"),
+            ["case", "data"],
+        ),
         (base, base.replace("|smooth:exp", ""), ["smooth"]),
         (base.replace("|smooth:exp", ""), base, ["smooth"]),
         (base, base.replace("BLEU", "chrF2"), ["name"]),
@@ -51,12 +60,15 @@ def forbids(student: Callable[[str, str], Sequence[str]]) -> None:
             sorted(expect.attempted(student(a, b))),
             reasons,
             what=f"what forbids comparing\n  {a}\n  {b}\n",
-            hint="fields of both, missing ones too, without bs, seed, version, protocol; a test must be whole",
+            hint=(
+                "fields of both, missing ones too, without bs, seed, version, protocol;"
+                " a test must be whole"
+            ),
         )
 
 
 def leaks(student: Callable[[Pairs, Pairs], tuple[int, int, int]]) -> None:
-    """Copies on either side and on both, in other spellings, and a sentence that is in train in the other language."""
+    """Copies on either side and on both, in other spellings."""
     train = [
         ("Thanks a lot.", "Cảm ơn nhiều."),
         ("It's late.", "Muộn rồi."),
@@ -67,7 +79,11 @@ def leaks(student: Callable[[Pairs, Pairs], tuple[int, int, int]]) -> None:
         ([("thanks a lot !", "Xin cảm ơn .")], (1, 0, 1)),
         ([("It &apos;s late .", "Muộn rồi .")], (1, 1, 1)),
         (
-            [("Many thanks .", "cảm ơn nhiều"), ("Good night", "Ngủ ngon nhé"), ("It's late", "Muộn rồi")],
+            [
+                ("Many thanks .", "cảm ơn nhiều"),
+                ("Good night", "Ngủ ngon nhé"),
+                ("It's late", "Muộn rồi"),
+            ],
             (2, 2, 3),
         ),
         ([("Good night .", "Muộn rồi ."), ("Good night .", "Mới .")], (2, 1, 2)),
@@ -77,14 +93,22 @@ def leaks(student: Callable[[Pairs, Pairs], tuple[int, int, int]]) -> None:
             tuple(expect.attempted(student(list(train), list(test)))),
             counts,
             what=f"the leaks (English, Vietnamese, either) of {test}",
-            hint="compare keys within one language; count test pairs, each once in the third number",
+            hint=(
+                "compare keys within one language; count test pairs, each once in the"
+                " third number"
+            ),
         )
 
 
-def read_alignment(student: Callable[[Links, int], tuple[Sequence[int], Sequence[int]]]) -> None:
+def read_alignment(
+    student: Callable[[Links, int], tuple[Sequence[int], Sequence[int]]],
+) -> None:
     """Straight, crossing and branching links, none at all, and random ones."""
     draw = random.Random(0)
-    some = [({(draw.randrange(6), draw.randrange(7)) for _ in range(5)}, 7) for _ in range(8)]
+    some = [
+        ({(draw.randrange(6), draw.randrange(7)) for _ in range(5)}, 7)
+        for _ in range(8)
+    ]
     for links, n_target in [
         (set(), 2),
         ({(0, 0), (1, 1)}, 2),
@@ -94,17 +118,31 @@ def read_alignment(student: Callable[[Links, int], tuple[Sequence[int], Sequence
         *some,
     ]:
         alone = [t for t in range(n_target) if all(link[1] != t for link in links)]
-        crossed = {s for s, t in links for u, v in links if (s < u and t > v) or (s > u and t < v)}
+        crossed = {
+            s
+            for s, t in links
+            for u, v in links
+            if (s < u and t > v) or (s > u and t < v)
+        }
         found, moved = expect.attempted(student(set(links), n_target))
         expect.equal(
             list(found),
             alone,
-            what=f"the target words without a partner in {sorted(links)} with {n_target} target words",
-            hint="positions of the target are the second of each pair, and the last ones may be alone",
+            what=(
+                f"the target words without a partner in {sorted(links)} with {n_target}"
+                " target words"
+            ),
+            hint=(
+                "positions of the target are the second of each pair, and the last ones"
+                " may be alone"
+            ),
         )
         expect.equal(
             list(moved),
             sorted(crossed),
             what=f"the source words that moved in {sorted(links)}",
-            hint="a crossing has source order and target order strictly opposite; both of its words moved",
+            hint=(
+                "a crossing has source order and target order strictly opposite; both"
+                " of its words moved"
+            ),
         )

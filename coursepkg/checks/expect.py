@@ -1,4 +1,4 @@
-"""What checks assert with: each failure says what came, what was expected, and of which input."""
+"""What checks assert with: each failure says what came, what was expected."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,14 +16,18 @@ def attempted(value: Any) -> Any:
     return value
 
 
-def is_tensor(value: Any, shape: Sequence[int] | None = None, *, what: str = "the result") -> Tensor:
+def is_tensor(
+    value: Any, shape: Sequence[int] | None = None, *, what: str = "the result"
+) -> Tensor:
     """A tensor of this shape, without NaN or infinity.
 
     Raises:
         AssertionError: says the type or the shape that came.
     """
     attempted(value)
-    assert isinstance(value, Tensor), f"{what} is a {type(value).__name__}; a torch.Tensor is expected"
+    assert isinstance(value, Tensor), (
+        f"{what} is a {type(value).__name__}; a torch.Tensor is expected"
+    )
     if shape is not None:
         assert tuple(value.shape) == tuple(shape), (
             f"{what} has shape {tuple(value.shape)}; {tuple(shape)} is expected"
@@ -34,9 +38,14 @@ def is_tensor(value: Any, shape: Sequence[int] | None = None, *, what: str = "th
 
 
 def close(
-    value: Any, expected: Tensor | float, *, what: str = "the result", tolerance: float = 1e-5, hint: str = ""
+    value: Any,
+    expected: Tensor | float,
+    *,
+    what: str = "the result",
+    tolerance: float = 1e-5,
+    hint: str = "",
 ) -> None:
-    """A tensor or number equal to the expected one within a tolerance, relative to the largest entry.
+    """A tensor or number equal to the expected one within a tolerance.
 
     Args:
         tolerance: largest difference that counts as rounding, for entries of size one.
@@ -48,24 +57,31 @@ def close(
     attempted(value)
     if not isinstance(expected, Tensor):
         expected = torch.tensor(float(expected), dtype=torch.float64)
-        assert isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() == 1), (
-            f"{what} is a {type(value).__name__}; one number is expected"
-        )
+        assert isinstance(value, int | float) or (
+            isinstance(value, Tensor) and value.numel() == 1
+        ), f"{what} is a {type(value).__name__}; one number is expected"
         value = torch.as_tensor(value, dtype=torch.float64).reshape(())
     is_tensor(value, expected.shape, what=what)
     difference = (value.detach().double() - expected.detach().double()).abs()
-    allowed = tolerance * max(1.0, float(expected.detach().double().abs().max()) if expected.numel() else 1.0)
+    allowed = tolerance * max(
+        1.0, float(expected.detach().double().abs().max()) if expected.numel() else 1.0
+    )
     if difference.numel() == 0 or float(difference.max()) <= allowed:
         return
-    at = tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
+    at = tuple(
+        int(i) for i in torch.unravel_index(difference.argmax(), difference.shape)
+    )
     place = f" at {list(at)}" if at else ""
     ending = f"; {hint}" if hint else ""
     raise AssertionError(
-        f"{what}{place} is {float(value[at]):.4f}, {float(expected[at]):.4f} is expected{ending}"
+        f"{what}{place} is {float(value[at]):.4f}, {float(expected[at]):.4f} is"
+        f" expected{ending}"
     )
 
 
-def equal(value: Any, expected: Any, *, what: str = "the result", hint: str = "") -> None:
+def equal(
+    value: Any, expected: Any, *, what: str = "the result", hint: str = ""
+) -> None:
     """A value equal to the expected one: integers, strings, booleans, lists.
 
     Raises:
@@ -87,4 +103,6 @@ def unchanged(before: Tensor, after: Tensor, *, what: str) -> None:
     Raises:
         AssertionError: says which input was changed.
     """
-    assert torch.equal(before, after), f"{what} was changed in place; work on a new tensor"
+    assert torch.equal(before, after), (
+        f"{what} was changed in place; work on a new tensor"
+    )

@@ -10,7 +10,7 @@ from coursepkg.checks import expect
 
 
 def kv_heads_read(student: Callable[[int, int], list[int]]) -> None:
-    """The key-value head of each query head, for groups of several sizes and at both ends."""
+    """The key-value head of each query head."""
     for n_heads, n_kv_heads, heads in [
         (8, 2, [0, 0, 0, 0, 1, 1, 1, 1]),
         (6, 3, [0, 0, 1, 1, 2, 2]),
@@ -25,7 +25,9 @@ def kv_heads_read(student: Callable[[int, int], list[int]]) -> None:
         )
 
 
-def grouped_attention(student: Callable[[Tensor, Tensor, Tensor, bool], Tensor]) -> None:
+def grouped_attention(
+    student: Callable[[Tensor, Tensor, Tensor, bool], Tensor],
+) -> None:
     """Grouped heads against repeated ones, without a mask and with a causal one."""
     generator = torch.Generator().manual_seed(0)
     for n_kv_heads, n_queries, n_keys, causal in [
@@ -44,7 +46,11 @@ def grouped_attention(student: Callable[[Tensor, Tensor, Tensor, bool], Tensor])
             output,
             scaled_dot_product_attention(q, k, v, is_causal=causal),
             what=case,
-            hint="query i must not see keys after i" if causal else "query head h reads kv head h // (H / G)",
+            hint=(
+                "query i must not see keys after i"
+                if causal
+                else "query head h reads kv head h // (H / G)"
+            ),
         )
 
 
@@ -62,5 +68,8 @@ def device_cache(student: Callable[[int, int, int, int, int], int]) -> None:
             student(*arguments),
             n_bytes,
             what=f"the cache of one of {n_devices} devices with {n_kv_heads} kv heads",
-            hint="keys and values, 2 bytes each; a device holds its share of the heads, at least one whole head",
+            hint=(
+                "keys and values, 2 bytes each; a device holds its share of the heads,"
+                " at least one whole head"
+            ),
         )

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from coursepkg.checks import expect
 from coursepkg.text.vocabulary import PAD
-from coursepkg.training.rdrop import r_drop_loss
+from coursepkg.training.regularisers import r_drop_loss
 
 DRAWS = 400
 """Draws of the bootstrap that the first check gives."""
 
 
 def decide(student: Callable[[Tensor, Tensor, Tensor], str]) -> None:
-    """A sure gain, a sure loss, a gain within the noise, equal systems, and a gain that hangs on pairing."""
+    """A sure gain, a sure loss, a gain within the noise, equal systems."""
     draw = torch.Generator().manual_seed(0)
     n = 200
     draws = torch.randint(n, (DRAWS, n), generator=draw)
@@ -27,7 +27,10 @@ def decide(student: Callable[[Tensor, Tensor, Tensor], str]) -> None:
     cases = {
         "a system that gains 2 with little noise": (before + 2 + noise, "better"),
         "a system that loses 2 with little noise": (before - 2 + noise, "worse"),
-        "a system that gains 0.5 with much noise": (before + 0.5 + 20 * noise, "undecided"),
+        "a system that gains 0.5 with much noise": (
+            before + 0.5 + 20 * noise,
+            "undecided",
+        ),
         "equal systems": (before.clone(), "undecided"),
         "a gain of 1.75 standard errors": (before + near, "undecided"),
     }
@@ -39,7 +42,10 @@ def decide(student: Callable[[Tensor, Tensor, Tensor], str]) -> None:
             found,
             wanted,
             what=f"the decision for {name}",
-            hint="score both systems on the same draws, and look where the middle 95 % of the differences lie",
+            hint=(
+                "score both systems on the same draws, and look where the middle 95 %"
+                " of the differences lie"
+            ),
         )
 
 
@@ -56,24 +62,45 @@ def r_drop(student: Callable[[Tensor, Tensor, Tensor, float], Tensor | float]) -
                 float(r_drop_loss(both, targets[:, None], alpha, reduction="mean")),
                 what=f"the loss of {name} at alpha {alpha:g}",
                 tolerance=1e-4,
-                hint="the mean of both cross-entropies, and alpha / 2 times the mean of both divergences",
+                hint=(
+                    "the mean of both cross-entropies, and alpha / 2 times the mean of"
+                    " both divergences"
+                ),
             )
 
 
 def epochs_until_all(student: Callable[[int, float], int]) -> None:
-    """Shares that divide 1, shares that do not, the whole, and a window that rounding makes too small."""
-    for total, share in ((10, 0.7), (10, 0.5), (10, 0.25), (1000, 0.3), (7, 1.0), (10, 0.34), (3, 0.5)):
+    """Shares that divide 1, shares that do not, the whole."""
+    for total, share in (
+        (10, 0.7),
+        (10, 0.5),
+        (10, 0.25),
+        (1000, 0.3),
+        (7, 1.0),
+        (10, 0.34),
+        (3, 0.5),
+    ):
         expect.equal(
             student(total, share),
             _counted(total, share),
             what=f"the number of epochs for {total} examples and a share of {share}",
-            hint="the window holds round(total * share) examples; how many windows in a row cover them all?",
+            hint=(
+                "the window holds round(total * share) examples; how many windows in a"
+                " row cover them all?"
+            ),
         )
 
 
-def noisy_channel(student: Callable[[Sequence[tuple[Any, ...]], float, float, float], list[int]]) -> None:
-    """Lists in which the length penalty, the language model and the channel each change the order."""
-    n_best = [(-2.0, -9.0, -3.0, 4), (-2.6, -8.0, -1.0, 8), (-2.3, -5.0, -6.0, 5), (-2.6, -8.0, -1.0, 8)]
+def noisy_channel(
+    student: Callable[[Sequence[tuple[Any, ...]], float, float, float], list[int]],
+) -> None:
+    """Lists whose order the length penalty, the model and the channel change."""
+    n_best = [
+        (-2.0, -9.0, -3.0, 4),
+        (-2.6, -8.0, -1.0, 8),
+        (-2.3, -5.0, -6.0, 5),
+        (-2.6, -8.0, -1.0, 8),
+    ]
     for alpha, channel, lm, wanted in (
         (0.0, 0.0, 0.0, [0, 2, 1, 3]),
         (1.0, 0.0, 0.0, [1, 3, 2, 0]),
@@ -85,8 +112,14 @@ def noisy_channel(student: Callable[[Sequence[tuple[Any, ...]], float, float, fl
         expect.equal(
             list(expect.attempted(student(list(n_best), alpha, channel, lm))),
             wanted,
-            what=f"the order at alpha {alpha:g}, channel {channel:g}, language model {lm:g}",
-            hint="add the three log-probabilities first, divide by length ** alpha, and keep equal ones in order",
+            what=(
+                f"the order at alpha {alpha:g}, channel {channel:g}, language model"
+                f" {lm:g}"
+            ),
+            hint=(
+                "add the three log-probabilities first, divide by length ** alpha, and"
+                " keep equal ones in order"
+            ),
         )
 
 

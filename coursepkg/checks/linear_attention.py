@@ -7,13 +7,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from coursepkg.bench.memory import peak_bytes
+from coursepkg.bench.measure import peak_bytes
 from coursepkg.checks import expect
 
 
 def linear_output(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     """Equal to the kernel matrix written out, without the memory of one."""
-    phi_q, phi_k, v = _positive(9, 4, seed=0), _positive(12, 4, seed=1), _positive(12, 3, seed=2)
+    phi_q, phi_k, v = (
+        _positive(9, 4, seed=0),
+        _positive(12, 4, seed=1),
+        _positive(12, 3, seed=2),
+    )
     kernel = phi_q @ phi_k.T
     output = student(phi_q.clone(), phi_k.clone(), v.clone())
     expect.is_tensor(output, (9, 3), what="the output")
@@ -27,19 +31,28 @@ def linear_output(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     large = [_positive(n, 4, seed=3) for _ in range(3)]
     peak = peak_bytes(partial(student, *large))
     assert peak < 8 * n * n, (
-        f"for {n} tokens you used {peak / 2**20:.0f} MiB, as much as a {n} x {n} matrix; multiply phi(k) with v first"
+        f"for {n} tokens you used {peak / 2**20:.0f} MiB, as much as a {n} x {n}"
+        " matrix; multiply phi(k) with v first"
     )
 
 
 def rnn_step(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Any]) -> None:
-    """Three steps in a row give causal attention, and no step writes into the state that it was given."""
-    phi_q, phi_k, v = _positive(3, 4, seed=0), _positive(3, 4, seed=1), _positive(3, 2, seed=2)
+    """Three steps in a row give causal attention."""
+    phi_q, phi_k, v = (
+        _positive(3, 4, seed=0),
+        _positive(3, 4, seed=1),
+        _positive(3, 2, seed=2),
+    )
     S, z = torch.zeros(4, 2, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
     for t in range(3):
         old_S, old_z = S.clone(), z.clone()
-        result = expect.attempted(student(S, z, phi_q[t].clone(), phi_k[t].clone(), v[t].clone()))
+        result = expect.attempted(
+            student(S, z, phi_q[t].clone(), phi_k[t].clone(), v[t].clone())
+        )
         returned = len(result) if isinstance(result, tuple) else 1
-        assert returned == 3, f"{returned} thing(s) returned; three are expected: output, new_S, new_z"
+        assert returned == 3, (
+            f"{returned} thing(s) returned; three are expected: output, new_S, new_z"
+        )
         output, new_S, new_z = result
         expect.unchanged(old_S, S, what="the old state S")
         expect.unchanged(old_z, z, what="the old state z")
@@ -57,8 +70,14 @@ def rnn_step(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Any]) -
 
 
 def break_even(student: Callable[[int, int], int]) -> None:
-    """Strictly more numbers in the cache, also where the two are equal one token earlier."""
-    for d, n_features, tokens in [(64, 64, 33), (64, 256, 131), (128, 128, 65), (1, 1, 2), (2, 4, 4)]:
+    """Strictly more numbers in the cache."""
+    for d, n_features, tokens in [
+        (64, 64, 33),
+        (64, 256, 131),
+        (128, 128, 65),
+        (1, 1, 2),
+        (2, 4, 4),
+    ]:
         expect.equal(
             student(d, n_features),
             tokens,
@@ -70,7 +89,9 @@ def break_even(student: Callable[[int, int], int]) -> None:
 def delta_update(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     """The key reads its new value, orthogonal keys read what they read before."""
     generator = torch.Generator().manual_seed(0)
-    keys, _ = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64))
+    keys, _ = torch.linalg.qr(
+        torch.randn(5, 5, generator=generator, dtype=torch.float64)
+    )
     S = torch.randn(5, 3, generator=generator, dtype=torch.float64)
     v = torch.randn(3, generator=generator, dtype=torch.float64)
     before = S.clone()
@@ -83,8 +104,17 @@ def delta_update(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         what="what is read under k afterwards",
         hint="write the difference between v and what is stored now",
     )
-    expect.close(keys[1:] @ new_S, keys[1:] @ before, what="what is read under keys orthogonal to k")
+    expect.close(
+        keys[1:] @ new_S,
+        keys[1:] @ before,
+        what="what is read under keys orthogonal to k",
+    )
 
 
 def _positive(*shape: int, seed: int) -> Tensor:
-    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) + 0.1
+    return (
+        torch.rand(
+            *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+        )
+        + 0.1
+    )

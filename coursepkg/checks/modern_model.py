@@ -1,4 +1,4 @@
-"""Checks of the exercises in the chapter on the modern Transformer for Chinese-Vietnamese."""
+"""Checks of the exercises in the chapter on the modern translation model."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from coursepkg.checks import expect
 
 
 def layer_parameters(student: Callable[[int, int, int, int], int]) -> None:
-    """A decoder layer on the meta device: one head each, grouped heads, one key-value head, the tutorials' sizes."""
+    """A decoder layer on the meta device: one head each, grouped heads."""
     for d_model, n_heads, n_kv_heads, d_ff in [
         (32, 4, 4, 64),
         (32, 4, 2, 64),
@@ -35,15 +35,24 @@ def layer_parameters(student: Callable[[int, int, int, int], int]) -> None:
         expect.equal(
             student(d_model, n_heads, n_kv_heads, d_ff),
             sum(p.numel() for p in model.decoder.layers[0].parameters()),
-            what=f"the count for d_model {d_model}, {n_heads} and {n_kv_heads} heads, d_ff {d_ff}",
-            hint="two attentions with four matrices each, three matrices in the network, three norms, no biases",
+            what=(
+                f"the count for d_model {d_model}, {n_heads} and {n_kv_heads} heads,"
+                f" d_ff {d_ff}"
+            ),
+            hint=(
+                "two attentions with four matrices each, three matrices in the network,"
+                " three norms, no biases"
+            ),
         )
 
 
 def widest(student: Callable[[int, int, int], int]) -> None:
-    """Budgets that a width fills exactly, that miss it by one, and that are far between two widths."""
+    """Budgets that a width fills exactly, that miss it by one."""
     for vocab_size, n_layers in [(4000, 4), (2000, 2), (100, 1), (32000, 6)]:
-        sizes = {width: _family(vocab_size, n_layers, width) for width in range(128, 1281, 128)}
+        sizes = {
+            width: _family(vocab_size, n_layers, width)
+            for width in range(128, 1281, 128)
+        }
         budgets = [
             (sizes[256], 256),
             (sizes[256] - 1, 128),
@@ -56,13 +65,19 @@ def widest(student: Callable[[int, int, int], int]) -> None:
             expect.equal(
                 answer,
                 width,
-                what=f"the width for {vocab_size} pieces, {n_layers} layers and {budget:,} parameters",
-                hint="count embedding, layers and two final norms; the budget itself may be reached; 0 if nothing fits",
+                what=(
+                    f"the width for {vocab_size} pieces, {n_layers} layers and"
+                    f" {budget:,} parameters"
+                ),
+                hint=(
+                    "count embedding, layers and two final norms; the budget itself may"
+                    " be reached; 0 if nothing fits"
+                ),
             )
 
 
 def cache_bytes(student: Callable[[int, int, int, int, int, int, int], int]) -> None:
-    """One beam, several beams, half precision, no token yet, and the sizes of the tutorials' model."""
+    """One beam, several beams, half precision, no token yet."""
     for sizes in [
         (4, 2, 32, 9, 12, 1, 4),
         (4, 2, 32, 9, 12, 5, 4),
@@ -75,25 +90,34 @@ def cache_bytes(student: Callable[[int, int, int, int, int, int, int], int]) -> 
             student(*sizes),
             2 * layers * heads * width * (source + beams * written) * size,
             what=f"the bytes for {sizes}",
-            hint="keys and values; the source is stored once for all beams, what was written once for each",
+            hint=(
+                "keys and values; the source is stored once for all beams, what was"
+                " written once for each"
+            ),
         )
 
 
 def rotated_score(student: Callable[[Tensor, Tensor, int, int], Tensor]) -> None:
-    """The score of two vectors at many pairs of positions, and the same score where both have moved together."""
+    """The score of two vectors at many pairs of positions."""
     generator = torch.Generator().manual_seed(0)
     for head_dim in (2, 8, 64):
         q, k = torch.randn(2, head_dim, generator=generator, dtype=torch.float64)
         kept = q.clone(), k.clone()
         rope = RotaryEmbedding(head_dim)
         for m, n in [(0, 0), (5, 5), (7, 3), (3, 7), (1, 30), (40, 39)]:
-            turned = rope.rotate(q[None, None, None], offset=m), rope.rotate(k[None, None, None], offset=n)
+            turned = (
+                rope.rotate(q[None, None, None], offset=m),
+                rope.rotate(k[None, None, None], offset=n),
+            )
             expect.close(
                 student(q, k, m, n),
                 float((turned[0] * turned[1]).sum()) / head_dim**0.5,
                 what=f"the score of a query at {m} and a key at {n} (D = {head_dim})",
                 tolerance=1e-6,
-                hint="pairs are (2i, 2i + 1), theta_i = 10000^(-2i / D), the scale is 1 / sqrt(D)",
+                hint=(
+                    "pairs are (2i, 2i + 1), theta_i = 10000^(-2i / D), the scale is 1"
+                    " / sqrt(D)"
+                ),
             )
         together = [student(q, k, 9 + far, 4 + far) for far in (0, 20)]
         expect.close(
@@ -108,7 +132,7 @@ def rotated_score(student: Callable[[Tensor, Tensor, int, int], Tensor]) -> None
 
 
 def _family(vocab_size: int, n_layers: int, width: int) -> int:
-    """Parameters of the chapter's family at a width: heads of 32, four to a key-value head, d_ff two thirds of 4 E."""
+    """Parameters of the chapter's family at a width: heads of 32."""
     with torch.device("meta"):
         model = Transformer(
             TransformerConfig.modern(

@@ -12,7 +12,7 @@ from coursepkg.checks import expect
 
 
 def rms_norm_safe(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
-    """RMSNorm against PyTorch's, with a large epsilon, several shapes, and float16 whose squares overflow."""
+    """RMSNorm against PyTorch's, with a large epsilon, several shapes."""
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(6, generator=generator)
     for shape, eps in [((6,), 1e-6), ((2, 5, 6), 1e-6), ((3, 6), 0.5)]:
@@ -24,7 +24,9 @@ def rms_norm_safe(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
             output,
             F.rms_norm(x, (6,), weight, eps),
             what=f"the output for x of shape {shape}, eps = {eps}",
-            hint="no mean is subtracted; eps is added to the mean square, under the root",
+            hint=(
+                "no mean is subtracted; eps is added to the mean square, under the root"
+            ),
         )
         expect.unchanged(kept, x, what="x")
     large = torch.tensor([300.0, -300.0, 300.0, -300.0, 300.0, 300.0]).half()
@@ -37,7 +39,9 @@ def rms_norm_safe(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
         tolerance=1e-2,
         hint="300 squared is too large for float16: compute in float32",
     )
-    expect.equal(output.dtype, torch.float16, what="the dtype of the output for a float16 input")
+    expect.equal(
+        output.dtype, torch.float16, what="the dtype of the output for a float16 input"
+    )
 
 
 def gated_width(student: Callable[[int, int], int]) -> None:
@@ -55,13 +59,18 @@ def gated_width(student: Callable[[int, int], int]) -> None:
             result,
             width,
             what=f"the width for d_ff = {d_ff} and multiples of {multiple}",
-            hint="two thirds, then up to the next multiple; a width that is one already stays",
+            hint=(
+                "two thirds, then up to the next multiple; a width that is one already"
+                " stays"
+            ),
         )
-        assert isinstance(result, int), f"the width is a {type(result).__name__}; an int is expected"
+        assert isinstance(result, int), (
+            f"the width is a {type(result).__name__}; an int is expected"
+        )
 
 
 def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) -> None:
-    """The count of real models on the meta device: with grouped heads, with one head, and that of the tutorials."""
+    """The count of real models on the meta device."""
     for sizes in [
         (100, 32, 4, 4, 1, 64),
         (100, 32, 4, 1, 1, 64),
@@ -85,37 +94,57 @@ def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) ->
             student(*sizes),
             sum(parameter.numel() for parameter in model.parameters()),
             what=f"the count for {sizes}",
-            hint="keys and values have n_kv_heads heads; a decoder layer has two attentions and three norms; "
-            "each stack ends in a norm; one embedding serves for all",
+            hint=(
+                "keys and values have n_kv_heads heads; a decoder layer has two"
+                " attentions and three norms; each stack ends in a norm; one embedding"
+                " serves for all"
+            ),
         )
 
 
-def center(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]) -> None:
-    """All that is written into the stream has mean 0, and LayerNorm of the stream is as before."""
+def center(
+    student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]],
+) -> None:
+    """All that is written into the stream has mean 0."""
     generator = torch.Generator().manual_seed(0)
     for width, n_in in ((6, 4), (5, 5)):
         embedding = torch.randn(9, width, generator=generator) + 1
         weight = torch.randn(width, n_in, generator=generator) - 0.5
-        bias, inner = torch.randn(width, generator=generator), torch.randn(9, n_in, generator=generator)
+        bias, inner = (
+            torch.randn(width, generator=generator),
+            torch.randn(9, n_in, generator=generator),
+        )
         changed = student(embedding.clone(), weight.clone(), bias.clone())
         names = ("embedding", "weight", "bias")
         is_triple = isinstance(changed, tuple | list) and len(changed) == len(names)
         assert is_triple, (
-            f"the result is a {type(changed).__name__}; three tensors are expected: {', '.join(names)}"
+            f"the result is a {type(changed).__name__}; three tensors are expected:"
+            f" {', '.join(names)}"
         )
-        for name, tensor, old in zip(names, changed, (embedding, weight, bias), strict=True):
+        for name, tensor, old in zip(
+            names, changed, (embedding, weight, bias), strict=True
+        ):
             expect.is_tensor(tensor, old.shape, what=f"the new {name}")
-        written = {"embeddings": changed[0], "layer's outputs": F.linear(inner, changed[1], changed[2])}
+        written = {
+            "embeddings": changed[0],
+            "layer's outputs": F.linear(inner, changed[1], changed[2]),
+        }
         for name, rows in written.items():
             expect.close(
                 rows.mean(dim=1),
                 torch.zeros(9),
                 what=f"the mean of the {name} over the features",
-                hint="the features are the last axis of the embedding, and the first of weight and bias",
+                hint=(
+                    "the features are the last axis of the embedding, and the first of"
+                    " weight and bias"
+                ),
             )
         expect.close(
             F.layer_norm(sum(written.values(), torch.zeros(9, width)), (width,)),
             F.layer_norm(embedding + F.linear(inner, weight, bias), (width,)),
             what="LayerNorm of the stream",
-            hint="subtract means only: LayerNorm ignores a shift of all features, and nothing else",
+            hint=(
+                "subtract means only: LayerNorm ignores a shift of all features, and"
+                " nothing else"
+            ),
         )

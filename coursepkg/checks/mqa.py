@@ -9,24 +9,30 @@ from coursepkg.checks import expect
 
 
 def longest_context(student: Callable[[int, int, int, int, int], int]) -> None:
-    """Tokens that fit a budget, with one and with many key-value heads, and where the budget leaves a rest."""
+    """Tokens that fit a budget, with one and with many key-value heads."""
     for arguments, tokens in [
         ((2**34, 32, 32, 128, 2), 32768),
         ((2**30, 2, 1, 8, 4), 2**23),
         ((100, 1, 1, 4, 2), 6),
     ]:
         budget, n_layers, n_kv_heads, head_dim, n_bytes = arguments
-        setting = f"{budget} bytes, {n_layers} layers, {n_kv_heads} kv heads of {head_dim}, {n_bytes} bytes a number"
+        setting = (
+            f"{budget} bytes, {n_layers} layers, {n_kv_heads} kv heads of {head_dim},"
+            f" {n_bytes} bytes a number"
+        )
         expect.equal(
             student(*arguments),
             tokens,
             what=f"tokens for {setting}",
-            hint="a token has a key and a value in every layer, and only whole tokens count",
+            hint=(
+                "a token has a key and a value in every layer, and only whole tokens"
+                " count"
+            ),
         )
 
 
 def shared_attention(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """Attention of several query heads to one key-value head, in batches, with T and S different."""
+    """Attention of several query heads to one key-value head, in batches."""
     generator = torch.Generator().manual_seed(0)
     for batch, heads, n_queries, n_keys in [(2, 4, 3, 5), (3, 2, 1, 7)]:
         q = torch.randn(batch, heads, n_queries, 8, generator=generator)
@@ -38,7 +44,10 @@ def shared_attention(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Non
             output,
             torch.einsum("bhts,bsd->bhtd", weights, v),
             what="the output",
-            hint="scale by 1/sqrt(D), take the softmax over the keys, keep the rows of a head together",
+            hint=(
+                "scale by 1/sqrt(D), take the softmax over the keys, keep the rows of a"
+                " head together"
+            ),
         )
 
 

@@ -13,7 +13,7 @@ Counted = tuple[float, int, int]
 
 
 def three_rates(student: Callable[[list[tuple[int, int]]], Any]) -> None:
-    """Lines of one length, a short one that is lost, a long one that is lost, more edits than characters."""
+    """Lines of one length, a short one that is lost, a long one that is lost."""
     for lines, rates in [
         ([(1, 10), (0, 10)], (0.05, 0.05, 0.5)),
         ([(1, 1), (1, 42)], (2 / 43, (1 + 1 / 42) / 2, 0.0)),
@@ -23,20 +23,27 @@ def three_rates(student: Callable[[list[tuple[int, int]]], Any]) -> None:
     ]:
         answer = expect.attempted(student(list(lines)))
         is_triple = isinstance(answer, tuple | list) and len(answer) == 3
-        assert is_triple, "the result is not three numbers; return (corpus CER, mean of the CERs, accuracy)"
+        assert is_triple, (
+            "the result is not three numbers; return (corpus CER, mean of the CERs,"
+            " accuracy)"
+        )
         hints = (
             "sum all edits and all characters, then divide once",
             "divide in each line, then take the mean; a rate may exceed 1",
             "the share of lines without any edit",
         )
         for value, rate, what, hint in zip(
-            answer, rates, ("the corpus CER", "the mean of the CERs", "the accuracy"), hints, strict=True
+            answer,
+            rates,
+            ("the corpus CER", "the mean of the CERs", "the accuracy"),
+            hints,
+            strict=True,
         ):
             expect.close(value, rate, what=f"{what} of {lines}", hint=hint)
 
 
 def without_tone(student: Callable[[str], Any]) -> None:
-    """Every Vietnamese letter in both Unicode forms, whole lines, and letters of other languages."""
+    """Every Vietnamese letter in both Unicode forms, whole lines."""
     from coursepkg.text.vietnamese import LETTERS, TONES
 
     cases = [(letter, TONES.get(letter, (letter, ""))[0]) for letter in LETTERS]
@@ -51,15 +58,21 @@ def without_tone(student: Callable[[str], Any]) -> None:
         for form in ("NFC", "NFD"):
             given = unicodedata.normalize(form, text)
             answer = expect.attempted(student(given))
-            assert isinstance(answer, str), f"the result is a {type(answer).__name__}; a text is expected"
+            assert isinstance(answer, str), (
+                f"the result is a {type(answer).__name__}; a text is expected"
+            )
             assert unicodedata.is_normalized("NFC", answer), (
-                f"the result {answer!r} for {text!r} given in {form} is not NFC; compose it at the end"
+                f"the result {answer!r} for {text!r} given in {form} is not NFC;"
+                " compose it at the end"
             )
             expect.equal(
                 answer,
                 bare,
                 what=f"{text!r} in {form} without its tones",
-                hint="five marks are tones; circumflex, breve, horn and the bar of đ are none, nor is a tilde on n",
+                hint=(
+                    "five marks are tones; circumflex, breve, horn and the bar of đ are"
+                    " none, nor is a tilde on n"
+                ),
             )
 
 
@@ -68,7 +81,12 @@ def what_differs(student: Callable[[str, str], Any]) -> None:
     from coursepkg.text.vietnamese import LETTERS
 
     dice = random.Random(0)
-    pairs = [(a, b) for a in LETTERS for b in LETTERS if _parts(a)[0] == _parts(b)[0] and dice.random() < 0.1]
+    pairs = [
+        (a, b)
+        for a in LETTERS
+        for b in LETTERS
+        if _parts(a)[0] == _parts(b)[0] and dice.random() < 0.1
+    ]
     pairs += [(dice.choice(LETTERS), dice.choice(LETTERS)) for _ in range(200)]
     pairs = [
         ("ấ", "â"),
@@ -83,7 +101,11 @@ def what_differs(student: Callable[[str, str], Any]) -> None:
     ]
     names = ("letter", "vowel mark", "tone", "case")
     for right, read in pairs:
-        wanted = {name for name, a, b in zip(names, _parts(right), _parts(read), strict=True) if a != b}
+        wanted = {
+            name
+            for name, a, b in zip(names, _parts(right), _parts(read), strict=True)
+            if a != b
+        }
         answer = expect.attempted(student(right, read))
         assert isinstance(answer, set | frozenset | list | tuple), (
             f"the result is a {type(answer).__name__}; a set of names is expected"
@@ -92,7 +114,10 @@ def what_differs(student: Callable[[str, str], Any]) -> None:
             sorted(answer),
             sorted(wanted),
             what=f"what differs between {right!r} and {read!r}",
-            hint="a letter has a base letter, at most one vowel mark (or the bar of đ), at most one tone, and a case",
+            hint=(
+                "a letter has a base letter, at most one vowel mark (or the bar of đ),"
+                " at most one tone, and a case"
+            ),
         )
 
 
@@ -108,7 +133,7 @@ def _parts(letter: str) -> tuple[str, str, str, bool]:
 
 
 def calibration_error(student: Callable[[list[float], list[bool], int], Any]) -> None:
-    """The chapter's ten readings, confidences on the edges of bins, a bin of few, and random readings."""
+    """The chapter's ten readings, confidences on the edges of bins, a bin of few."""
     dice = random.Random(0)
     cases: list[tuple[list[float], list[bool], int]] = [
         (
@@ -122,7 +147,9 @@ def calibration_error(student: Callable[[list[float], list[bool], int], Any]) ->
         ([0.8, 0.8], [True, False], 1),
     ]
     for n_bins in (4, 10, 15):
-        sure = [(2 * dice.randrange(1000) + 1) / 2000 for _ in range(60)]  # none on an edge
+        sure = [
+            (2 * dice.randrange(1000) + 1) / 2000 for _ in range(60)
+        ]  # none on an edge
         cases.append((sure, [dice.random() < value for value in sure], n_bins))
     for confidences, right, n_bins in cases:
         answer = student(list(confidences), list(right), n_bins)
@@ -130,22 +157,34 @@ def calibration_error(student: Callable[[list[float], list[bool], int], Any]) ->
         expect.close(
             answer,
             _calibration_error(confidences, right, n_bins),
-            what=f"the calibration error of {len(confidences)} readings ({some}) in {n_bins} bins",
-            hint="a bin holds k/n < confidence <= (k+1)/n, and 0 goes into the first; its gap counts by its share of "
-            "all readings; empty bins count nothing",
+            what=(
+                f"the calibration error of {len(confidences)} readings ({some}) in"
+                f" {n_bins} bins"
+            ),
+            hint=(
+                "a bin holds k/n < confidence <= (k+1)/n, and 0 goes into the first;"
+                " its gap counts by its share of all readings; empty bins count nothing"
+            ),
         )
 
 
-def _calibration_error(confidences: Sequence[float], right: Sequence[bool], n_bins: int) -> float:
+def _calibration_error(
+    confidences: Sequence[float], right: Sequence[bool], n_bins: int
+) -> float:
     bins: dict[int, list[tuple[float, bool]]] = {}
     for sure, is_right in zip(confidences, right, strict=True):
-        bins.setdefault(max(0, math.ceil(sure * n_bins) - 1), []).append((sure, is_right))
-    gaps = (abs(sum(sure for sure, _ in own) - sum(one for _, one in own)) for own in bins.values())
+        bins.setdefault(max(0, math.ceil(sure * n_bins) - 1), []).append(
+            (sure, is_right)
+        )
+    gaps = (
+        abs(sum(sure for sure, _ in own) - sum(one for _, one in own))
+        for own in bins.values()
+    )
     return sum(gaps) / len(confidences)
 
 
 def lines_to_hand_over(student: Callable[[list[Counted], float], Any]) -> None:
-    """Lines in any order, targets that are met at once or never, equal confidences, and random lines."""
+    """Lines in any order, targets that are met at once or never, equal confidences."""
     dice = random.Random(0)
     ten = [(0.99, 0, 20), (0.40, 8, 20), (0.97, 1, 20), (0.60, 3, 20), (0.90, 0, 20)]
     cases: list[tuple[list[Counted], float]] = [
@@ -174,8 +213,10 @@ def lines_to_hand_over(student: Callable[[list[Counted], float], Any]) -> None:
             expect.attempted(student(list(lines), target)),
             _fewest(lines, target),
             what=f"the lines to hand over from {lines} for a CER of {target}",
-            hint="lowest confidence first, equal ones together; edits of the lines that are kept over the characters "
-            "of all lines",
+            hint=(
+                "lowest confidence first, equal ones together; edits of the lines that"
+                " are kept over the characters of all lines"
+            ),
         )
 
 

@@ -20,7 +20,10 @@ def position_table(student: Callable[[int, int], Tensor]) -> None:
             sinusoidal_table(length, d_model),
             what=case,
             tolerance=1e-4,
-            hint="column 2i is sin(t * 10000^(-2i / d_model)) and column 2i + 1 the cosine of the same angle",
+            hint=(
+                "column 2i is sin(t * 10000^(-2i / d_model)) and column 2i + 1 the"
+                " cosine of the same angle"
+            ),
         )
 
 
@@ -28,7 +31,9 @@ def shift_matrix(student: Callable[[int, int], Tensor]) -> None:
     """The matrix moves every row of a table: forward, back, and not at all."""
     for offset, d_model in ((1, 2), (5, 16), (-3, 16), (0, 4)):
         matrix = student(offset, d_model)
-        expect.is_tensor(matrix, (d_model, d_model), what=f"R for offset {offset}, d_model {d_model}")
+        expect.is_tensor(
+            matrix, (d_model, d_model), what=f"R for offset {offset}, d_model {d_model}"
+        )
         table = sinusoidal_table(40, d_model)
         rows = torch.arange(10, 30)
         expect.close(
@@ -41,7 +46,7 @@ def shift_matrix(student: Callable[[int, int], Tensor]) -> None:
 
 
 def read_positions(student: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Noisy rows of a table, in a random order, further apart than one turn of the first hand."""
+    """Noisy rows of a table, in a random order."""
     generator = torch.Generator().manual_seed(0)
     table = sinusoidal_table(200, 64)
     places = torch.randperm(200, generator=generator)[:50]
@@ -72,5 +77,8 @@ def relative_key_scores(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> 
             scores,
             expected,
             what=f"the scores for T = {length}, m = {furthest}",
-            hint="the offset is j - i, key minus query, clipped to -m..m; both terms are divided by sqrt(D)",
+            hint=(
+                "the offset is j - i, key minus query, clipped to -m..m; both terms are"
+                " divided by sqrt(D)"
+            ),
         )

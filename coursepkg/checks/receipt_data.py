@@ -16,7 +16,7 @@ Line = tuple[str, str]
 
 
 def order_corners(student: Callable[[list[tuple[float, float]]], Any]) -> None:
-    """Lines turned by up to 40 degrees, long, square and tall, seen at an angle; corners in every order."""
+    """Lines turned by up to 40 degrees, long, square and tall, seen at an angle."""
     dice = random.Random(0)
     for degrees in (0, 8, -8, 25, -25, 40, -40):
         for wide, high in ((300, 20), (40, 40), (18, 30)):
@@ -28,8 +28,11 @@ def order_corners(student: Callable[[list[tuple[float, float]]], Any]) -> None:
                 torch.as_tensor(np.asarray(answer, dtype=np.float64)),
                 torch.as_tensor(right),
                 what=f"the order of {[(round(x), round(y)) for x, y in given]}",
-                hint="top left, top right, bottom right, bottom left, y downwards: in a long line that is turned, "
-                "the two highest corners may be the two on the left",
+                hint=(
+                    "top left, top right, bottom right, bottom left, y downwards: in a"
+                    " long line that is turned, the two highest corners may be the two"
+                    " on the left"
+                ),
             )
 
 
@@ -37,13 +40,17 @@ def _turned_box(wide: int, high: int, degrees: int, dice: random.Random) -> np.n
     """Corners in reading order; the camera moves each by a little of the height."""
     angle = math.radians(degrees)
     box = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], dtype=np.float64)
-    turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-    shaken = np.array([[dice.uniform(-0.04, 0.04) * high for _ in range(2)] for _ in range(4)])
+    turn = np.array(
+        [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+    )
+    shaken = np.array(
+        [[dice.uniform(-0.04, 0.04) * high for _ in range(2)] for _ in range(4)]
+    )
     return (box - [wide / 2, high / 2]) @ turn + shaken + [500, 400]
 
 
 def perspective_map(student: Callable[[np.ndarray, np.ndarray], Any]) -> None:
-    """The chapter's trapezium, a shift, and quadrilaterals at random, at other points than the four."""
+    """The chapter's trapezium, a shift, and quadrilaterals at random."""
     from coursepkg.projects.ocr.data.geometry import homography, map_points
 
     dice = np.random.Generator(np.random.PCG64(0))
@@ -52,27 +59,49 @@ def perspective_map(student: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         (box, np.array([[0, 0], [4, 0], [3, 2], [1, 2]], dtype=np.float64)),
         (box, box + np.array([3, 7])),
     ]
-    cases += [(box * 50, (box + dice.uniform(-0.3, 0.3, (4, 2))) * 40 + 100) for _ in range(5)]
+    cases += [
+        (box * 50, (box + dice.uniform(-0.3, 0.3, (4, 2))) * 40 + 100) for _ in range(5)
+    ]
     for source, target in cases:
-        answer = np.asarray(expect.attempted(student(source.copy(), target.copy())), dtype=np.float64)
-        assert answer.shape == (3, 3), f"the map has shape {answer.shape}; (3, 3) is expected"
-        assert abs(answer[2, 2]) > 1e-9, "the lower right entry of the map is 0; it is expected to be 1"
-        inside = source.min(axis=0) + dice.uniform(0, 1, (6, 2)) * np.ptp(source, axis=0)
+        answer = np.asarray(
+            expect.attempted(student(source.copy(), target.copy())), dtype=np.float64
+        )
+        assert answer.shape == (
+            3,
+            3,
+        ), f"the map has shape {answer.shape}; (3, 3) is expected"
+        assert abs(answer[2, 2]) > 1e-9, (
+            "the lower right entry of the map is 0; it is expected to be 1"
+        )
+        inside = source.min(axis=0) + dice.uniform(0, 1, (6, 2)) * np.ptp(
+            source, axis=0
+        )
         points = np.concatenate([source, inside])
         expect.close(
             torch.as_tensor(map_points(answer / answer[2, 2], points)),
             torch.as_tensor(map_points(homography(source, target), points)),
-            what=f"where corners and inner points go from {source.tolist()} to {target.tolist()}",
+            what=(
+                f"where corners and inner points go from {source.tolist()} to"
+                f" {target.tolist()}"
+            ),
             tolerance=1e-6,
-            hint="each pair gives two equations, a x + b y + c - u (g x + h y) = u and the same for v; source first",
+            hint=(
+                "each pair gives two equations, a x + b y + c - u (g x + h y) = u and"
+                " the same for v; source first"
+            ),
         )
 
 
 def leaks(student: Callable[[list[Line], list[Line]], tuple[float, float]]) -> None:
-    """Receipts on both sides, texts on both sides, repeated test lines, and a text in NFD."""
+    """Receipts on both sides, texts on both sides, repeated test lines."""
     apart = unicodedata.normalize("NFD", "TỔNG CỘNG")
     for train, test, receipts, texts in [
-        ([("a", "TỔNG CỘNG"), ("b", "Phở Bắc")], [("a", "Cà phê"), ("c", "TỔNG CỘNG")], 0.5, 0.5),
+        (
+            [("a", "TỔNG CỘNG"), ("b", "Phở Bắc")],
+            [("a", "Cà phê"), ("c", "TỔNG CỘNG")],
+            0.5,
+            0.5,
+        ),
         ([("a", "TỔNG CỘNG")], [("b", apart), ("b", "Tổng cộng")], 0.0, 0.5),
         (
             [("a", "Bún"), ("a", "Chả")],
@@ -84,34 +113,55 @@ def leaks(student: Callable[[list[Line], list[Line]], tuple[float, float]]) -> N
     ]:
         answer = expect.attempted(student(list(train), list(test)))
         is_pair = isinstance(answer, tuple | list) and len(answer) == 2
-        assert is_pair, "the result is not a pair; return (share by receipt, share by text)"
-        for value, share, what in zip(answer, (receipts, texts), ("receipt", "text"), strict=True):
+        assert is_pair, (
+            "the result is not a pair; return (share by receipt, share by text)"
+        )
+        for value, share, what in zip(
+            answer, (receipts, texts), ("receipt", "text"), strict=True
+        ):
             expect.close(
                 value,
                 share,
                 what=f"the share of {test} whose {what} stands in {train}",
-                hint="compare in NFC, keep the case, and count test lines, not different ones",
+                hint=(
+                    "compare in NFC, keep the case, and count test lines, not different"
+                    " ones"
+                ),
             )
 
 
 def best_widths(student: Callable[[list[int], int], Sequence[int]]) -> None:
-    """Few widths by hand, and random ones against a search through every choice of bounds."""
+    """Few widths by hand, and random ones against a search through all bounds."""
     dice = random.Random(0)
-    cases = [([10, 10, 100], 2), ([30, 64, 65, 200], 1), ([32, 64, 96], 3), ([5, 6, 7, 100, 101, 400], 3)]
-    cases += [([dice.randint(20, 120) for _ in range(9)], dice.randint(1, 4)) for _ in range(6)]
+    cases = [
+        ([10, 10, 100], 2),
+        ([30, 64, 65, 200], 1),
+        ([32, 64, 96], 3),
+        ([5, 6, 7, 100, 101, 400], 3),
+    ]
+    cases += [
+        ([dice.randint(20, 120) for _ in range(9)], dice.randint(1, 4))
+        for _ in range(6)
+    ]
     for widths, count in cases:
-        answer = sorted(int(one) for one in expect.attempted(student(list(widths), count)))
-        assert 1 <= len(answer) <= count, f"{len(answer)} buckets for {widths}; at most {count} are expected"
+        answer = sorted(
+            int(one) for one in expect.attempted(student(list(widths), count))
+        )
+        assert 1 <= len(answer) <= count, (
+            f"{len(answer)} buckets for {widths}; at most {count} are expected"
+        )
         assert answer[-1] >= max(widths), (
-            f"the widest bucket of {answer} is too narrow for the line of {max(widths)}; "
-            "the largest width is always one of the buckets"
+            f"the widest bucket of {answer} is too narrow for the line of"
+            f" {max(widths)}; the largest width is always one of the buckets"
         )
         expect.equal(
             _columns(widths, answer),
             _fewest(widths, count),
             what=f"the columns of {widths} in the buckets {answer}",
-            hint="only widths that occur are worth trying; the best choice for the narrow lines is part of the "
-            "best choice for all",
+            hint=(
+                "only widths that occur are worth trying; the best choice for the"
+                " narrow lines is part of the best choice for all"
+            ),
         )
 
 
@@ -125,7 +175,12 @@ def _fewest(widths: Sequence[int], count: int) -> int:
     best = [0.0, *(math.inf for _ in ordered)]
     for _ in range(count):
         best = [
-            min([best[end], *(best[i] + ordered[end - 1] * (end - i) for i in range(end))])
+            min(
+                [
+                    best[end],
+                    *(best[i] + ordered[end - 1] * (end - i) for i in range(end)),
+                ]
+            )
             for end in range(len(ordered) + 1)
         ]
     return int(best[-1])

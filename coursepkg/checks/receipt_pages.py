@@ -18,8 +18,8 @@ Word = tuple[Number, Number, Number]
 
 
 def overlap(student: Callable[[Box, Box], float]) -> None:
-    """Equal, shifted, nested, crossing, touching and distant boxes, each in both orders."""
-    from coursepkg.projects.ocr.detector.overlap import intersection_over_union
+    """Equal, shifted, nested, crossing, touching and distant boxes."""
+    from coursepkg.projects.ocr.detector.lines import intersection_over_union
 
     cases: list[tuple[Box, Box]] = [
         ((0, 0, 10, 2), (0, 0, 10, 2)),
@@ -36,18 +36,25 @@ def overlap(student: Callable[[Box, Box], float]) -> None:
             student(one, other),
             intersection_over_union(_corners(one), _corners(other)),
             what=f"the overlap of {one} and {other}",
-            hint="the common box runs from the larger left to the smaller right; where that is negative there is "
-            "none, and what is common counts once in the joint area",
+            hint=(
+                "the common box runs from the larger left to the smaller right; where"
+                " that is negative there is none, and what is common counts once in the"
+                " joint area"
+            ),
         )
 
 
 def _corners(box: Box) -> np.ndarray:
     left, top, right, bottom = box
-    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], dtype=np.float64)
+    return np.array(
+        [[left, top], [right, top], [right, bottom], [left, bottom]], dtype=np.float64
+    )
 
 
-def map_boxes(student: Callable[[np.ndarray, float, float, float], Sequence[Box]]) -> None:
-    """Two lines, a faint one, one that touches only by a corner, one of one pixel, and an empty map."""
+def map_boxes(
+    student: Callable[[np.ndarray, float, float, float], Sequence[Box]],
+) -> None:
+    """Two lines, a faint one, one that touches only by a corner, one of one pixel."""
     two = np.zeros((9, 16))
     two[1:3, 2:13], two[5:8, 1:6] = 0.9, 0.8
     faint = two.copy()
@@ -78,16 +85,20 @@ def map_boxes(student: Callable[[np.ndarray, float, float, float], Sequence[Box]
             len(found),
             len(wanted),
             what=f"the number of boxes of {name}",
-            hint="neighbours share a side, not only a corner; a box stays where the mean over all of its pixels "
-            "reaches the box threshold",
+            hint=(
+                "neighbours share a side, not only a corner; a box stays where the mean"
+                " over all of its pixels reaches the box threshold"
+            ),
         )
         for i in range(len(wanted)):
             expect.close(
                 torch.tensor(found[i], dtype=torch.float64),
                 torch.tensor(wanted[i], dtype=torch.float64),
                 what=f"box {i} (left, top, right, bottom) of {name}",
-                hint="a pixel in column c covers c to c + 1; every side moves outwards by area times unclip over "
-                "perimeter",
+                hint=(
+                    "a pixel in column c covers c to c + 1; every side moves outwards"
+                    " by area times unclip over perimeter"
+                ),
             )
 
 
@@ -105,7 +116,10 @@ def _boxes_of(
                 if near in left_over:
                     left_over.remove(near)
                     border.append(near)
-        (top, left), (bottom, right) = np.min(region, axis=0), np.max(region, axis=0) + 1
+        (top, left), (bottom, right) = (
+            np.min(region, axis=0),
+            np.max(region, axis=0) + 1,
+        )
         if given[top:bottom, left:right].mean() >= box_threshold - 1e-12:
             wide, high = float(right - left), float(bottom - top)
             out = wide * high * unclip / (2 * (wide + high))
@@ -113,8 +127,10 @@ def _boxes_of(
     return found
 
 
-def merge_words(student: Callable[[list[Word], float], Sequence[tuple[float, float]]]) -> None:
-    """Rows of words in any order: narrow gaps, wide ones, words of two sizes, one word and none."""
+def merge_words(
+    student: Callable[[list[Word], float], Sequence[tuple[float, float]]],
+) -> None:
+    """Rows of words in any order: narrow gaps, wide ones, words of two sizes."""
     dice = random.Random(0)
     rows: list[tuple[list[Word], float]] = [
         ([(0, 50, 20), (58, 90, 20), (300, 360, 20)], 0.6),
@@ -135,7 +151,10 @@ def merge_words(student: Callable[[list[Word], float], Sequence[tuple[float, flo
             [(float(left), float(right)) for left, right in answer],
             _merged(row, gap),
             what=f"the lines of {given} with gaps up to {gap}",
-            hint="go from left to right; measure from the end of the last word, in heights of the lower of the two",
+            hint=(
+                "go from left to right; measure from the end of the last word, in"
+                " heights of the lower of the two"
+            ),
         )
 
 
@@ -152,11 +171,15 @@ def _merged(row: Sequence[Word], gap: float) -> list[tuple[float, float]]:
 
 
 def reading_order(student: Callable[[list[Word], float], Sequence[int]]) -> None:
-    """Pages of three columns, turned by up to 20 degrees either way; words of a row stand unevenly."""
+    """Pages of three columns, turned by up to 20 degrees either way."""
     dice = random.Random(0)
     for degrees in (0, 3, -3, 8, -8, 20, -20):
         flat = [
-            (x + dice.uniform(-20, 20), 40.0 * row + dice.uniform(-3, 3), dice.choice((18.0, 20.0, 24.0)))
+            (
+                x + dice.uniform(-20, 20),
+                40.0 * row + dice.uniform(-3, 3),
+                dice.choice((18.0, 20.0, 24.0)),
+            )
             for row in range(6)
             for x in (0.0, 260.0, 520.0)[: dice.randint(1, 3)]
         ]
@@ -168,18 +191,24 @@ def reading_order(student: Callable[[list[Word], float], Sequence[int]]) -> None
             (400 + cos * x - sin * y, 300 + sin * x + cos * y, high)
             for x, y, high in (flat[i] for i in order)
         ]
-        answer = [int(one) for one in expect.attempted(student(list(given), float(degrees)))]
+        answer = [
+            int(one) for one in expect.attempted(student(list(given), float(degrees)))
+        ]
         expect.equal(
             answer,
             [order.index(i) for i in range(len(flat))],
-            what=f"the order of {len(flat)} words on a page turned by {degrees} degrees",
-            hint="turn the page back by minus that angle, y downwards; words whose middles differ by less than half "
-            "the lower height stand in one row",
+            what=(
+                f"the order of {len(flat)} words on a page turned by {degrees} degrees"
+            ),
+            hint=(
+                "turn the page back by minus that angle, y downwards; words whose"
+                " middles differ by less than half the lower height stand in one row"
+            ),
         )
 
 
 def bag_of_words(student: Callable[[str, str], float]) -> None:
-    """Repeated words, another order, other marks, another Unicode form, nothing read, nothing printed."""
+    """Repeated words, another order, other marks, another Unicode form."""
     apart = unicodedata.normalize("NFD", "Tổng cộng")
     for read, printed, wanted in [
         ("22.000 Tổng", "Tổng 22.000 đ", 0.8),
@@ -197,6 +226,8 @@ def bag_of_words(student: Callable[[str, str], float]) -> None:
             student(read, printed),
             wanted,
             what=f"the F1 of {read!r} against {printed!r}",
-            hint="2 x matches over the words of both; a word matches as often as it stands in both; compose first "
-            "(NFC), and keep case and marks",
+            hint=(
+                "2 x matches over the words of both; a word matches as often as it"
+                " stands in both; compose first (NFC), and keep case and marks"
+            ),
         )

@@ -14,7 +14,7 @@ Layer = tuple[int, int, int]
 
 
 def collapse(student: Callable[[list[int]], Sequence[int]]) -> None:
-    """Every path of up to five columns over the blank and two letters, and a longer one."""
+    """Every path of up to five columns over the blank and two letters."""
     paths = [list(path) for n in range(6) for path in product(range(3), repeat=n)]
     for path in [*paths, [0, 7, 7, 0, 7, 5, 0, 0, 5, 5, 9]]:
         answer = expect.attempted(student(list(path)))
@@ -22,23 +22,43 @@ def collapse(student: Callable[[list[int]], Sequence[int]]) -> None:
             [int(one) for one in answer],
             _collapsed(path),
             what=f"the text of the path {path}",
-            hint="first merge equal neighbours, then drop the blanks; a blank between two equal symbols keeps both",
+            hint=(
+                "first merge equal neighbours, then drop the blanks; a blank between"
+                " two equal symbols keeps both"
+            ),
         )
 
 
 def _collapsed(path: Sequence[int]) -> list[int]:
-    return [now for before, now in zip([0, *path], path, strict=False) if now not in (before, 0)]
+    return [
+        now
+        for before, now in zip([0, *path], path, strict=False)
+        if now not in (before, 0)
+    ]
 
 
 def columns_needed(student: Callable[[str], int]) -> None:
-    """Texts without repeats, with pairs, with runs, and one whose equal letters are apart."""
-    for text in ("phở", "xoong", "00", "1.000.000", "aaaa", "abab", "Tổng cộng: 1.111.000đ", "o", ""):
+    """Texts without repeats, with pairs, with runs."""
+    for text in (
+        "phở",
+        "xoong",
+        "00",
+        "1.000.000",
+        "aaaa",
+        "abab",
+        "Tổng cộng: 1.111.000đ",
+        "o",
+        "",
+    ):
         repeats = sum(a == b for a, b in pairwise(text))
         expect.equal(
             expect.attempted(student(text)),
             len(text) + repeats,
             what=f"the columns that {text!r} needs",
-            hint="one column a character, and one for the blank between two equal neighbours",
+            hint=(
+                "one column a character, and one for the blank between two equal"
+                " neighbours"
+            ),
         )
 
 
@@ -46,21 +66,31 @@ def text_probability(student: Callable[[list[list[float]], list[int]], float]) -
     """The chapter's table, and random ones, against the sum over every path."""
     dice = random.Random(0)
     table = [[0.2, 0.7, 0.1], [0.5, 0.2, 0.3], [0.3, 0.1, 0.6]]
-    cases = [(table, text) for text in ([1, 2], [1], [2, 1], [1, 1], [], [1, 2, 1], [1, 1, 1])]
+    cases = [
+        (table, text)
+        for text in ([1, 2], [1], [2, 1], [1, 1], [], [1, 2, 1], [1, 1, 1])
+    ]
     cases.append(([[0.6, 0.4], [0.6, 0.4]], [1]))
     for n_columns, n_symbols in ((1, 3), (4, 3), (5, 4), (6, 3)):
-        rows = [[dice.random() + 0.05 for _ in range(n_symbols)] for _ in range(n_columns)]
+        rows = [
+            [dice.random() + 0.05 for _ in range(n_symbols)] for _ in range(n_columns)
+        ]
         probabilities = [[one / sum(row) for one in row] for row in rows]
         cases += [(probabilities, text) for text in ([1], [2, 2], [1, 2, 1])]
     for probabilities, text in cases:
-        answer = expect.attempted(student([list(row) for row in probabilities], list(text)))
+        answer = expect.attempted(
+            student([list(row) for row in probabilities], list(text))
+        )
         expect.close(
             float(answer),
             _by_paths(probabilities, text),
             what=f"the probability of {text} in {len(probabilities)} columns",
             tolerance=1e-9,
-            hint="a place may be reached from itself, from one place back, and from two places back only where that "
-            "jumps a blank between different characters; the last two places end a text",
+            hint=(
+                "a place may be reached from itself, from one place back, and from two"
+                " places back only where that jumps a blank between different"
+                " characters; the last two places end a text"
+            ),
         )
 
 
@@ -74,7 +104,7 @@ def _by_paths(probabilities: Sequence[Sequence[float]], text: Sequence[int]) -> 
 
 
 def stack_shape(student: Callable[[list[Layer], int], tuple[int, int, int]]) -> None:
-    """The chapter's CNN, ResNet's first layers, and layers at random, against convolutions that are run."""
+    """The chapter's CNN, ResNet's first layers, and layers at random."""
     dice = random.Random(0)
     cases: list[tuple[list[Layer], int]] = [
         ([(3, 2, 1), (3, 2, 1), (3, 1, 1), (3, 1, 1)], 100),
@@ -83,12 +113,17 @@ def stack_shape(student: Callable[[list[Layer], int], tuple[int, int, int]]) -> 
         ([(2, 2, 0), (2, 2, 0), (3, 1, 0)], 31),
     ]
     for _ in range(6):
-        layers = [(dice.choice((1, 2, 3, 5)), dice.choice((1, 2, 3)), dice.choice((0, 1))) for _ in range(4)]
+        layers = [
+            (dice.choice((1, 2, 3, 5)), dice.choice((1, 2, 3)), dice.choice((0, 1)))
+            for _ in range(4)
+        ]
         cases.append((layers, dice.randint(90, 130)))
     for layers, width in cases:
         answer = expect.attempted(student(list(layers), width))
         is_triple = isinstance(answer, tuple | list) and len(answer) == 3
-        assert is_triple, "the result is not three numbers; return (columns, step, receptive field)"
+        assert is_triple, (
+            "the result is not three numbers; return (columns, step, receptive field)"
+        )
         for value, right, what, hint in zip(
             answer,
             _stack(layers, width),
@@ -100,32 +135,48 @@ def stack_shape(student: Callable[[list[Layer], int], tuple[int, int, int]]) -> 
             (
                 "floor((width + 2 padding - kernel) / stride) + 1, layer after layer",
                 "strides multiply",
-                "a kernel adds (kernel - 1) steps of the layers before it, not behind it",
+                (
+                    "a kernel adds (kernel - 1) steps of the layers before it, not"
+                    " behind it"
+                ),
             ),
             strict=True,
         ):
-            expect.equal(value, right, what=f"{what}, of {width} pixels through {layers},", hint=hint)
+            expect.equal(
+                value,
+                right,
+                what=f"{what}, of {width} pixels through {layers},",
+                hint=hint,
+            )
 
 
 def _stack(layers: Sequence[Layer], width: int) -> tuple[int, int, int]:
-    """Columns by running the layers; from one column back to its first and last pixel."""
+    """Columns by running the layers; from a column back to its pixels."""
     x = torch.ones(1, 1, width)
     first = last = 0
     for kernel, stride, padding in layers:
-        x = torch.nn.functional.conv1d(x, torch.ones(1, 1, kernel), stride=stride, padding=padding)
+        x = torch.nn.functional.conv1d(
+            x, torch.ones(1, 1, kernel), stride=stride, padding=padding
+        )
     for kernel, stride, _ in reversed(layers):
         first, last = first * stride, last * stride + kernel - 1
     return x.shape[2], math.prod(stride for _, stride, _ in layers), last - first + 1
 
 
-def grouped_cer(student: Callable[[list[tuple[str, str, str]]], dict[str, float]]) -> None:
-    """Groups of unequal size, an empty reading, a reading that is too long, and marks that are wrong."""
-    from coursepkg.metrics.alignment import edit_distance
+def grouped_cer(
+    student: Callable[[list[tuple[str, str, str]]], dict[str, float]],
+) -> None:
+    """Groups of unequal size, an empty reading, a reading that is too long."""
+    from coursepkg.metrics.edit import edit_distance
 
     dice = random.Random(0)
     letters = "aăâđêơ1."
     cases = [
-        [("digits", "12.50O", "12.500"), ("digits", "7", "7"), ("words", "Tông cộng", "Tổng cộng")],
+        [
+            ("digits", "12.50O", "12.500"),
+            ("digits", "7", "7"),
+            ("words", "Tông cộng", "Tổng cộng"),
+        ],
         [("words", "", "phở"), ("words", "bún chả Hà Nội", "bún chả")],
     ]
     for _ in range(5):
@@ -139,13 +190,21 @@ def grouped_cer(student: Callable[[list[tuple[str, str, str]]], dict[str, float]
         cases.append(lines)
     for lines in cases:
         answer = expect.attempted(student(list(lines)))
-        assert isinstance(answer, dict), f"the result is a {type(answer).__name__}; a dict is expected"
-        expect.equal(sorted(answer), sorted({one[0] for one in lines}), what="the groups")
+        assert isinstance(answer, dict), (
+            f"the result is a {type(answer).__name__}; a dict is expected"
+        )
+        expect.equal(
+            sorted(answer), sorted({one[0] for one in lines}), what="the groups"
+        )
         for group, value in answer.items():
             own = [(read, right) for name, read, right in lines if name == group]
             expect.close(
                 float(value),
-                sum(edit_distance(*pair) for pair in own) / sum(len(right) for _, right in own),
+                sum(edit_distance(*pair) for pair in own)
+                / sum(len(right) for _, right in own),
                 what=f"the CER of group {group!r} in {own}",
-                hint="add up the edits of the group, then divide once by the characters of its references",
+                hint=(
+                    "add up the edits of the group, then divide once by the characters"
+                    " of its references"
+                ),
             )

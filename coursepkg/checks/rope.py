@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from coursepkg.attention.alibi import alibi_bias
+from coursepkg.attention.position_bias import alibi_bias
 from coursepkg.attention.rope import RotaryEmbedding
 from coursepkg.checks import expect
 
@@ -17,13 +17,29 @@ def rotate(student: Callable[[Tensor, int], Tensor]) -> None:
         x = torch.randn(size, generator=generator)
         rotated = student(x.clone(), position)
         expect.is_tensor(rotated, (size,), what="the rotated vector")
-        exact = RotaryEmbedding(size).rotate(x[None, None, None], offset=position).flatten()
-        half = RotaryEmbedding(size, layout="half").rotate(x[None, None, None], offset=position).flatten()
-        in_other_layout = size > 2 and position > 0 and bool(torch.allclose(rotated, half, atol=1e-4))
-        hint = (
-            "these are the pairs of the half layout" if in_other_layout else "theta_i is base ** (-2 i / D)"
+        exact = (
+            RotaryEmbedding(size).rotate(x[None, None, None], offset=position).flatten()
         )
-        expect.close(rotated, exact, what=f"the vector at position {position}", tolerance=1e-4, hint=hint)
+        half = (
+            RotaryEmbedding(size, layout="half")
+            .rotate(x[None, None, None], offset=position)
+            .flatten()
+        )
+        in_other_layout = (
+            size > 2 and position > 0 and bool(torch.allclose(rotated, half, atol=1e-4))
+        )
+        hint = (
+            "these are the pairs of the half layout"
+            if in_other_layout
+            else "theta_i is base ** (-2 i / D)"
+        )
+        expect.close(
+            rotated,
+            exact,
+            what=f"the vector at position {position}",
+            tolerance=1e-4,
+            hint=hint,
+        )
 
 
 def slow_pairs(student: Callable[[int, float, int], int]) -> None:
@@ -34,9 +50,15 @@ def slow_pairs(student: Callable[[int, float, int], int]) -> None:
         (8, 100.0, 1000, 0),
         (4, 10000.0, 3, 2),
     ]:
-        what = f"slow pairs for head_dim = {head_dim}, base = {base:.0f}, trained = {trained}"
+        what = (
+            f"slow pairs for head_dim = {head_dim}, base = {base:.0f}, trained ="
+            f" {trained}"
+        )
         expect.equal(
-            student(head_dim, base, trained), count, what=what, hint="a turn is 2 pi, not 1 and not pi"
+            student(head_dim, base, trained),
+            count,
+            what=what,
+            hint="a turn is 2 pi, not 1 and not pi",
         )
 
 
@@ -63,5 +85,12 @@ def alibi(student: Callable[[int, int], Tensor]) -> None:
         bias = student(n_heads, length)
         expect.is_tensor(bias, (n_heads, length, length), what="the bias")
         exact = alibi_bias(n_heads, length, length)[0]
-        assert not torch.allclose(bias, -exact), "the bias has the wrong sign: far keys must lose, not gain"
-        expect.close(bias, exact, what="the bias", hint="the first slope is 2 ** (-8 / H), the last 2 ** -8")
+        assert not torch.allclose(bias, -exact), (
+            "the bias has the wrong sign: far keys must lose, not gain"
+        )
+        expect.close(
+            bias,
+            exact,
+            what="the bias",
+            hint="the first slope is 2 ** (-8 / H), the last 2 ** -8",
+        )

@@ -1,7 +1,8 @@
-"""Finds the check of an exercise, runs it on the student's function and says the result in one line.
+"""The check of an exercise: found by its name, run, and told in one line.
 
-A check is a public function of `coursepkg/checks/<chapter>.py` named as the exercise. It takes the student's
-function, calls it, and raises AssertionError with a message that says what is wrong.
+A check is a public function of `coursepkg/checks/<chapter>.py` named as the exercise.
+It takes the student's function, calls it, and raises AssertionError with a message that
+says what is wrong.
 """
 
 import difflib
@@ -13,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from coursepkg.wording import one_line
+from coursepkg.validation import one_line
 
 NOT_CHAPTERS = {"__init__", "runner", "expect"}
 """Modules of this folder that hold no checks."""
@@ -25,7 +26,7 @@ class NotAttempted(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found: its status, and a message that says what is wrong where it did not pass."""
+    """The status of a check, and what is wrong where it did not pass."""
 
     name: str
     status: Literal["passed", "not attempted", "wrong"]
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def check(name: str, student: Any) -> None:
-    """Checks one exercise and prints one line: passed, not attempted yet, or what is wrong.
+    """Check one exercise and print its status in one line.
 
     Args:
         name: "chapter.exercise".
@@ -55,7 +56,8 @@ def check(name: str, student: Any) -> None:
 def run_check(name: str, student: Any) -> Outcome:
     """As `check`, but returns the outcome.
 
-    A result of None or `...` counts as not attempted; any exception of the student's code is named in the message.
+    A result of None or `...` counts as not attempted; any exception of the student's
+    code is named in the message.
 
     Raises:
         ValueError: for a name that no check has.
@@ -68,9 +70,15 @@ def run_check(name: str, student: Any) -> Outcome:
     except (NotAttempted, NotImplementedError):
         return Outcome(name, "not attempted")
     except AssertionError as error:
-        return Outcome(name, "wrong", one_line(str(error)) or "the result is not the expected one")
+        return Outcome(
+            name, "wrong", one_line(str(error)) or "the result is not the expected one"
+        )
     except Exception as error:
-        return Outcome(name, "wrong", f"your code raised {type(error).__name__}: {one_line(str(error))}")
+        return Outcome(
+            name,
+            "wrong",
+            f"your code raised {type(error).__name__}: {one_line(str(error))}",
+        )
     return Outcome(name, "passed")
 
 
@@ -82,10 +90,17 @@ def find(name: str) -> Callable[[Callable[..., Any]], None]:
     """
     chapter, dot, exercise = name.partition(".")
     if not dot or chapter not in chapters():
-        raise ValueError(f"name: {name!r} is no exercise; need 'chapter.exercise', chapters are {chapters()}")
+        raise ValueError(
+            f"name: {name!r} is no exercise; need 'chapter.exercise', chapters are"
+            f" {chapters()}"
+        )
     if exercise not in names(chapter):
-        near = difflib.get_close_matches(exercise, names(chapter), n=1) or names(chapter)
-        raise ValueError(f"name: {chapter!r} has no exercise {exercise!r}; need one of {near}")
+        near = difflib.get_close_matches(exercise, names(chapter), n=1) or names(
+            chapter
+        )
+        raise ValueError(
+            f"name: {chapter!r} has no exercise {exercise!r}; need one of {near}"
+        )
     return getattr(import_module(f"{__package__}.{chapter}"), exercise)
 
 
@@ -101,12 +116,14 @@ def names(chapter: str) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
     ]
 
 
 def _watched(student: Any) -> Any:
-    """The student's function, which now reports an empty result as not attempted; a class is left as it is."""
+    """The student's function, which now reports an empty result as not attempted."""
     if inspect.isclass(student) or not callable(student):
         return student
 

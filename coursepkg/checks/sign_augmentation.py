@@ -9,7 +9,7 @@ from coursepkg.checks import expect
 
 
 def played_frames(student: Callable[[int, float, int], Iterable[int]]) -> None:
-    """Faster, slower, unchanged, so fast that frames run out, and so fast that four are left."""
+    """Faster, slower, unchanged, so fast that frames run out."""
     for n_frames, speed, count in [
         (30, 1.0, 16),
         (30, 0.9, 16),
@@ -22,9 +22,15 @@ def played_frames(student: Callable[[int, float, int], Iterable[int]]) -> None:
         expect.equal(
             [int(one) for one in answer],
             _played(n_frames, speed, count),
-            what=f"the frames of {n_frames} that are seen at speed {speed} with {count} samples",
-            hint="first int(n / speed) frames, at least 4, then the samples among those, the last one repeated where "
-            "there are too few; place i of m among n is i * (n - 1) // (m - 1)",
+            what=(
+                f"the frames of {n_frames} that are seen at speed {speed} with {count}"
+                " samples"
+            ),
+            hint=(
+                "first int(n / speed) frames, at least 4, then the samples among those,"
+                " the last one repeated where there are too few; place i of m among n"
+                " is i * (n - 1) // (m - 1)"
+            ),
         )
 
 
@@ -36,7 +42,7 @@ def _played(n_frames: int, speed: float, count: int) -> list[int]:
 
 
 def warped_places(student: Callable[[list[float], int], Sequence[float]]) -> None:
-    """Even speeds, a slow begin, a fast middle, and more samples than stretches by no whole number."""
+    """Even speeds, a slow begin, a fast middle."""
     for speeds, count, expected in [
         ([1.0, 1.0], 5, [0.0, 0.25, 0.5, 0.75, 1.0]),
         ([1.0, 3.0], 5, [0.0, 0.125, 0.25, 0.625, 1.0]),
@@ -50,13 +56,18 @@ def warped_places(student: Callable[[list[float], int], Sequence[float]]) -> Non
             torch.tensor(expected, dtype=torch.float64),
             what=f"the {count} places at the speeds {speeds}",
             tolerance=1e-9,
-            hint="the old clip advances by each speed in turn, and by 1 in all; np.interp(x, xp, fp) wants the new "
-            "clip's time as xp and the old one's as fp",
+            hint=(
+                "the old clip advances by each speed in turn, and by 1 in all;"
+                " np.interp(x, xp, fp) wants the new clip's time as xp and the old"
+                " one's as fp"
+            ),
         )
 
 
-def one_crop(student: Callable[[np.ndarray, int, np.random.Generator], np.ndarray]) -> None:
-    """Frames that carry their coordinates: the windows of all frames, of many draws, and of equal draws."""
+def one_crop(
+    student: Callable[[np.ndarray, int, np.random.Generator], np.ndarray],
+) -> None:
+    """Frames that carry their coordinates: the windows of all frames, of many draws."""
     rows, columns, side = 6, 5, 4
     frames = np.zeros((3, rows, columns, 3), np.uint8)
     frames[..., 0] = np.arange(rows)[:, None]
@@ -64,34 +75,51 @@ def one_crop(student: Callable[[np.ndarray, int, np.random.Generator], np.ndarra
     frames[..., 2] = np.arange(3)[:, None, None]
     seen: set[tuple[int, int]] = set()
     for seed in range(200):
-        answer = expect.attempted(student(frames.copy(), side, np.random.Generator(np.random.PCG64(seed))))
+        answer = expect.attempted(
+            student(frames.copy(), side, np.random.Generator(np.random.PCG64(seed)))
+        )
         answer = np.asarray(answer)
         expect.equal(answer.shape, (3, side, side, 3), what="the shape of the crop")
         corners = {(int(one[0, 0, 0]), int(one[0, 0, 1])) for one in answer}
         assert len(corners) == 1, (
-            f"the windows of one clip begin at {sorted(corners)}; one draw holds for all frames, or the camera shakes"
+            f"the windows of one clip begin at {sorted(corners)}; one draw holds for"
+            " all frames, or the camera shakes"
         )
         top, left = corners.pop()
-        assert np.array_equal(answer, frames[:, top : top + side, left : left + side]), (
-            f"the crop that begins at row {top} and column {left} is not that part of every frame"
+        assert np.array_equal(
+            answer, frames[:, top : top + side, left : left + side]
+        ), (
+            f"the crop that begins at row {top} and column {left} is not that part of"
+            " every frame"
         )
         seen.add((top, left))
         again = student(frames.copy(), side, np.random.Generator(np.random.PCG64(seed)))
         assert np.array_equal(answer, np.asarray(again)), (
             "two equal generators gave two crops; take all chance from rng"
         )
-    every = {(top, left) for top in range(rows - side + 1) for left in range(columns - side + 1)}
+    every = {
+        (top, left)
+        for top in range(rows - side + 1)
+        for left in range(columns - side + 1)
+    }
     missing = sorted(every - seen)
     assert not missing, (
-        f"in 200 draws no window of {side} x {side} of {rows} x {columns} pixels began at {missing[0]}; "
-        "the upper end of rng.integers is not drawn"
+        f"in 200 draws no window of {side} x {side} of {rows} x {columns} pixels began"
+        f" at {missing[0]}; the upper end of rng.integers is not drawn"
     )
 
 
 def share_left(student: Callable[[np.ndarray, np.ndarray, int, int], float]) -> None:
-    """Whole clips, padding behind either or both, a run in the padding, against the package's own mixing."""
+    """Whole clips, padding behind either or both, a run in the padding."""
     dice = np.random.Generator(np.random.PCG64(0))
-    cases = [(8, 8, 2, 4), (8, 8, 0, 8), (8, 5, 4, 8), (5, 8, 0, 2), (5, 5, 5, 8), (6, 3, 1, 5)]
+    cases = [
+        (8, 8, 2, 4),
+        (8, 8, 0, 8),
+        (8, 5, 4, 8),
+        (5, 8, 0, 2),
+        (5, 5, 5, 8),
+        (6, 3, 1, 5),
+    ]
     cases += [
         (int(a), int(b), int(start), int(dice.integers(start, 9)))
         for a, b, start in dice.integers((1, 1, 0), (9, 9, 8), (8, 3))
@@ -101,20 +129,27 @@ def share_left(student: Callable[[np.ndarray, np.ndarray, int, int], float]) -> 
         expect.close(
             expect.attempted(student(first.copy(), second.copy(), start, stop)),
             _share(first, second, start, stop),
-            what=f"the share of a clip of {n_first} real frames of 8, the frames {start} to {stop} replaced by those "
-            f"of a clip of {n_second}",
-            hint="count real frames only: where just one clip has a frame it is seen whole, where neither has one "
-            "nothing counts",
+            what=(
+                f"the share of a clip of {n_first} real frames of 8, the frames {start}"
+                f" to {stop} replaced by those of a clip of {n_second}"
+            ),
+            hint=(
+                "count real frames only: where just one clip has a frame it is seen"
+                " whole, where neither has one nothing counts"
+            ),
         )
 
 
 def _share(first: np.ndarray, second: np.ndarray, start: int, stop: int) -> float:
-    from coursepkg.projects.sign_language.augment.mixing import Weights, apply_weights
+    from coursepkg.projects.sign_language.mixing import Weights, apply_weights
 
     places = torch.ones(2, 8, 1, 1, 1)
     places[:, start:stop] = 0
     mask = torch.from_numpy(np.stack([first, second]))
     _, _, targets = apply_weights(
-        torch.zeros(2, 8, 3, 1, 1), mask, torch.eye(2), Weights(places, torch.tensor([1, 0]))
+        torch.zeros(2, 8, 3, 1, 1),
+        mask,
+        torch.eye(2),
+        Weights(places, torch.tensor([1, 0])),
     )
     return float(targets[0, 0])

@@ -9,7 +9,7 @@ from coursepkg.checks import expect
 
 
 def lstm_parameters(student: Callable[[int, int, int, int], int]) -> None:
-    """The baseline's own sizes, sizes that all differ, and several layers, against PyTorch's modules."""
+    """The baseline's own sizes, sizes that all differ."""
     for n_inputs, hidden, n_layers, n_classes in [
         (512, 256, 1, 100),
         (5, 3, 1, 2),
@@ -20,27 +20,43 @@ def lstm_parameters(student: Callable[[int, int, int, int], int]) -> None:
         expect.equal(
             student(n_inputs, hidden, n_layers, n_classes),
             sum(weight.numel() for part in parts for weight in part.parameters()),
-            what=f"the number of parameters with {n_inputs} inputs, {hidden} numbers of state, {n_layers} layer(s) "
-            f"and {n_classes} classes",
-            hint="a layer that reads m numbers has 4 h (m + h) weights and 8 h biases, and every layer above the "
-            "first reads h numbers; the linear layer has a bias as well",
+            what=(
+                f"the number of parameters with {n_inputs} inputs, {hidden} numbers of"
+                f" state, {n_layers} layer(s) and {n_classes} classes"
+            ),
+            hint=(
+                "a layer that reads m numbers has 4 h (m + h) weights and 8 h biases,"
+                " and every layer above the first reads h numbers; the linear layer has"
+                " a bias as well"
+            ),
         )
 
 
 def lstm_step(
-    student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+    student: Callable[
+        [Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]
+    ],
 ) -> None:
-    """Random weights and an empty memory, then a full one, against PyTorch's own cell."""
+    """Random weights, an empty and a full memory, against PyTorch's own cell."""
     torch.manual_seed(0)
-    for n_clips, n_inputs, width, full in [(2, 3, 4, False), (3, 5, 2, True), (1, 1, 1, True)]:
+    for n_clips, n_inputs, width, full in [
+        (2, 3, 4, False),
+        (3, 5, 2, True),
+        (1, 1, 1, True),
+    ]:
         cell = nn.LSTMCell(n_inputs, width).double()
         x = torch.randn(n_clips, n_inputs, dtype=torch.float64)
-        h, c = (torch.randn(n_clips, width, dtype=torch.float64) * float(full) for _ in range(2))
+        h, c = (
+            torch.randn(n_clips, width, dtype=torch.float64) * float(full)
+            for _ in range(2)
+        )
         before = [one.clone() for one in (x, h, c)]
         bias = cell.bias_ih + cell.bias_hh
         with torch.no_grad():
             expected = cell(x, (h, c))
-            answer = expect.attempted(student(x, h, c, cell.weight_ih, cell.weight_hh, bias))
+            answer = expect.attempted(
+                student(x, h, c, cell.weight_ih, cell.weight_hh, bias)
+            )
         for name, old, new in zip(("x", "h", "c"), before, (x, h, c), strict=True):
             expect.unchanged(old, new, what=name)
         expect.equal(
@@ -50,21 +66,31 @@ def lstm_step(
             hint="the new state and the new cell, in this order",
         )
         hints = (
-            "o times tanh of the NEW cell; the gates lie one after the other, i, f, g, o",
-            "f times the old cell plus i times g; i, f and o go through a sigmoid, g through tanh",
+            (
+                "o times tanh of the NEW cell; the gates lie one after the other, i, f,"
+                " g, o"
+            ),
+            (
+                "f times the old cell plus i times g; i, f and o go through a sigmoid,"
+                " g through tanh"
+            ),
         )
-        # The cell first: a state that is wrong because of it would be told the wrong reason.
+        # The cell first: a state that is wrong because of it would be told the wrong
+        # reason.
         for part in (1, 0):
             expect.close(
                 answer[part],
                 expected[part],
-                what=f"the new {('state', 'cell')[part]} of {n_clips} clip(s), {n_inputs} input(s), width {width}",
+                what=(
+                    f"the new {('state', 'cell')[part]} of {n_clips} clip(s),"
+                    f" {n_inputs} input(s), width {width}"
+                ),
                 hint=hints[part],
             )
 
 
 def last_real(student: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Clips of all lengths in one batch, from one frame to all of them, in an order that is not sorted."""
+    """Clips of all lengths in one batch, from one frame to all of them."""
     torch.manual_seed(0)
     for lengths in ([5, 5], [3, 1, 5, 2, 4], [1]):
         states = torch.randn(len(lengths), 5, 3)
@@ -76,14 +102,19 @@ def last_real(student: Callable[[Tensor, Tensor], Tensor]) -> None:
             answer,
             torch.stack([states[i, n - 1] for i, n in enumerate(lengths)]),
             what=f"the last real states of clips with {lengths} real frames of 5",
-            hint="the place of the last real frame is mask.sum(dim=1) - 1, another one in each clip",
+            hint=(
+                "the place of the last real frame is mask.sum(dim=1) - 1, another one"
+                " in each clip"
+            ),
         )
 
 
 def named_when_covered(
-    student: Callable[[Callable[[Tensor, Tensor], Tensor], Tensor, Tensor, Tensor], float],
+    student: Callable[
+        [Callable[[Tensor, Tensor], Tensor], Tensor, Tensor, Tensor], float
+    ],
 ) -> None:
-    """A model that knows rooms and one that knows motions, on whole clips and on clips that were filled up."""
+    """A model that knows rooms and one that knows motions."""
     torch.manual_seed(0)
     rooms, motions = torch.randn(24, 4), torch.randn(24, 4)
     moved = motions[:, None] * torch.linspace(-1, 1, 6)[None, :, None]
@@ -109,7 +140,9 @@ def named_when_covered(
             judge = model(weight)
             # Every third clip has another word, so that some answers are wrong.
             targets = torch.where(
-                torch.arange(24) % 3 > 0, judge(frames, mask).argmax(dim=1), torch.arange(24) % 8
+                torch.arange(24) % 3 > 0,
+                judge(frames, mask).argmax(dim=1),
+                torch.arange(24) % 8,
             )
             said = judge(last[:, None].repeat(1, 6, 1), mask).argmax(dim=1)
             before = frames.clone()
@@ -119,6 +152,8 @@ def named_when_covered(
                 answer,
                 float((said == targets).double().mean()),
                 what=f"the share that a model of {knows} still names, {name}",
-                hint="each clip shows its last REAL frame, the one at mask.sum(dim=1) - 1, in all places; the model "
-                "gets these frames and the same mask",
+                hint=(
+                    "each clip shows its last REAL frame, the one at mask.sum(dim=1) -"
+                    " 1, in all places; the model gets these frames and the same mask"
+                ),
             )

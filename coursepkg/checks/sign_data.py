@@ -10,9 +10,13 @@ from coursepkg.checks import expect
 
 
 def even_frames(student: Callable[[np.ndarray, int], Iterable[int]]) -> None:
-    """An even frame rate as the contest has it, a pause in the middle, a late begin, fewer frames than moments."""
+    """An even frame rate as the contest has it, a pause in the middle, a late begin."""
     for times, count, expected in [
-        (np.arange(30.0), 16, [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29]),
+        (
+            np.arange(30.0),
+            16,
+            [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29],
+        ),
         (np.array([0.0, 1.0, 2.0, 3.0, 4.0, 8.0]), 5, [0, 2, 4, 4, 5]),
         (np.array([2.0, 3.0, 4.0, 6.0]), 3, [0, 2, 3]),
         (np.array([0.0, 1.0]), 4, [0, 0, 0, 1]),
@@ -23,8 +27,10 @@ def even_frames(student: Callable[[np.ndarray, int], Iterable[int]]) -> None:
             [int(one) for one in answer],
             expected,
             what=f"{count} frames of a clip with the times {_short(times)}",
-            hint="a frame is on the screen from its own time until that of the next; moments go by time, from the "
-            "first frame's to the last frame's",
+            hint=(
+                "a frame is on the screen from its own time until that of the next;"
+                " moments go by time, from the first frame's to the last frame's"
+            ),
         )
 
 
@@ -34,31 +40,38 @@ def _short(times: np.ndarray) -> str:
 
 
 def solid_frames(student: Callable[[np.ndarray, int], Iterable[int]]) -> None:
-    """Black and white with noise, yellow, a slope, a small hand before a wall, and a spread of zero."""
+    """Black and white with noise, yellow, a slope, a small hand before a wall."""
     dice = np.random.Generator(np.random.PCG64(0))
     noise = dice.integers(-2, 3, (24, 24, 3))
     yellow = np.broadcast_to(np.array([250, 214, 20]), (24, 24, 3))
     hand = yellow + noise
     hand[3:6, 4:7] = (196, 148, 112)
     slope = np.broadcast_to(np.linspace(90, 130, 24)[:, None, None], (24, 24, 3))
-    frames = np.stack([2 + noise, slope, yellow + noise, hand, 253 + noise, np.full_like(noise, 7)])
+    frames = np.stack(
+        [2 + noise, slope, yellow + noise, hand, 253 + noise, np.full_like(noise, 7)]
+    )
     pixels = frames.round().clip(0, 255).astype(np.uint8)
     names = "black, a slope of gray, yellow, yellow with a hand, white, one value"
     for spread, expected in ((8, [0, 2, 4, 5]), (0, [5]), (60, [0, 1, 2, 4, 5])):
         before = pixels.copy()
         answer = expect.attempted(student(pixels, spread))
-        assert np.array_equal(pixels, before), "frames were changed in place; work on a new array"
+        assert np.array_equal(pixels, before), (
+            "frames were changed in place; work on a new array"
+        )
         expect.equal(
             [int(one) for one in answer],
             expected,
             what=f"the frames in one colour of ({names}) at a spread of {spread}",
-            hint="compare each channel with its own median in that frame; bytes below 0 wrap round to 255, so "
-            "compute in larger numbers; the pixel that is furthest off decides",
+            hint=(
+                "compare each channel with its own median in that frame; bytes below 0"
+                " wrap round to 255, so compute in larger numbers; the pixel that is"
+                " furthest off decides"
+            ),
         )
 
 
 def count_words(student: Callable[[list[str]], Mapping[str, int]]) -> None:
-    """One word in two Unicode forms, words that differ by a mark or by a capital only, and none."""
+    """One word in two Unicode forms."""
     apart = unicodedata.normalize("NFD", "Ăn")
     for names, expected in [
         (["Ăn", apart, "Ăn"], {"Ăn": 3}),
@@ -77,22 +90,47 @@ def count_words(student: Callable[[list[str]], Mapping[str, int]]) -> None:
             {word: answer[word] for word in sorted(answer)},
             {word: expected[word] for word in sorted(expected)},
             what=f"the words of {names}",
-            hint="compose every name to NFC; marks and capitals tell words apart and stay",
+            hint=(
+                "compose every name to NFC; marks and capitals tell words apart and"
+                " stay"
+            ),
         )
 
 
 def held_out(student: Callable[[dict[str, set[str]], int], Collection[str]]) -> None:
-    """Signers who may go, one that must stay, a pair that only works together, and a word that nobody can spare."""
+    """Signers who may go, one that must stay, a pair that only works together."""
     for words_of, count in [
         ({"Chi": {"Mẹ"}, "An": {"Mẹ", "Bố"}, "Bình": {"Mẹ", "Bố"}}, 1),
         ({"An": {"Mẹ", "Bố"}, "Bình": {"Bố"}, "Chi": {"Mẹ"}, "Dũng": {"Mẹ", "Bố"}}, 2),
-        ({"Dũng": {"a"}, "Chi": {"c"}, "An": {"a", "b", "c"}, "Bình": {"a", "b"}, "Em": {"b", "c"}}, 2),
-        ({"An": {"a", "b"}, "Chi": {"a", "c"}, "Bình": {"c", "d"}, "Dũng": {"b", "d"}, "Em": {"a"}}, 2),
+        (
+            {
+                "Dũng": {"a"},
+                "Chi": {"c"},
+                "An": {"a", "b", "c"},
+                "Bình": {"a", "b"},
+                "Em": {"b", "c"},
+            },
+            2,
+        ),
+        (
+            {
+                "An": {"a", "b"},
+                "Chi": {"a", "c"},
+                "Bình": {"c", "d"},
+                "Dũng": {"b", "d"},
+                "Em": {"a"},
+            },
+            2,
+        ),
         ({"An": {"Mẹ", "Bố"}, "Bình": {"Mẹ"}, "Chi": {"Mẹ"}}, 1),
     ]:
         given = {signer: set(words) for signer, words in words_of.items()}
         answer = set(expect.attempted(student(given, count)))
-        possible = [set(some) for some in combinations(words_of, count) if _covers(words_of, some)]
+        possible = [
+            set(some)
+            for some in combinations(words_of, count)
+            if _covers(words_of, some)
+        ]
         if not possible:
             expect.equal(
                 answer,
@@ -101,11 +139,15 @@ def held_out(student: Callable[[dict[str, set[str]], int], Collection[str]]) -> 
                 hint="some word has one signer only: return an empty set",
             )
             continue
-        assert answer <= set(words_of), f"{sorted(answer - set(words_of))} are none of the signers"
-        expect.equal(len(answer), count, what=f"the number of signers held out of {words_of}")
+        assert answer <= set(words_of), (
+            f"{sorted(answer - set(words_of))} are none of the signers"
+        )
+        expect.equal(
+            len(answer), count, what=f"the number of signers held out of {words_of}"
+        )
         assert answer in possible, (
-            f"with {sorted(answer)} held out of {words_of}, a word is missing on one side; "
-            "every word must have a signer who is held out and one who is not"
+            f"with {sorted(answer)} held out of {words_of}, a word is missing on one"
+            " side; every word must have a signer who is held out and one who is not"
         )
 
 
@@ -113,5 +155,7 @@ def _covers(words_of: Mapping[str, set[str]], held: Sequence[str]) -> bool:
     """Whether every word stands on both sides."""
     everything = set().union(*words_of.values())
     inside = set().union(*(words_of[signer] for signer in held))
-    outside = set().union(*(words for signer, words in words_of.items() if signer not in held))
+    outside = set().union(
+        *(words for signer, words in words_of.items() if signer not in held)
+    )
     return inside == outside == everything

@@ -1,4 +1,4 @@
-"""Checks of the exercises in the chapter on extensions: ensembles, streams, the plateau."""
+"""Checks of the exercises in the chapter on extensions: ensembles, streams."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,24 +6,31 @@ import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
-from coursepkg.training.plateau import Plateau
+from coursepkg.training.schedules import Plateau
 
 Said = list[tuple[str, float]]
 
 
 def two_losses(student: Callable[[Tensor, Tensor], tuple[float, float]]) -> None:
-    """The example of the chapter, one network alone, several networks, words and clips."""
+    """The example of the chapter, one network, and several of many words."""
     generator = torch.Generator().manual_seed(0)
     many = torch.rand(3, 7, 4, generator=generator, dtype=torch.float64) + 0.05
     cases = [
-        (torch.tensor([[[0.9, 0.1]], [[0.2, 0.8]]], dtype=torch.float64), torch.tensor([0])),
-        (torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]], dtype=torch.float64), torch.tensor([2, 0])),
+        (
+            torch.tensor([[[0.9, 0.1]], [[0.2, 0.8]]], dtype=torch.float64),
+            torch.tensor([0]),
+        ),
+        (
+            torch.tensor([[[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]], dtype=torch.float64),
+            torch.tensor([2, 0]),
+        ),
         (many / many.sum(dim=2, keepdim=True), torch.tensor([0, 3, 1, 2, 2, 0, 1])),
     ]
     for p, truths in cases:
         answer = expect.attempted(student(p.clone(), truths.clone()))
         assert len(answer) == 2, (
-            f"{len(answer)} values came; the loss of the mean and the mean loss are expected"
+            f"{len(answer)} values came; the loss of the mean and the mean loss are"
+            " expected"
         )
         right = p[:, torch.arange(len(truths)), truths]
         what = f"of {p.shape[0]} networks on {p.shape[1]} clips"
@@ -31,18 +38,24 @@ def two_losses(student: Callable[[Tensor, Tensor], tuple[float, float]]) -> None
             answer[0],
             -right.mean(dim=0).log().mean().item(),
             what=f"the log loss of the mean {what}",
-            hint="average the probabilities of the networks first, take the logarithm then",
+            hint=(
+                "average the probabilities of the networks first, take the logarithm"
+                " then"
+            ),
         )
         expect.close(
             answer[1],
             -right.log().mean().item(),
             what=f"the mean log loss {what}",
-            hint="take the logarithm of each network's probability first, and average then",
+            hint=(
+                "take the logarithm of each network's probability first, and average"
+                " then"
+            ),
         )
 
 
 def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
-    """The examples of the chapter, no smoothing, what is never sure, what takes very long."""
+    """The examples of the chapter, no smoothing, what is never sure."""
     for q, smoothing, threshold, expected in [
         (0.9, 0.5, 0.7, 3),
         (0.9, 0.8, 0.7, 7),
@@ -57,13 +70,21 @@ def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
         expect.equal(
             expect.attempted(student(q, smoothing, threshold)),
             expected,
-            what=f"the number of windows for q {q}, smoothing {smoothing}, threshold {threshold}",
-            hint="after k windows the smoothed probability is q (1 - s^k); 0 says that it never reaches the threshold",
+            what=(
+                f"the number of windows for q {q}, smoothing {smoothing}, threshold"
+                f" {threshold}"
+            ),
+            hint=(
+                "after k windows the smoothed probability is q (1 - s^k); 0 says that"
+                " it never reaches the threshold"
+            ),
         )
 
 
-def plateau_rates(student: Callable[[list[float], float, int, float], Sequence[float]]) -> None:
-    """The example of the chapter, equal losses, no patience, a best that stays after a cut, a new best in between."""
+def plateau_rates(
+    student: Callable[[list[float], float, int, float], Sequence[float]],
+) -> None:
+    """The example of the chapter, equal losses, no patience."""
     cases = [
         ([5.0, 4.0, 4.1, 4.2, 4.1, 4.3, 3.9, 4.0, 4.0, 4.0, 4.0], 3),
         ([3.0, 3.0, 3.0, 3.0, 3.0], 1),
@@ -73,30 +94,49 @@ def plateau_rates(student: Callable[[list[float], float, int, float], Sequence[f
         ([5.0, 4.0, 4.5, 3.0, 3.5, 3.6, 2.0], 1),
     ]
     for losses, patience in cases:
-        schedule, rates = Plateau(8.0, factor=0.5, patience=patience, mode="min", threshold=0), []
+        schedule, rates = (
+            Plateau(8.0, factor=0.5, patience=patience, mode="min", threshold=0),
+            [],
+        )
         for loss in losses:
             schedule.update(loss)
             rates.append(schedule.lr)
         answer = expect.attempted(student(list(losses), 8.0, patience, 0.5))
-        assert len(answer) == len(losses), f"{len(answer)} rates came for {len(losses)} validations"
+        assert len(answer) == len(losses), (
+            f"{len(answer)} rates came for {len(losses)} validations"
+        )
         expect.close(
             torch.tensor([float(one) for one in answer], dtype=torch.float64),
             torch.tensor(rates, dtype=torch.float64),
             what=f"the rates after the losses {losses} with patience {patience}",
-            hint="cut when MORE than patience losses in a row were no new best; a new best begins the counting again, "
-            "and after a cut the best stays",
+            hint=(
+                "cut when MORE than patience losses in a row were no new best; a new"
+                " best begins the counting again, and after a cut the best stays"
+            ),
         )
 
 
 def events(student: Callable[[Said, float, int], list[tuple[str, int, int]]]) -> None:
-    """Runs, pauses that are short and too long, other words in between, sure and unsure, a sure end, nothing sure."""
+    """Runs, pauses that are short and too long, other words in between."""
     cases: list[tuple[Said, int, list[tuple[str, int, int]]]] = [
-        ([("Mẹ", 0.8), ("Mẹ", 0.9), ("Bố", 0.3), ("Bố", 0.7)], 0, [("Mẹ", 0, 1), ("Bố", 3, 3)]),
+        (
+            [("Mẹ", 0.8), ("Mẹ", 0.9), ("Bố", 0.3), ("Bố", 0.7)],
+            0,
+            [("Mẹ", 0, 1), ("Bố", 3, 3)],
+        ),
         ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 2, [("Mẹ", 0, 3)]),
-        ([("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)], 1, [("Mẹ", 0, 0), ("Mẹ", 3, 3)]),
+        (
+            [("Mẹ", 0.8), ("Mẹ", 0.4), ("Mẹ", 0.3), ("Mẹ", 0.9)],
+            1,
+            [("Mẹ", 0, 0), ("Mẹ", 3, 3)],
+        ),
         ([("Mẹ", 0.8)] * 4, 0, [("Mẹ", 0, 3)]),
         ([("Mẹ", 0.8), ("Bố", 0.3), ("Mẹ", 0.9)], 1, [("Mẹ", 0, 2)]),
-        ([("Mẹ", 0.8), ("Bố", 0.6), ("Mẹ", 0.9)], 5, [("Mẹ", 0, 0), ("Bố", 1, 1), ("Mẹ", 2, 2)]),
+        (
+            [("Mẹ", 0.8), ("Bố", 0.6), ("Mẹ", 0.9)],
+            5,
+            [("Mẹ", 0, 0), ("Bố", 1, 1), ("Mẹ", 2, 2)],
+        ),
         ([("Mẹ", 0.5), ("Bố", 0.49)], 0, [("Mẹ", 0, 0)]),
         ([("Mẹ", 0.1), ("Bố", 0.2)], 3, []),
         ([], 1, []),
@@ -107,6 +147,9 @@ def events(student: Callable[[Said, float, int], list[tuple[str, int, int]]]) ->
             [tuple(event) for event in answer],
             expected,
             what=f"the events of {said} with threshold 0.5 and pause {pause}",
-            hint="windows that are not sure belong to no event and do not end one by themselves; a pause is counted "
-            "from the event's LAST window, and between windows 4 and 7 lie two",
+            hint=(
+                "windows that are not sure belong to no event and do not end one by"
+                " themselves; a pause is counted from the event's LAST window, and"
+                " between windows 4 and 7 lie two"
+            ),
         )

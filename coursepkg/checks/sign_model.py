@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from coursepkg.checks import expect
 
 
-def attention_pool(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
-    """Whole clips, clips with padding, one real frame, and scores that are large, against plain loops."""
+def attention_pool(
+    student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> None:
+    """Whole clips, clips with padding, one real frame, and scores that are large."""
     torch.manual_seed(0)
     for lengths, size in [([4, 4], 1.0), ([4, 2, 1], 1.0), ([3, 1], 200.0)]:
         x = torch.randn(len(lengths), 4, 3, dtype=torch.float64)
@@ -26,17 +28,24 @@ def attention_pool(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Ten
             what="the number of tensors that are returned",
             hint="the pooled vectors and the weights, in this order",
         )
-        vectors, weights = torch.zeros(len(lengths), 3).double(), torch.zeros(len(lengths), 4).double()
+        vectors, weights = (
+            torch.zeros(len(lengths), 3).double(),
+            torch.zeros(len(lengths), 4).double(),
+        )
         for row, n in enumerate(lengths):
             own = torch.exp(scores[row, :n] - scores[row, :n].max())
             weights[row, :n] = own / own.sum()
             vectors[row] = weights[row, :n] @ x[row, :n]
-        # The weights first: a vector that is wrong because of them would be told the wrong reason.
+        # The weights first: a vector that is wrong because of them would be told the
+        # wrong reason.
         expect.close(
             answer[1],
             weights,
             what=f"the weights of clips with {lengths} real frames of 4",
-            hint="the scores of padding become -inf before the softmax, which goes over the frames, dim=1",
+            hint=(
+                "the scores of padding become -inf before the softmax, which goes over"
+                " the frames, dim=1"
+            ),
         )
         expect.close(
             answer[0],
@@ -47,7 +56,7 @@ def attention_pool(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Ten
 
 
 def depthwise(student: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Several sizes of pictures and kernels, one channel and many, against one convolution a channel."""
+    """Several sizes of pictures and kernels, one channel and many."""
     torch.manual_seed(0)
     for n, channels, height, width, side in [
         (2, 3, 6, 5, 3),
@@ -60,26 +69,43 @@ def depthwise(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         before = x.clone()
         answer = expect.attempted(student(x, kernels))
         expect.unchanged(before, x, what="x")
-        each = [F.conv2d(x[:, c : c + 1], kernels[c][None, None], padding=side // 2) for c in range(channels)]
+        each = [
+            F.conv2d(x[:, c : c + 1], kernels[c][None, None], padding=side // 2)
+            for c in range(channels)
+        ]
         expect.close(
             answer,
             torch.cat(each, dim=1),
-            what=f"the convolution of {channels} channel(s) of {height} x {width} with kernels of {side} x {side}",
+            what=(
+                f"the convolution of {channels} channel(s) of {height} x {width} with"
+                f" kernels of {side} x {side}"
+            ),
             tolerance=1e-9,
-            hint="each channel meets its own kernel and no other channel; half of the kernel's side is padded with "
-            "zeros, and the kernel is not flipped",
+            hint=(
+                "each channel meets its own kernel and no other channel; half of the"
+                " kernel's side is padded with zeros, and the kernel is not flipped"
+            ),
         )
 
 
 def convnext_parameters(student: Callable[[Sequence[int], Sequence[int]], int]) -> None:
-    """ConvNeXt-Tiny, one stage, and widths that do not double, against PyTorch's modules."""
-    for widths, blocks in [((96, 192, 384, 768), (3, 3, 9, 3)), ((8,), (2,)), ((4, 12, 6), (1, 0, 2))]:
+    """ConvNeXt-Tiny, one stage, and widths that do not double."""
+    for widths, blocks in [
+        ((96, 192, 384, 768), (3, 3, 9, 3)),
+        ((8,), (2,)),
+        ((4, 12, 6), (1, 0, 2)),
+    ]:
         expect.equal(
             student(list(widths), list(blocks)),
             sum(weight.numel() for weight in _convnext(widths, blocks).parameters()),
-            what=f"the number of parameters with the widths {widths} and {blocks} blocks",
-            hint="8 C^2 + 58 C a block; 48 C + C and a norm for the stem; between stages a norm of the OLD width and "
-            "4 C D + D; a norm of the last width at the end",
+            what=(
+                f"the number of parameters with the widths {widths} and {blocks} blocks"
+            ),
+            hint=(
+                "8 C^2 + 58 C a block; 48 C + C and a norm for the stem; between stages"
+                " a norm of the OLD width and 4 C D + D; a norm of the last width at"
+                " the end"
+            ),
         )
 
 
@@ -90,17 +116,26 @@ def _convnext(widths: Sequence[int], blocks: Sequence[int]) -> nn.ModuleList:
         parts.extend([nn.Conv2d(3, widths[0], 4, 4), nn.LayerNorm(widths[0])])
         for stage, (width, n) in enumerate(zip(widths, blocks, strict=True)):
             if stage:
-                parts.extend([nn.LayerNorm(widths[stage - 1]), nn.Conv2d(widths[stage - 1], width, 2, 2)])
+                parts.extend(
+                    [
+                        nn.LayerNorm(widths[stage - 1]),
+                        nn.Conv2d(widths[stage - 1], width, 2, 2),
+                    ]
+                )
             for _ in range(n):
-                parts.extend([nn.Conv2d(width, width, 7, groups=width), nn.LayerNorm(width)])
+                parts.extend(
+                    [nn.Conv2d(width, width, 7, groups=width), nn.LayerNorm(width)]
+                )
                 parts.extend([nn.Linear(width, 4 * width), nn.Linear(4 * width, width)])
                 parts.append(nn.ParameterList([nn.Parameter(torch.empty(width))]))
         parts.append(nn.LayerNorm(widths[-1]))
     return parts
 
 
-def part_rates(student: Callable[[int, float, float, float, int], Sequence[float]]) -> None:
-    """Equal rates, rates that fall, nothing frozen, some and all, with numbers worked out beforehand."""
+def part_rates(
+    student: Callable[[int, float, float, float, int], Sequence[float]],
+) -> None:
+    """Equal rates, rates that fall, with nothing, some and all of it frozen."""
     for given, expected in [
         ((3, 1.0, 1.0, 1.0, 0), [1.0, 1.0, 1.0]),
         ((3, 0.01, 0.5, 0.1, 0), [0.00005, 0.0005, 0.005]),
@@ -112,9 +147,13 @@ def part_rates(student: Callable[[int, float, float, float, int], Sequence[float
         expect.close(
             torch.as_tensor([float(one) for one in answer], dtype=torch.float64),
             torch.tensor(expected, dtype=torch.float64),
-            what=f"the rates of {given[0]} parts with rate {given[1]}, backbone_rate {given[2]}, layer_decay "
-            f"{given[3]} and {given[4]} frozen",
+            what=(
+                f"the rates of {given[0]} parts with rate {given[1]}, backbone_rate"
+                f" {given[2]}, layer_decay {given[3]} and {given[4]} frozen"
+            ),
             tolerance=1e-9,
-            hint="rate * backbone_rate * layer_decay ** (n_parts - 1 - k) for part k, the stem being part 0; the "
-            "first `frozen` parts have 0",
+            hint=(
+                "rate * backbone_rate * layer_decay ** (n_parts - 1 - k) for part k,"
+                " the stem being part 0; the first `frozen` parts have 0"
+            ),
         )

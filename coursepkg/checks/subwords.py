@@ -3,22 +3,39 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from coursepkg.checks import expect
-from coursepkg.text.unigram import best_segmentation
+from coursepkg.text.subword import best_segmentation
 
 PAPER = {"low▁": 5, "lower▁": 2, "newest▁": 6, "widest▁": 3}
 
 
-def best_pair(student: Callable[[Mapping[tuple[str, ...], int]], tuple[tuple[str, str], int]]) -> None:
-    """The most frequent pair of words as tuples of tokens, ties by the smaller pair of strings."""
+def best_pair(
+    student: Callable[[Mapping[tuple[str, ...], int]], tuple[tuple[str, str], int]],
+) -> None:
+    """The most frequent pair of words as tuples of tokens."""
     cases: list[tuple[dict[tuple[str, ...], int], tuple[tuple[str, str], int], str]] = [
         (
             {tuple(word): count for word, count in PAPER.items()},
             (("e", "s"), 9),
-            "a pair counts as often as its word occurs, and of equally frequent pairs the smaller one wins",
+            (
+                "a pair counts as often as its word occurs, and of equally frequent"
+                " pairs the smaller one wins"
+            ),
         ),
-        ({("a", "b"): 1, ("c", "d"): 3}, (("c", "d"), 3), "a pair counts as often as its word occurs"),
-        ({("a", "a", "a"): 2, ("b", "c"): 3}, (("a", "a"), 4), "a a a holds the pair a a twice"),
-        ({("z", "b"): 2, ("a", "y"): 2}, (("a", "y"), 2), "of equally frequent pairs the smaller one wins"),
+        (
+            {("a", "b"): 1, ("c", "d"): 3},
+            (("c", "d"), 3),
+            "a pair counts as often as its word occurs",
+        ),
+        (
+            {("a", "a", "a"): 2, ("b", "c"): 3},
+            (("a", "a"), 4),
+            "a a a holds the pair a a twice",
+        ),
+        (
+            {("z", "b"): 2, ("a", "y"): 2},
+            (("a", "y"), 2),
+            "of equally frequent pairs the smaller one wins",
+        ),
         (
             {("lo", "w"): 1, ("lo", "s"): 1},
             (("lo", "s"), 1),
@@ -34,21 +51,49 @@ def encode_word(student: Callable[[str, Sequence[tuple[str, str]]], list[str]]) 
     """Applying merges in the order of learning, at all places, from the left."""
     learned = [("e", "s"), ("t", "▁"), ("es", "t▁"), ("l", "o"), ("lo", "w")]
     for word, merges, tokens, hint in [
-        ("lowest▁", learned, ["low", "est▁"], "go through the merges in the order of learning"),
+        (
+            "lowest▁",
+            learned,
+            ["low", "est▁"],
+            "go through the merges in the order of learning",
+        ),
         (
             "abc",
             [("b", "c"), ("a", "b")],
             ["a", "bc"],
             "the merge learned first goes first, wherever it stands",
         ),
-        ("aaaaa", [("a", "a"), ("aa", "aa")], ["aaaa", "a"], "merge from left to right, at every place"),
-        ("anan", [("a", "n")], ["an", "an"], "a merge applies at every place, not only at the first"),
-        ("abab", [("a", "b"), ("ab", "ab")], ["abab"], "a merge may use the token that an earlier one made"),
-        ("xyz", [("a", "b")], ["x", "y", "z"], "a word that no merge fits stays characters"),
+        (
+            "aaaaa",
+            [("a", "a"), ("aa", "aa")],
+            ["aaaa", "a"],
+            "merge from left to right, at every place",
+        ),
+        (
+            "anan",
+            [("a", "n")],
+            ["an", "an"],
+            "a merge applies at every place, not only at the first",
+        ),
+        (
+            "abab",
+            [("a", "b"), ("ab", "ab")],
+            ["abab"],
+            "a merge may use the token that an earlier one made",
+        ),
+        (
+            "xyz",
+            [("a", "b")],
+            ["x", "y", "z"],
+            "a word that no merge fits stays characters",
+        ),
         ("", [("a", "b")], [], "an empty word has no tokens"),
     ]:
         expect.equal(
-            student(word, list(merges)), tokens, what=f"the tokens of {word!r} with {merges}", hint=hint
+            student(word, list(merges)),
+            tokens,
+            what=f"the tokens of {word!r} with {merges}",
+            hint=hint,
         )
 
 
@@ -61,7 +106,9 @@ def cut(student: Callable[[list[int], int], list[int]]) -> None:
         ([7, 8, 9], 1, [2], "EOS must be there even where nothing else is"),
         ([], 5, [2], "an empty text is EOS alone"),
     ]:
-        expect.equal(student(list(ids), max_len), kept, what=f"cut({ids}, {max_len})", hint=hint)
+        expect.equal(
+            student(list(ids), max_len), kept, what=f"cut({ids}, {max_len})", hint=hint
+        )
 
 
 def viterbi(student: Callable[[str, Mapping[str, float]], list[str]]) -> None:
@@ -69,20 +116,50 @@ def viterbi(student: Callable[[str, Mapping[str, float]], list[str]]) -> None:
     for text, log_probs in [
         ("ab", {"a": -1.0, "b": -1.0, "ab": -1.5}),
         ("ab", {"a": -1.0, "b": -1.0, "ab": -2.5}),
-        ("abcd", {"a": -3.0, "b": -3.0, "c": -3.0, "d": -3.0, "abc": -2.0, "ab": -2.5, "cd": -1.0}),
+        (
+            "abcd",
+            {
+                "a": -3.0,
+                "b": -3.0,
+                "c": -3.0,
+                "d": -3.0,
+                "abc": -2.0,
+                "ab": -2.5,
+                "cd": -1.0,
+            },
+        ),
         ("aaaaa", {"a": -2.0, "aa": -3.0, "aaa": -4.1}),
-        ("lowest", {**dict.fromkeys("lowest", -5.0), "lo": -6.0, "low": -7.0, "est": -7.0, "west": -9.0}),
+        (
+            "lowest",
+            {
+                **dict.fromkeys("lowest", -5.0),
+                "lo": -6.0,
+                "low": -7.0,
+                "est": -7.0,
+                "west": -9.0,
+            },
+        ),
         ("", {"a": -1.0}),
     ]:
-        best, log_prob = best_segmentation(text, log_probs, longest=4, unknown=float("-inf"))
+        best, log_prob = best_segmentation(
+            text, log_probs, longest=4, unknown=float("-inf")
+        )
         found = expect.attempted(student(text, dict(log_probs)))
         case = f"the segmentation of {text!r} with {log_probs}"
-        expect.equal("".join(found), text, what=f"{case}, joined", hint="the pieces must spell the text")
+        expect.equal(
+            "".join(found),
+            text,
+            what=f"{case}, joined",
+            hint="the pieces must spell the text",
+        )
         unknown = [piece for piece in found if piece not in log_probs]
         expect.equal(unknown, [], what=f"pieces that are not in the table ({case})")
         expect.close(
             sum(log_probs[piece] for piece in found),
             log_prob,
             what=f"the log-probability of {found} ({case})",
-            hint=f"{best} is better: the longest or the likeliest first piece need not be part of the best whole",
+            hint=(
+                f"{best} is better: the longest or the likeliest first piece need not"
+                " be part of the best whole"
+            ),
         )

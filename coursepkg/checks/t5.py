@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from coursepkg.attention.relative import relative_buckets
+from coursepkg.attention.position_bias import relative_buckets
 from coursepkg.checks import expect
 
 
@@ -18,12 +18,15 @@ def similarity_text(student: Callable[[float], str]) -> None:
             student(similarity),
             sts_to_text(max(1.0, similarity)),
             what=f"the string for {similarity}",
-            hint="clip to at least 1, round to the nearest 0.2 with halves upwards, and write one decimal",
+            hint=(
+                "clip to at least 1, round to the nearest 0.2 with halves upwards, and"
+                " write one decimal"
+            ),
         )
 
 
 def restored(student: Callable[[str, str], str]) -> None:
-    """Spans inside a text, at both of its ends, of one word and of many, and none at all."""
+    """Spans inside a text, at both of its ends, of one word and of many."""
     from coursepkg.projects.translation.t5.text import corrupt_spans
 
     text = "the night train to the coast leaves at nine and arrives before the sun"
@@ -34,12 +37,15 @@ def restored(student: Callable[[str, str], str]) -> None:
             student(source, target),
             text,
             what=f"the text behind {source!r} and {target!r}",
-            hint="what stands in the target behind a sentinel belongs where that sentinel stands in the source",
+            hint=(
+                "what stands in the target behind a sentinel belongs where that"
+                " sentinel stands in the source"
+            ),
         )
 
 
 def decoder_input(student: Callable[[Tensor, int, int], Tensor]) -> None:
-    """Targets of different lengths, with ids of PAD and start that differ, so that neither can be guessed."""
+    """Targets of different lengths, with ids of PAD and start that differ."""
     labels = torch.tensor([[7, 8, 9, 1], [5, 1, -100, -100], [6, 7, 1, -100]])
     for start, pad in ((0, 0), (3, 4)):
         given = labels.clone()
@@ -53,18 +59,29 @@ def decoder_input(student: Callable[[Tensor, int, int], Tensor]) -> None:
             found.tolist(),
             wanted.tolist(),
             what=f"the decoder's input for start {start} and PAD {pad}",
-            hint="one place later, start in front, and no -100 left: an embedding has no row -100",
+            hint=(
+                "one place later, start in front, and no -100 left: an embedding has no"
+                " row -100"
+            ),
         )
 
 
 def causal_bucket(student: Callable[[int, int, int], int]) -> None:
-    """Near and far distances, for T5's settings and for two others; none at the border of two buckets."""
+    """Near and far distances, for T5's settings and for two others."""
     for n_buckets, max_distance in ((32, 128), (16, 64), (8, 100)):
         for steps in (0, 1, 3, 5, 7, 9, 13, 20, 30, 50, 75, 100, 127, 500):
-            wanted = int(relative_buckets(torch.tensor(-steps), n_buckets, max_distance, False))
+            wanted = int(
+                relative_buckets(torch.tensor(-steps), n_buckets, max_distance, False)
+            )
             expect.equal(
                 student(steps, n_buckets, max_distance),
                 wanted,
-                what=f"the bucket of {steps} steps back, {n_buckets} buckets, max_distance {max_distance}",
-                hint="one bucket each below half of the buckets, then logarithmic, and the last one for all the rest",
+                what=(
+                    f"the bucket of {steps} steps back, {n_buckets} buckets,"
+                    f" max_distance {max_distance}"
+                ),
+                hint=(
+                    "one bucket each below half of the buckets, then logarithmic, and"
+                    " the last one for all the rest"
+                ),
             )

@@ -27,13 +27,18 @@ def masked_mean(student: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Padding holds large numbers here, so that one that is counted is noticed."""
     x = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(1))
     lengths = torch.tensor([5, 2, 1])
-    exact = torch.stack([row[:length].mean(0) for row, length in zip(x, lengths.tolist(), strict=True)])
+    exact = torch.stack(
+        [row[:length].mean(0) for row, length in zip(x, lengths.tolist(), strict=True)]
+    )
     for b, length in enumerate(lengths.tolist()):
         x[b, length:] = 1000.0
     means = student(x.clone(), lengths.clone())
     expect.is_tensor(means, (3, 4), what="the means")
     expect.close(
-        means, exact, what="the means", hint="padding must count neither in the sum nor in the number"
+        means,
+        exact,
+        what="the means",
+        hint="padding must count neither in the sum nor in the number",
     )
 
 
@@ -50,11 +55,14 @@ def score_bytes(student: Callable[[int, int, int, torch.dtype], int]) -> None:
 
 
 def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
-    """Ordinary scores and scores that overflow or vanish when they are exponentiated."""
+    """Ordinary scores, and scores whose exponentials overflow or vanish."""
     s = torch.randn(3, 6, generator=torch.Generator().manual_seed(2))
     for shift in (0.0, 1000.0, -1000.0):
         found = student(s + shift)
         expect.is_tensor(found, (3,), what=f"the result for scores near {shift:.0f}")
         expect.close(
-            found, (s + shift).logsumexp(-1), what=f"the result for scores near {shift:.0f}", tolerance=1e-3
+            found,
+            (s + shift).logsumexp(-1),
+            what=f"the result for scores near {shift:.0f}",
+            tolerance=1e-3,
         )

@@ -11,28 +11,44 @@ from coursepkg.training.schedules import noam
 
 def noam_rate(student: Callable[[int, int, int], float]) -> None:
     """The corrected formula on both branches and where they meet."""
-    for step, d_model, warmup in [(1, 512, 4000), (100, 64, 400), (4000, 512, 4000), (20_000, 512, 4000)]:
+    for step, d_model, warmup in [
+        (1, 512, 4000),
+        (100, 64, 400),
+        (4000, 512, 4000),
+        (20_000, 512, 4000),
+    ]:
         expect.close(
             student(step, d_model, warmup),
             noam(d_model, warmup)(step),
             what=f"the rate at step {step} for d_model {d_model} and warmup {warmup}",
             tolerance=1e-9,
-            hint="the rising branch is step * warmup^-1.5, and both are scaled by d_model^-0.5",
+            hint=(
+                "the rising branch is step * warmup^-1.5, and both are scaled by"
+                " d_model^-0.5"
+            ),
         )
 
 
 def smoothed_target(student: Callable[[int, int, float, str], Tensor]) -> None:
-    """Both conventions, for several sizes; the pytorch one keeps a share for the right token."""
+    """Both conventions, for several sizes."""
     for right, n_classes, smoothing in [(0, 5, 0.1), (3, 4, 0.2), (1, 2, 0.0)]:
         for convention in ("pytorch", "olympiad"):
-            others = smoothing / (n_classes if convention == "pytorch" else n_classes - 1)
+            others = smoothing / (
+                n_classes if convention == "pytorch" else n_classes - 1
+            )
             wanted = torch.full((n_classes,), others)
             wanted[right] = 1.0 - (n_classes - 1) * others
             expect.close(
                 student(right, n_classes, smoothing, convention),
                 wanted,
-                what=f"the target for class {right} of {n_classes}, smoothing {smoothing}, {convention}",
-                hint="pytorch spreads over all classes, olympiad over the wrong ones only; the sum is 1",
+                what=(
+                    f"the target for class {right} of {n_classes}, smoothing"
+                    f" {smoothing}, {convention}"
+                ),
+                hint=(
+                    "pytorch spreads over all classes, olympiad over the wrong ones"
+                    " only; the sum is 1"
+                ),
             )
 
 
@@ -44,14 +60,22 @@ def clip_together(student: Callable[[list[Tensor], float], list[Tensor]]) -> Non
         before = [g.clone() for g in gradients]
         norm = torch.cat([g.flatten() for g in before]).norm()
         clipped = expect.attempted(student(gradients, limit))
-        assert len(clipped) == len(before), f"{len(clipped)} gradients came back; {len(before)} are expected"
+        assert len(clipped) == len(before), (
+            f"{len(clipped)} gradients came back; {len(before)} are expected"
+        )
         for number, (got, given) in enumerate(zip(clipped, before, strict=True)):
             expect.unchanged(given, gradients[number], what=f"gradient {number}")
             expect.close(
                 got,
                 given * min(1.0, limit / float(norm)),
-                what=f"gradient {number} for a norm of {float(norm):.2f} and the limit {limit}",
-                hint="one norm over all gradients, one factor for all, and none where the norm is small enough",
+                what=(
+                    f"gradient {number} for a norm of {float(norm):.2f} and the limit"
+                    f" {limit}"
+                ),
+                hint=(
+                    "one norm over all gradients, one factor for all, and none where"
+                    " the norm is small enough"
+                ),
             )
 
 
@@ -69,6 +93,9 @@ def position_after(student: Callable[[int, int, int], tuple[int, int]]) -> None:
         expect.equal(
             tuple(answer),
             place,
-            what=f"(epoch, batch) after {step} steps of {accumulate} of {n_batches} batches",
+            what=(
+                f"(epoch, batch) after {step} steps of {accumulate} of {n_batches}"
+                " batches"
+            ),
             hint="the last group of an epoch is a step too, even if it is incomplete",
         )

@@ -11,7 +11,7 @@ from coursepkg.checks import expect
 
 
 def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
-    """Features of different size, a batch whose rows differ, and a word whose features are all equal."""
+    """Features of different size, a batch whose rows differ."""
     generator = torch.Generator().manual_seed(0)
     for shape in ((2, 3, 4), (1, 1, 16), (5, 2, 6)):
         x = 3 * torch.randn(shape, generator=generator) + 1
@@ -25,7 +25,10 @@ def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
             F.layer_norm(x, shape[-1:], gamma, beta),
             what=case,
             tolerance=1e-4,
-            hint="mean and variance run over the E features of one position, and the variance divides by E",
+            hint=(
+                "mean and variance run over the E features of one position, and the"
+                " variance divides by E"
+            ),
         )
 
 
@@ -40,14 +43,23 @@ def softmax_gradient(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         case = f"the gradient for scores of size {size:.0f}"
         expect.is_tensor(gradient, (4, 6), what=case)
         expect.close(
-            gradient, exact, what=case, hint="the sum over i is a number a row: p_j (u_j - sum_i p_i u_i)"
+            gradient,
+            exact,
+            what=case,
+            hint="the sum over i is a number a row: p_j (u_j - sum_i p_i u_i)",
         )
 
 
-def cross_attention(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]) -> None:
+def cross_attention(
+    student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor],
+) -> None:
     """Sources longer and shorter than the target, with one head and several."""
     generator = torch.Generator().manual_seed(2)
-    for n_queries, n_keys, width, n_heads in ((3, 5, 8, 2), (4, 2, 12, 3), (2, 2, 6, 1)):
+    for n_queries, n_keys, width, n_heads in (
+        (3, 5, 8, 2),
+        (4, 2, 12, 3),
+        (2, 2, 6, 1),
+    ):
         y = torch.randn(n_queries, width, generator=generator)
         m = torch.randn(n_keys, width, generator=generator)
         matrices = torch.randn(4, width, width, generator=generator) / width**0.5
@@ -59,11 +71,16 @@ def cross_attention(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, T
             output,
             _attention(matrices, n_heads)(y[None], m[None])[0].detach(),
             what=case,
-            hint="keys and values are projected from m, each head divides by the root of its own dimension",
+            hint=(
+                "keys and values are projected from m, each head divides by the root of"
+                " its own dimension"
+            ),
         )
 
 
-def encoder_layer_2017(student: Callable[[Tensor, dict[str, Tensor], int], Tensor]) -> None:
+def encoder_layer_2017(
+    student: Callable[[Tensor, dict[str, Tensor], int], Tensor],
+) -> None:
     """A whole post-norm layer against the package's parts."""
     generator = torch.Generator().manual_seed(3)
     for length, width, inner, n_heads in ((3, 4, 6, 2), (5, 12, 24, 3)):
@@ -73,7 +90,9 @@ def encoder_layer_2017(student: Callable[[Tensor, dict[str, Tensor], int], Tenso
         attended = _attention(matrices, n_heads)(x[None])[0].detach()
         y = F.layer_norm(x + attended, (width,), p["gamma_1"], p["beta_1"])
         network = F.relu(y @ p["w_1"] + p["b_1"]) @ p["w_2"] + p["b_2"]
-        output = student(x.clone(), {name: weight.clone() for name, weight in p.items()}, n_heads)
+        output = student(
+            x.clone(), {name: weight.clone() for name, weight in p.items()}, n_heads
+        )
         case = f"the output for T = {length}, E = {width}, {n_heads} heads"
         expect.is_tensor(output, (length, width), what=case)
         expect.close(
@@ -81,7 +100,10 @@ def encoder_layer_2017(student: Callable[[Tensor, dict[str, Tensor], int], Tenso
             F.layer_norm(y + network, (width,), p["gamma_2"], p["beta_2"]),
             what=case,
             tolerance=1e-4,
-            hint="each sublayer: add its output to its input, then normalise the sum; the network has its max(0, .)",
+            hint=(
+                "each sublayer: add its output to its input, then normalise the sum;"
+                " the network has its max(0, .)"
+            ),
         )
 
 
@@ -93,7 +115,10 @@ def _weights(width: int, inner: int, generator: torch.Generator) -> dict[str, Te
     weights |= {"w_1": random(width, inner), "b_1": random(inner)}
     weights |= {"w_2": random(inner, width), "b_2": random(width)}
     for number in (1, 2):
-        weights |= {f"gamma_{number}": 1 + random(width), f"beta_{number}": random(width)}
+        weights |= {
+            f"gamma_{number}": 1 + random(width),
+            f"beta_{number}": random(width),
+        }
     return weights
 
 

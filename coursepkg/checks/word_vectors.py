@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
-from coursepkg.text.cooccurrence import ppmi
 from coursepkg.text.skipgram import SkipGram
+from coursepkg.text.word_vectors import ppmi
 
 
 def nearest_row(student: Callable[[Tensor, int], int]) -> None:
-    """The nearest row by cosine, where the largest dot product and the row itself are traps."""
+    """The nearest row by cosine."""
     table = torch.tensor([[3.0, 4.0], [4.0, 3.0], [-4.0, 3.0], [0.0, 40.0]])
     for row, nearest in [(0, 1), (1, 0), (2, 3), (3, 0)]:
         expect.equal(
@@ -24,7 +24,7 @@ def nearest_row(student: Callable[[Tensor, int], int]) -> None:
 
 
 def positive_pmi(student: Callable[[Tensor], Tensor]) -> None:
-    """PPMI of a square table, of one with more contexts than words, and of one with an empty row and column."""
+    """PPMI of a square table, of one with more contexts than words."""
     for counts in (
         [[0.0, 4.0, 1.0], [4.0, 2.0, 0.0], [1.0, 0.0, 0.0]],
         [[2.0, 0.0, 1.0, 7.0], [1.0, 3.0, 0.0, 2.0]],
@@ -38,24 +38,47 @@ def positive_pmi(student: Callable[[Tensor], Tensor]) -> None:
             result,
             ppmi(table),
             what=what,
-            hint="log of count * total / (row sum * column sum), at least 0; 0 where the count is 0",
+            hint=(
+                "log of count * total / (row sum * column sum), at least 0; 0 where the"
+                " count is 0"
+            ),
         )
 
 
 def one_spelling(student: Callable[[str], str]) -> None:
     """Texts that read alike, in several spellings each."""
     for wanted, spellings, hint in [
-        ("tàu hoả", ["tàu_hỏa", "Tàu_hoả", "tàu hỏa"], "new tone style, no underscores, lower case"),
-        ("việt nam", [unicodedata.normalize("NFD", "Việt Nam"), "Vie\u0302\u0323t_Nam"], "NFC"),
-        ("lấy", ["la\u0301\u0302y", "lấy"], "marks in an odd order: compose, not NFC alone"),
+        (
+            "tàu hoả",
+            ["tàu_hỏa", "Tàu_hoả", "tàu hỏa"],
+            "new tone style, no underscores, lower case",
+        ),
+        (
+            "việt nam",
+            [unicodedata.normalize("NFD", "Việt Nam"), "Vie\u0302\u0323t_Nam"],
+            "NFC",
+        ),
+        (
+            "lấy",
+            ["la\u0301\u0302y", "lấy"],
+            "marks in an odd order: compose, not NFC alone",
+        ),
         ("đà nẵng", ["Ðà\u00a0Nẵng", "Đà Nẵn\u200bg"], "clean the text first"),
-        ("sức khoẻ", ["su\u031b\u0301c_kho\u0309e", "sức khỏ\u200be"], "clean before placing the tone"),
+        (
+            "sức khoẻ",
+            ["su\u031b\u0301c_kho\u0309e", "sức khỏ\u200be"],
+            "clean before placing the tone",
+        ),
     ]:
         for text in spellings:
-            expect.equal(student(text), wanted, what=f"one_spelling({text!r})", hint=hint)
+            expect.equal(
+                student(text), wanted, what=f"one_spelling({text!r})", hint=hint
+            )
 
 
-def skipgram_gradient(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]) -> None:
+def skipgram_gradient(
+    student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]],
+) -> None:
     """The three gradients against autograd, with one negative and with several."""
     generator = torch.Generator().manual_seed(0)
     for n_negatives in (1, 4):
@@ -74,11 +97,17 @@ def skipgram_gradient(student: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, 
         is_triple = isinstance(answer, tuple) and len(answer) == 3
         assert is_triple, "three gradients are expected, as a tuple"
         for name, got, wanted in zip(
-            ("v", "u", "the negatives"), answer, (centers[0], contexts[1], contexts[2:]), strict=True
+            ("v", "u", "the negatives"),
+            answer,
+            (centers[0], contexts[1], contexts[2:]),
+            strict=True,
         ):
             expect.close(
                 got,
                 wanted,
                 what=f"the gradient of {name} with K = {n_negatives}",
-                hint="error of the score times the other vector of the product; negatives add up in v",
+                hint=(
+                    "error of the score times the other vector of the product;"
+                    " negatives add up in v"
+                ),
             )

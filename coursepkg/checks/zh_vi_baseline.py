@@ -1,4 +1,4 @@
-"""Checks of the exercises in the chapter on the Chinese-Vietnamese data and the baseline."""
+"""Checks of the exercises in the chapter on Chinese-Vietnamese data."""
 
 import random
 import unicodedata
@@ -28,7 +28,10 @@ def drop_empty(
             [tuple(pair) for pair in got],
             pairs,
             what=f"the pairs {said}",
-            hint="a line goes from both files, or the lines behind it shift; strip both sides",
+            hint=(
+                "a line goes from both files, or the lines behind it shift; strip both"
+                " sides"
+            ),
         )
         expect.equal(
             list(numbers),
@@ -39,7 +42,7 @@ def drop_empty(
 
 
 def seen_share(student: Callable[[list[str], list[str]], float]) -> None:
-    """Copies in other spellings count, other sentences do not, and a repeated test line counts each time."""
+    """Copies in other spellings count, other sentences do not."""
     apart = unicodedata.normalize("NFD", "Khách_sạn ở đâu ?")
     for train, test, share in [
         (["Khách_sạn ở đâu ?", "Xin_chào ."], ["khách sạn ở đâu", "Tạm_biệt ."], 0.5),
@@ -51,18 +54,24 @@ def seen_share(student: Callable[[list[str], list[str]], float]) -> None:
             student(list(train), list(test)),
             share,
             what=f"the share of {test} that {train} has",
-            hint="NFC first, then casefold, then letters and digits only; count test lines, not different ones",
+            hint=(
+                "NFC first, then casefold, then letters and digits only; count test"
+                " lines, not different ones"
+            ),
         )
 
 
 def groups(student: Callable[[list[list[str]]], Sequence[int]]) -> None:
-    """The chapter's six records, chains that close late, and random ones against the package."""
+    """The chapter's six records, chains that close late."""
     draw = random.Random(0)
     cases = [
         [["A", "a"], ["B", "b"], ["C", "a"], ["D", "d"], ["B", "c"], ["C", "c"]],
         [["a"], ["b"], ["c"]],
         [["a", "b"], ["c", "d"], ["e", "f"], ["d", "e"], ["f", "a"]],
-        *([[f"{draw.randrange(30)}" for _ in range(2)] for _ in range(25)] for _ in range(8)),
+        *(
+            [[f"{draw.randrange(30)}" for _ in range(2)] for _ in range(25)]
+            for _ in range(8)
+        ),
     ]
     for keys in cases:
         answer = expect.attempted(student([list(own) for own in keys]))
@@ -70,7 +79,10 @@ def groups(student: Callable[[list[list[str]]], Sequence[int]]) -> None:
             list(answer),
             group_records(keys),
             what=f"the groups of {keys}",
-            hint="records are linked through others, too: join the roots, and follow parents up to the root",
+            hint=(
+                "records are linked through others, too: join the roots, and follow"
+                " parents up to the root"
+            ),
         )
 
 
@@ -84,10 +96,14 @@ def last_real_state(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         for lengths in ([4, 1, 6], [2], [3, 3, 1, 2, 7]):
             inputs = torch.randn(len(lengths), max(lengths) + 2, 3, generator=generator)
             outputs, _ = gru(inputs)
-            alone = torch.cat([gru(inputs[i : i + 1, :n])[1][0] for i, n in enumerate(lengths)])
+            alone = torch.cat(
+                [gru(inputs[i : i + 1, :n])[1][0] for i, n in enumerate(lengths)]
+            )
             expect.close(
                 student(outputs.clone(), torch.tensor(lengths)),
                 alone,
                 what=f"the states for lengths {lengths}",
-                hint="the state after the last real token is outputs[b, lengths[b] - 1]",
+                hint=(
+                    "the state after the last real token is outputs[b, lengths[b] - 1]"
+                ),
             )

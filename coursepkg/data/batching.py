@@ -1,19 +1,21 @@
 """Batches of sentence pairs: bucketed by length and filled up to a number of tokens.
 
-A pair (source ids, target ids) has no special tokens in it. A batch adds them: the source ends with EOS, the decoder
-reads BOS + target and is to say target + EOS.
+A pair (source ids, target ids) has no special tokens in it. A batch adds them: the
+source ends with EOS, the decoder reads BOS + target and is to say target + EOS.
 
     source  4 9 7     ->  src      4 9 7 2
-    target  5 6       ->  tgt_in   1 5 6        tgt_out  5 6 2        (BOS 1, EOS 2, behind shorter sentences PAD 0)
+    target  5 6       ->  tgt_in   1 5 6        tgt_out  5 6 2
+
+with BOS 1, EOS 2, and PAD 0 behind shorter sentences.
 """
 
 import hashlib
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -22,6 +24,8 @@ from coursepkg.text.vocabulary import BOS, EOS, PAD
 
 Pair = tuple[Sequence[int], Sequence[int]]
 """Source ids and target ids of one example, without special tokens."""
+
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class TextBatch:
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "TextBatch":
         """The same batch on a device."""
         src, tgt_in, tgt_out = (
-            ids.to(device, non_blocking=non_blocking) for ids in (self.src, self.tgt_in, self.tgt_out)
+            ids.to(device, non_blocking=non_blocking)
+            for ids in (self.src, self.tgt_in, self.tgt_out)
         )
         return TextBatch(src, tgt_in, tgt_out, self.n_tokens)
 
@@ -60,13 +65,36 @@ def make_batch(pairs: Sequence[Pair]) -> TextBatch:
     )
 
 
-class Epoch(Sequence[TextBatch]):
-    """The batches of one epoch, each built when it is asked for.
+class LazyBatches(Sequence[B]):
+    """The batches of an epoch of any kind, each built when it is asked for.
 
     Args:
-        pairs: all examples.
-        groups: for each batch the indices of its examples.
+        groups: for each batch the numbers of its examples.
+        make: builds the batch of a group.
     """
+
+    def __init__(
+        self, groups: Sequence[Sequence[int]], make: Callable[[Sequence[int]], B]
+    ) -> None:
+        self.groups, self.make = groups, make
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, index: int) -> B: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "LazyBatches[B]": ...
+
+    def __getitem__(self, index: int | slice) -> "B | LazyBatches[B]":
+        if isinstance(index, slice):
+            return LazyBatches(self.groups[index], self.make)
+        return self.make(self.groups[index])
+
+
+class Epoch(Sequence[TextBatch]):
+    """The batches of one epoch, each built when it is asked for."""
 
     def __init__(self, pairs: Sequence[Pair], groups: Sequence[Sequence[int]]) -> None:
         self.pairs, self.groups = pairs, groups
@@ -87,40 +115,59 @@ class Epoch(Sequence[TextBatch]):
 
     @property
     def padding_share(self) -> float:
-        """Share of padding in all positions of source and target, over the whole epoch."""
+        """Share of padding in all positions of source and target of the epoch."""
         sizes = [[_lengths(self.pairs[i]) for i in group] for group in self.groups]
         cells = sum(len(group) * _padded_size(group) for group in sizes)
-        return 1.0 - sum(source + target for group in sizes for source, target in group) / cells
+        return (
+            1.0
+            - sum(source + target for group in sizes for source, target in group)
+            / cells
+        )
 
 
 class TokenBatches:
-    """Batches of pairs of about equal length, each filled up to `max_tokens` positions, padding included.
+    """Batches of pairs of about equal length, of up to `max_tokens` positions.
 
-        B * (S + T) <= max_tokens        S and T the longest source and target of the batch, EOS included
+        B * (S + T) <= max_tokens
 
-    Pairs are sorted by length, equally long ones in random order, and cut into batches, the first of random size, so
-    that the same pairs seldom meet again; then the batches are shuffled. Every pair is in exactly one batch of an
-    epoch. What an epoch looks like depends on (seed, number) alone.
+    with S and T the longest source and target of the batch, EOS included.
+
+    Pairs are sorted by length, equally long ones in random order, and cut into batches,
+    the first of random size, so that the same pairs seldom meet again; then the batches
+    are shuffled. Every pair is in exactly one batch of an epoch. What an epoch looks
+    like depends on (seed, number) alone.
 
     Args:
         pairs: source and target ids without special tokens.
         max_tokens: most positions of a batch.
         seed: of the order.
-        shuffle: False keeps one order for all epochs, short batches first, as validation wants it.
+        shuffle: False keeps one order for all epochs, short batches first, as
+            validation wants it.
 
     Raises:
-        ValueError: there is no pair, one is empty, longer than `max_tokens`, or holds PAD, BOS or EOS; it is named.
+        ValueError: there is no pair, one is empty, longer than `max_tokens`, or holds
+            PAD, BOS or EOS; it is named.
     """
 
     def __init__(
-        self, pairs: Sequence[Pair], max_tokens: int, seed: int = 0, *, shuffle: bool = True
+        self,
+        pairs: Sequence[Pair],
+        max_tokens: int,
+        seed: int = 0,
+        *,
+        shuffle: bool = True,
     ) -> None:
         check_pairs(pairs, max_tokens)
-        self.pairs, self.max_tokens, self.seed, self.shuffle = pairs, max_tokens, seed, shuffle
+        self.pairs, self.max_tokens, self.seed, self.shuffle = (
+            pairs,
+            max_tokens,
+            seed,
+            shuffle,
+        )
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the pairs and of how they are batched: equal ones give equal epochs."""
+        """SHA-256 of the pairs and their batching: equal ones give equal epochs."""
         pairs = [[list(source), list(target)] for source, target in self.pairs]
         content = [pairs, self.max_tokens, self.seed, self.shuffle]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -140,7 +187,7 @@ class TokenBatches:
         return Epoch(self.pairs, groups)
 
     def _cut(self, order: list[int], limit: int) -> list[list[int]]:
-        """Runs of `order` within `max_tokens` positions each, the first one within `limit`."""
+        """Runs of `order` within `max_tokens` positions, the first within `limit`."""
         groups: list[list[int]] = []
         source = target = 0
         for i in order:
@@ -154,8 +201,10 @@ class TokenBatches:
         return groups
 
 
-def padded_random_batches(pairs: Sequence[Pair], batch_size: int, *, seed: int = 0, epoch: int = 0) -> Epoch:
-    """Batches of a fixed number of pairs in random order, the plain way that `TokenBatches` is measured against.
+def padded_random_batches(
+    pairs: Sequence[Pair], batch_size: int, *, seed: int = 0, epoch: int = 0
+) -> Epoch:
+    """Batches of a fixed number of pairs in random order, the plain way.
 
     Args:
         pairs: source and target ids without special tokens.
@@ -171,26 +220,32 @@ def padded_random_batches(pairs: Sequence[Pair], batch_size: int, *, seed: int =
     check_pairs(pairs)
     order = list(range(len(pairs)))
     random.Random(f"{seed} {epoch}").shuffle(order)
-    return Epoch(pairs, [order[i : i + batch_size] for i in range(0, len(order), batch_size)])
+    return Epoch(
+        pairs, [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    )
 
 
 def check_pairs(pairs: Sequence[Pair], max_tokens: int | None = None) -> None:
-    """Raises a ValueError that names the first pair that is empty, holds PAD, BOS or EOS, or exceeds `max_tokens`."""
+    """Raises a ValueError that names the first empty, special or too long pair."""
     if not pairs:
         raise ValueError("pairs must hold at least one pair, got none")
     for i, pair in enumerate(pairs):
         for side, ids in zip(("source", "target"), pair, strict=True):
             if not ids:
-                raise ValueError(f"pairs[{i}] must have a {side} of at least one token, got none")
+                raise ValueError(
+                    f"pairs[{i}] must have a {side} of at least one token, got none"
+                )
             if min(ids) <= EOS:
                 raise ValueError(
-                    f"pairs[{i}] must have {side} ids above {EOS}, as special tokens are added here, got {min(ids)}"
+                    f"pairs[{i}] must have {side} ids above {EOS}, as special tokens"
+                    f" are added here, got {min(ids)}"
                 )
         source, target = _lengths(pair)
         if max_tokens is not None and source + target > max_tokens:
             raise ValueError(
-                f"pairs[{i}] must fit into max_tokens ({max_tokens}), got {source} source and {target} target "
-                "tokens with EOS; raise max_tokens or filter long pairs out"
+                f"pairs[{i}] must fit into max_tokens ({max_tokens}), got {source}"
+                f" source and {target} target tokens with EOS; raise max_tokens or"
+                " filter long pairs out"
             )
 
 
@@ -200,7 +255,7 @@ def _lengths(pair: Pair) -> tuple[int, int]:
 
 
 def _snake(pair: Pair) -> tuple[int, int]:
-    """Sorts by target length, then by source length, up and down in turn: neighbours are alike on both sides."""
+    """Sorts by target, then by source length, up and down in turn."""
     source, target = _lengths(pair)
     return target, source if target % 2 else -source
 

@@ -1,4 +1,4 @@
-"""Options of `coursepkg data`: `list` the sets of the course, `fetch` those that have a public address."""
+"""Options of `coursepkg data`: `list` the sets, `fetch` those with a public address."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,14 +6,20 @@ from typing import Annotated, Any
 
 import tyro
 
-from coursepkg.data.location import data_folder
-from coursepkg.data.registry import SETS, DataSet, find_set, folder_of, missing_files
-from coursepkg.documents import print_json
+from coursepkg.app.output import print_json
+from coursepkg.data.registry import (
+    SETS,
+    DataSet,
+    data_folder,
+    find_set,
+    folder_of,
+    missing_files,
+)
 
 
 @dataclass(frozen=True)
 class List:
-    """List every data set: whether it is here and where, its licence, and how to get it."""
+    """List every data set: whether it is here, where, its licence, how to get it."""
 
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print one JSON document as the last line."""
@@ -35,10 +41,12 @@ class List:
 
 @dataclass(frozen=True)
 class Fetch:
-    """Download data sets, check them against their SHA-256, and unpack them."""
+    """Download data sets and check them against their SHA-256."""
 
     names: Annotated[
-        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="NAME", help=f"Of {', '.join(SETS)}.")
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="NAME", help=f"Of {', '.join(SETS)}."),
     ]
     """Sets to fetch."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
@@ -55,23 +63,32 @@ class Fetch:
             raise ValueError(f"--out {self.out} is a file; name a folder")
 
     def run(self) -> int:
-        """Fetch the sets one after the other; return 0 when all that have an address are here."""
-        from coursepkg.data.fetch import fetch
+        """Fetch the sets in turn; return 0 when all that have an address are here."""
+        from coursepkg.data.download import fetch
 
         results = []
         for wanted in dict.fromkeys(find_set(name) for name in self.names):
             folder = folder_of(wanted.name, self.out)
             arrivals = fetch(wanted, folder)
             for one in arrivals:
-                print(f"{folder / one.path}: {one.how}{_trust(one.sha256, one.first_seen)}")
+                print(
+                    f"{folder / one.path}:"
+                    f" {one.how}{_trust(one.sha256, one.first_seen)}"
+                )
             absent = [one.path for one in arrivals if one.how == "on request"]
             if absent:
                 print(
-                    f"{wanted.name}: not downloaded: {', '.join(absent)}; {wanted.ask}; put them into {folder}"
+                    f"{wanted.name}: not downloaded: {', '.join(absent)}; {wanted.ask};"
+                    f" put them into {folder}"
                 )
             print(f"{wanted.name}: licence: {wanted.licence}")
             files = [
-                {"path": one.path, "how": one.how, "sha256": one.sha256, "first_seen": one.first_seen}
+                {
+                    "path": one.path,
+                    "how": one.how,
+                    "sha256": one.sha256,
+                    "first_seen": one.first_seen,
+                }
                 for one in arrivals
             ]
             results.append({"name": wanted.name, "folder": str(folder), "files": files})
@@ -111,7 +128,9 @@ def _state(row: dict[str, Any]) -> str:
 def _ways(row: dict[str, Any]) -> list[str]:
     lines = []
     if row["downloadable"]:
-        lines.append(f"coursepkg data fetch {row['name']} ({', '.join(row['downloadable'])})")
+        lines.append(
+            f"coursepkg data fetch {row['name']} ({', '.join(row['downloadable'])})"
+        )
     if len(row["downloadable"]) < len(row["files"]):
         lines.append(row["ask"])
     return lines
@@ -120,4 +139,6 @@ def _ways(row: dict[str, Any]) -> list[str]:
 def _trust(sha256: str | None, first_seen: bool) -> str:
     if sha256 is None:
         return ""
-    return f", SHA-256 {sha256}" + (" (none was known; later downloads must equal it)" if first_seen else "")
+    return f", SHA-256 {sha256}" + (
+        " (none was known; later downloads must equal it)" if first_seen else ""
+    )

@@ -1,4 +1,4 @@
-"""The rows of a table in CSV with the lines where they begin, so that whatever is wrong with one can be found."""
+"""The rows of a CSV table with the lines where they begin."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -7,16 +7,23 @@ from typing import Any
 
 
 def csv_rows(
-    path: Path, needed: Sequence[str], kind: str, *, empty: str | None = None, longest: int | None = None
+    path: Path,
+    needed: Sequence[str],
+    kind: str,
+    *,
+    empty: str | None = None,
+    longest: int | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file whose first line names the columns.
 
-    A row with more cells than columns has the others under the key None, as `csv.DictReader` gives them.
+    A row with more cells than columns has the others under the key None, as
+    `csv.DictReader` gives them.
 
     Args:
         path: of the file, in UTF-8 with or without a byte order mark.
         needed: columns that it must have.
-        kind: what the file is, for the message about a missing column, such as "a table of clips".
+        kind: what the file is, for the message about a missing column, such as "a table
+            of clips".
         empty: stands for the cells that a short row lacks.
         longest: most characters of a cell; None leaves the limit of `csv`, 131,072.
 
@@ -34,7 +41,8 @@ def csv_rows(
             missing = [name for name in needed if name not in (reader.fieldnames or ())]
             if missing:
                 raise ValueError(
-                    f"{path}, line 1: no column {', '.join(missing)}; {kind} has {', '.join(needed)}"
+                    f"{path}, line 1: no column {', '.join(missing)}; {kind} has"
+                    f" {', '.join(needed)}"
                 )
             line = reader.line_num + 1
             for row in reader:
@@ -42,12 +50,14 @@ def csv_rows(
                 line = reader.line_num + 1
     except UnicodeDecodeError as reason:
         raise ValueError(
-            f"{path}: not UTF-8 ({reason.reason} at byte {reason.start}); save the table as UTF-8"
+            f"{path}: not UTF-8 ({reason.reason} at byte {reason.start}); save the"
+            " table as UTF-8"
         ) from None
     except csv.Error as reason:
         # The line of a row that cannot be read is known to the reader inside alone.
         raise ValueError(
-            f"{path}, line {reader.reader.line_num}: no CSV ({reason}); copy the table again"
+            f"{path}, line {reader.reader.line_num}: no CSV ({reason}); copy the table"
+            " again"
         ) from None
     finally:
         csv.field_size_limit(limit)

@@ -1,14 +1,41 @@
-"""Every data set of the course: its files, where they come from, under which licence, and how to ask for them.
+"""Every data set of the course: its files, address, licence, and how to ask for them.
 
-An address stands here only where it is public and known to lead to the file. Contest data and sets for research only
-have none: their entry says how to ask for them and where to put them.
+An address stands here only where it is public and known to lead to the file. Contest
+data and sets for research only have none: their entry says how to ask for them and
+where to put them.
 """
 
 import difflib
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from coursepkg.data.location import data_folder
+
+def data_folder() -> Path:
+    """The folder of the real data sets: `$COURSEPKG_DATA`, or the user's cache.
+
+    The folder may not exist yet. Where a set is missing, the generated one that ships
+    with the package serves.
+    """
+    chosen = os.environ.get("COURSEPKG_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    return cache_folder()
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made again; it may not exist yet."""
+    return _user_cache() / "coursepkg"
+
+
+def _user_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
 
 _STANFORD = "https://nlp.stanford.edu/projects/nmt/data/iwslt15.en-vi"
 
@@ -18,31 +45,35 @@ class DataFile:
     """A file or folder of a set, and where it can be downloaded from."""
 
     path: str
-    """Place in the folder of the set. Of an archive that is unpacked: the folder that it becomes."""
+    """Place in the folder of the set."""
     url: str = ""
     """Address; empty where there is no public one."""
     sha256: str | None = None
-    """SHA-256 of what the address gives; None where it is not known, and the first download decides."""
+    """SHA-256 of what the address gives; None where it is not known, and the first
+    download decides."""
     size_limit: int = 100_000_000
     """Largest download that is accepted, in bytes."""
-    unpacked_limit: int = 0
-    """Largest size of all unpacked files, in bytes; 0 for a file that is no archive."""
     lines: int | None = None
     """Lines of a text file, 1 or more; None where they are not checked."""
 
     def __post_init__(self) -> None:
         place = Path(self.path)
         if not self.path or place.is_absolute() or ".." in place.parts:
-            raise ValueError(f"path must lie in the folder of the set, got {self.path!r}")
-        if self.url and not self.url.startswith(("https://", "http://")):
-            raise ValueError(f"url must begin with https:// or http://, got {self.url!r}")
-        if self.sha256 is not None and (len(self.sha256) != 64 or set(self.sha256) - set("0123456789abcdef")):
-            raise ValueError(f"sha256 must be 64 hexadecimal digits, got {self.sha256!r}")
-        if self.size_limit < 1 or self.unpacked_limit < 0:
             raise ValueError(
-                f"size_limit must be at least 1 and unpacked_limit at least 0, got {self.size_limit} and "
-                f"{self.unpacked_limit}"
+                f"path must lie in the folder of the set, got {self.path!r}"
             )
+        if self.url and not self.url.startswith(("https://", "http://")):
+            raise ValueError(
+                f"url must begin with https:// or http://, got {self.url!r}"
+            )
+        if self.sha256 is not None and (
+            len(self.sha256) != 64 or set(self.sha256) - set("0123456789abcdef")
+        ):
+            raise ValueError(
+                f"sha256 must be 64 hexadecimal digits, got {self.sha256!r}"
+            )
+        if self.size_limit < 1:
+            raise ValueError(f"size_limit must be at least 1, got {self.size_limit}")
         if self.lines is not None and self.lines < 1:
             raise ValueError(f"lines must be at least 1 or None, got {self.lines}")
 
@@ -67,50 +98,50 @@ class DataSet:
         """The files that have an address."""
         return tuple(file for file in self.files if file.url)
 
-    @property
-    def on_request(self) -> tuple[DataFile, ...]:
-        """The files that must be asked for."""
-        return tuple(file for file in self.files if not file.url)
+
+# The SHA-256 and sizes of the IWSLT'15 files are those on record in Hugging Face
+# datasets (datasets/mt_eng_vietnamese/dataset_infos.json); the two of tst2012 were
+# compared with copies of the files.
+_IWSLT = """
+train.en 13603614 133317
+    c26dfeed74b6bf3752f5ca552f2412456f0de153f7c804df8717931fb3a5c78a
+train.vi 18074646 133317
+    707206edf2dc0280273952c7b70544ea8a1363aa69aaeb9d70514b888dc3067d
+tst2012.en 140250 1553
+    b8fbcd0d4199d41276421d1f7228298df67dd9e2c5c134c2ee8cdf3ec27801e2
+tst2012.vi 188396 1553
+    01004078b3f36b0c46e81b65fc6851230b3c823405c76d1d82ef3b786b512ff0
+tst2013.en 132264 1268
+    3860ce60bc5b85d96cc2d3d580cf1bc9d62440e939c1b964676d3607c4e8f1df
+tst2013.vi 183855 1268
+    29af16842808da2812b8fd4d47fc05d082ba870e60ab7755090ad04b380994cd
+"""
+"""Name, bytes, lines and SHA-256 of each file."""
 
 
-def _iwslt(name: str, sha256: str, n_bytes: int, lines: int) -> DataFile:
-    return DataFile(name, f"{_STANFORD}/{name}", sha256, size_limit=n_bytes, lines=lines)
+def _iwslt() -> tuple[DataFile, ...]:
+    words = _IWSLT.split()
+    rows = zip(*(words[i::4] for i in range(4)), strict=True)
+    return tuple(
+        DataFile(name, f"{_STANFORD}/{name}", sha256, int(size), int(lines))
+        for name, size, lines, sha256 in rows
+    )
 
 
-# The SHA-256 and sizes of the IWSLT'15 files are those on record in Hugging Face datasets
-# (datasets/mt_eng_vietnamese/dataset_infos.json); the two of tst2012 were compared with copies of the files.
 _EN_VI = DataSet(
     "en_vi",
     "IWSLT'15 English-Vietnamese, TED talks: 133,317 training pairs, dev and test sets",
     "CC BY-NC-ND 3.0 (TED talks)",
-    "dev2010, tst2010 and tst2011 are in the IWSLT 2015 release en-vi of WIT3 (https://wit3.fbk.eu) as XML files: "
-    "write the text of each <seg> on a line of its own",
+    "dev2010, tst2010 and tst2011 are in the IWSLT 2015 release en-vi of WIT3"
+    " (https://wit3.fbk.eu) as XML files: write the text of each <seg> on a line of"
+    " its own",
     (
-        _iwslt(
-            "train.en",
-            "c26dfeed74b6bf3752f5ca552f2412456f0de153f7c804df8717931fb3a5c78a",
-            13_603_614,
-            133_317,
+        *_iwslt(),
+        *(
+            DataFile(f"{part}.{side}")
+            for part in ("dev2010", "tst2010", "tst2011")
+            for side in ("en", "vi")
         ),
-        _iwslt(
-            "train.vi",
-            "707206edf2dc0280273952c7b70544ea8a1363aa69aaeb9d70514b888dc3067d",
-            18_074_646,
-            133_317,
-        ),
-        _iwslt(
-            "tst2012.en", "b8fbcd0d4199d41276421d1f7228298df67dd9e2c5c134c2ee8cdf3ec27801e2", 140_250, 1553
-        ),
-        _iwslt(
-            "tst2012.vi", "01004078b3f36b0c46e81b65fc6851230b3c823405c76d1d82ef3b786b512ff0", 188_396, 1553
-        ),
-        _iwslt(
-            "tst2013.en", "3860ce60bc5b85d96cc2d3d580cf1bc9d62440e939c1b964676d3607c4e8f1df", 132_264, 1268
-        ),
-        _iwslt(
-            "tst2013.vi", "29af16842808da2812b8fd4d47fc05d082ba870e60ab7755090ad04b380994cd", 183_855, 1268
-        ),
-        *(DataFile(f"{part}.{side}") for part in ("dev2010", "tst2010", "tst2011") for side in ("en", "vi")),
     ),
 )
 
@@ -119,40 +150,49 @@ SETS: dict[str, DataSet] = {
     for one in (
         DataSet(
             "zh_vi",
-            "Chinese-Vietnamese training pairs of the 2025 AI Olympiad, 32,061 in the contest's file",
+            "Chinese-Vietnamese training pairs of the 2025 AI Olympiad, 32,061 in the"
+            " contest's file",
             "none stated; for those who took part in the contest",
-            "ask the organisers of the 2025 AI Olympiad for the training file of the translation task",
+            "ask the organisers of the 2025 AI Olympiad for the training file of the"
+            " translation task",
             (DataFile("train.zh"), DataFile("train.vi")),
         ),
         _EN_VI,
         DataSet(
             "nom_vi",
-            "594 lines of modern prose in Nom with their quoc ngu reading, one character a syllable",
+            "594 lines of modern prose in Nom with their quoc ngu reading, one"
+            " character a syllable",
             "Apache-2.0 (tat_den.tsv), CC BY-SA (wikipedia.tsv)",
-            "no public address is known; ask your instructor. Each file has the columns line, nom, quoc_ngu, "
-            "quoc_ngu_segmented, separated by tabs",
+            "no public address is known; ask your instructor. Each file has the columns"
+            " line, nom, quoc_ngu, quoc_ngu_segmented, separated by tabs",
             (DataFile("tat_den.tsv"), DataFile("wikipedia.tsv")),
         ),
         DataSet(
             "mc_ocr",
-            "MC-OCR 2021: Vietnamese receipts photographed with phones, their text lines marked",
+            "MC-OCR 2021: Vietnamese receipts photographed with phones, their text"
+            " lines marked",
             "research use only",
-            "ask the organisers of the MC-OCR challenge (https://www.rivf2021-mc-ocr.vietnlp.com/dataset)",
+            "ask the organisers of the MC-OCR challenge"
+            " (https://www.rivf2021-mc-ocr.vietnlp.com/dataset)",
             (DataFile("mcocr_train_df.csv"), DataFile("images")),
         ),
         DataSet(
             "vi_lines",
             "632 line images of Vietnamese official documents with their text",
             "official documents",
-            "no public address is known; ask your instructor. labels.tsv holds path, tab, text",
+            "no public address is known; ask your instructor. labels.tsv holds path,"
+            " tab, text",
             (DataFile("labels.tsv"), DataFile("documents"), DataFile("directive")),
         ),
         DataSet(
             "signs",
             "63 clips of 33 signed words in American, Turkish and Indian sign language",
             "none stated; do not pass it on",
-            "no public address is known; ask your instructor. manifest.csv names the owner of each clip",
-            tuple(map(DataFile, ("manifest.csv", "asl_pairs", "tid_pairs", "isl_single"))),
+            "no public address is known; ask your instructor. manifest.csv names the"
+            " owner of each clip",
+            tuple(
+                map(DataFile, ("manifest.csv", "asl_pairs", "tid_pairs", "isl_single"))
+            ),
         ),
     )
 }
@@ -182,7 +222,9 @@ def folder_of(name: str, within: Path | None = None) -> Path:
 def missing_files(name: str, within: Path | None = None) -> list[str]:
     """The files of a set that are not there."""
     folder = folder_of(name, within)
-    return [file.path for file in find_set(name).files if not (folder / file.path).exists()]
+    return [
+        file.path for file in find_set(name).files if not (folder / file.path).exists()
+    ]
 
 
 def is_present(name: str, *paths: str, within: Path | None = None) -> bool:
@@ -193,4 +235,8 @@ def is_present(name: str, *paths: str, within: Path | None = None) -> bool:
         False
     """
     folder = folder_of(name, within)
-    return all((folder / path).exists() for path in paths) if paths else not missing_files(name, within)
+    return (
+        all((folder / path).exists() for path in paths)
+        if paths
+        else not missing_files(name, within)
+    )

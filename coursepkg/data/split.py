@@ -1,8 +1,9 @@
 """Splits that do not leak: records that share anything of weight stay together.
 
-Records (sentence pairs, receipts, clips) carry keys: a sentence on either side, a shop, a signer. Records with a
-common key belong to one group, and so do those linked through others. A group goes to one part as a whole, and which
-one is decided by a hash: the same data give the same split on every machine, in any order of the records.
+Records (sentence pairs, receipts, clips) carry keys: a sentence on either side, a shop,
+a signer. Records with a common key belong to one group, and so do those linked through
+others. A group goes to one part as a whole, and which one is decided by a hash: the
+same data give the same split on every machine, in any order of the records.
 """
 
 import hashlib
@@ -10,11 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 
 def group_records(keys: Sequence[Sequence[Hashable]]) -> list[int]:
-    """The group of each record: the number of its first record.
-
-    Args:
-        keys: for each record its keys; records with one in common, directly or through others, form a group.
-    """
+    """The group of each record: the number of its first record."""
     parent = list(range(len(keys)))
 
     def root(i: int) -> int:
@@ -32,24 +29,30 @@ def group_records(keys: Sequence[Sequence[Hashable]]) -> list[int]:
 
 
 def grouped_split(
-    keys: Sequence[Sequence[Hashable]], shares: Mapping[str, int | float], *, seed: int = 0
+    keys: Sequence[Sequence[Hashable]],
+    shares: Mapping[str, int | float],
+    *,
+    seed: int = 0,
 ) -> dict[str, list[int]]:
     """Distribute records over named parts, whole groups at a time.
 
-    A group's place is the SHA-256 of its smallest key, so it does not depend on the order of the records. Shares are
-    met on average over groups; a group larger than a tenth of the smallest share would spoil it and goes to the
-    first part.
+    A group's place is the SHA-256 of its smallest key, so it does not depend on the
+    order of the records. Shares are met on average over groups; a group larger than a
+    tenth of the smallest share would spoil it and goes to the first part.
 
     Args:
-        keys: for each record its keys, see `group_records`; each record has at least one.
-        shares: for each part its share, above 0; the last part takes what the others leave.
+        keys: for each record its keys, see `group_records`; each record has at least
+            one.
+        shares: for each part its share, above 0; the last part takes what the others
+            leave.
         seed: another seed gives another split.
 
     Returns:
         for each part the numbers of its records, ascending.
 
     Raises:
-        ValueError: there is no record, one has no key, or the shares do not add up to 1.
+        ValueError: there is no record, one has no key, or the shares do not add up to
+            1.
     """
     _check(keys, shares)
     members: dict[int, list[int]] = {}
@@ -67,7 +70,9 @@ def grouped_split(
 
 def split_fingerprint(parts: Mapping[str, Sequence[int]]) -> str:
     """SHA-256 of which record is in which part."""
-    content = "\n".join(f"{name} {' '.join(map(str, records))}" for name, records in parts.items())
+    content = "\n".join(
+        f"{name} {' '.join(map(str, records))}" for name, records in parts.items()
+    )
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -83,7 +88,9 @@ def _part_of(key: str, shares: Mapping[str, int | float], seed: int) -> str:
     return list(shares)[-1]
 
 
-def _check(keys: Sequence[Sequence[Hashable]], shares: Mapping[str, int | float]) -> None:
+def _check(
+    keys: Sequence[Sequence[Hashable]], shares: Mapping[str, int | float]
+) -> None:
     if not keys:
         raise ValueError("keys must hold at least one record, got none")
     bare = next((i for i, own in enumerate(keys) if not own), None)

@@ -1,27 +1,22 @@
-"""From a model to sentences: greedy, sampling, beam search, reranking. Token ids in, token ids out.
+"""From a model to sentences: token ids in, token ids out.
 
 The names below are looked up on first use, so that importing the package costs nothing.
 """
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "DecoderState": "state",
-    "RecomputedState": "state",
-    "Hypothesis": "hypothesis",
-    "greedy": "generate",
-    "sample": "generate",
-    "beam_search": "beam",
-    "SearchTrace": "trace",
-    "Filter": "filters",
-    "Temperature": "filters",
-    "TopK": "filters",
-    "TopP": "filters",
-    "RepetitionPenalty": "filters",
-    "Forbid": "filters",
-    "source_limits": "arguments",
-    "token_log_probs": "scoring",
+_NAMES = {
+    "beam": "BeamScorer Candidates SearchTrace beam_search expand length_penalty_of",
+    "ensemble": "EnsembleState",
+    "filters": "Filter Forbid RepetitionPenalty Temperature TopK TopP",
+    "generate": "greedy sample",
+    "knn": "KnnOutput",
+    "rerank": (
+        "language_model_scorer model_log_prob n_tokens reverse_scorer token_log_probs"
+    ),
+    "step": "DecoderState Hypothesis RecomputedState source_limits",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

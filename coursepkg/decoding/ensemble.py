@@ -2,10 +2,12 @@
 
     p(v | x) = (1 / n) sum_i p_i(v | x)
 
-Models that differ in nothing but the seed make different mistakes; where one is wrong, the mean of the others often
-still has the right token in front. Decoding costs n times as much. The models share a vocabulary, and nothing else.
+Models that differ in nothing but the seed make different mistakes; where one is wrong,
+the mean of the others often still has the right token in front. Decoding costs n times
+as much. The models share a vocabulary, and nothing else.
 
-Source: Sutskever et al., "Sequence to Sequence Learning with Neural Networks" (arXiv 1409.3215), section 3.
+Source: Sutskever et al., "Sequence to Sequence Learning with Neural Networks" (arXiv
+1409.3215), section 3.
 """
 
 import math
@@ -15,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursepkg.decoding.state import DecoderState
+from coursepkg.decoding.step import DecoderState
 
 
 class EnsembleState:
@@ -39,12 +41,13 @@ class EnsembleState:
         return self.states[0].device
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Append tokens (N, T) to the rows -> log-probabilities (N, V) of the token that follows the last one."""
-        each = torch.stack([state.step(tokens).float().log_softmax(dim=-1) for state in self.states])
+        """Append tokens (N, T) -> log-probabilities (N, V) of what follows."""
+        logits = [state.step(tokens).float() for state in self.states]
+        each = torch.stack(logits).log_softmax(dim=-1)  # (members, N, V)
         return each.logsumexp(dim=0) - math.log(len(self.states))
 
     def select(self, rows: Tensor, sentences: Tensor | None = None) -> None:
-        """Row i goes on from what row rows[i] was, in every member; see `DecoderState.select`."""
+        """Row i continues what row rows[i] was, in every member."""
         for state in self.states:
             state.select(rows, sentences)
 
@@ -53,7 +56,8 @@ class Ensemble(nn.Module):
     """Models with one vocabulary, for decoding.
 
     Args:
-        members: models with `start(src, max_len=...)`, such as `Transformer`; they may differ in size and kind.
+        members: models with `start(src, max_len=...)`, such as `Transformer`; they may
+            differ in size and kind.
 
     Raises:
         ValueError: there is no member.
@@ -66,9 +70,10 @@ class Ensemble(nn.Module):
         self.members = nn.ModuleList(members)
 
     def start(self, src: Tensor, *, max_len: int) -> EnsembleState:
-        """Encode source ids (B, S) with every member and make ready to decode step by step.
+        """Encode source ids (B, S) with every member, ready to be decoded step by step.
 
-        Runs in the modules' present mode: call `eval()` first, or dropout changes the result.
+        Runs in the modules' present mode: call `eval()` first, or dropout changes the
+        result.
         """
         members: list[Any] = list(self.members)
         return EnsembleState([member.start(src, max_len=max_len) for member in members])

@@ -1,8 +1,9 @@
 """Filters: what stands between a model's logits and the choice of a token.
 
-A filter is any function (logits (N, V), history (N, t)) -> logits (N, V); history holds the tokens of each row so far,
-without BOS. Setting a logit to -inf forbids a token. Filters are applied in the order given, and work alike in greedy
-decoding, sampling and beam search.
+A filter is any function (logits (N, V), history (N, t)) -> logits (N, V); history holds
+the tokens of each row so far, without BOS. Setting a logit to -inf forbids a token.
+Filters are applied in the order given, and work alike in greedy decoding, sampling and
+beam search.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count, check_finite, describe
+from coursepkg.validation import check_count, check_finite, describe
 
 Filter = Callable[[Tensor, Tensor], Tensor]
 """(logits (N, V), history (N, t)) -> logits (N, V)."""
@@ -21,14 +22,16 @@ Filter = Callable[[Tensor, Tensor], Tensor]
 class Temperature:
     """Divide all logits by a temperature: p_i ~ exp(z_i / temperature).
 
-    Below 1 likely tokens gain, above 1 the distribution flattens; the order of tokens stays. Near 0 it is greedy.
+    Below 1 likely tokens gain, above 1 the distribution flattens; the order of tokens
+    stays. Near 0 it is greedy.
     """
 
     temperature: int | float
     """Above 0, without unit."""
 
     def __post_init__(self) -> None:
-        _check_positive("temperature", self.temperature, hint="; for the limit at 0 use greedy()")
+        hint = "; for the limit at 0 use greedy()"
+        _check_positive("temperature", self.temperature, hint)
 
     def __call__(self, logits: Tensor, history: Tensor) -> Tensor:
         """Logits (N, V) -> logits (N, V)."""
@@ -58,9 +61,10 @@ class TopK:
 
 @dataclass(frozen=True)
 class TopP:
-    """Nucleus: keep the smallest set of most likely tokens whose probabilities sum to at least p.
+    """Nucleus: the smallest set of most likely tokens that holds probability p.
 
-    The most likely token always stays. Source: Holtzman et al. (arXiv 1904.09751), section 3.1.
+    The most likely token always stays. Source: Holtzman et al. (arXiv 1904.09751),
+    section 3.1.
     """
 
     p: int | float
@@ -77,22 +81,25 @@ class TopP:
             return logits
         ordered, order = logits.sort(dim=-1, descending=True, stable=True)
         held = ordered.softmax(dim=-1).cumsum(dim=-1)
-        # A token goes when those before it already hold p; before the first stands nothing.
+        # A token goes when those before it already hold p; before the first stands
+        # nothing.
         goes = torch.nn.functional.pad(held[:, :-1] >= self.p, (1, 0), value=False)
         return logits.masked_fill(goes.scatter(1, order, goes), -torch.inf)
 
 
 @dataclass(frozen=True)
 class RepetitionPenalty:
-    """Make every token that the row already holds less likely: z / penalty where z > 0, z * penalty where z < 0.
+    """Make tokens that the row already holds less likely: z / penalty, z * penalty.
 
-    A token counts once, however often it occurred. It acts on raw logits: on log-probabilities, which are never
-    positive, it would only ever multiply. Source: Keskar et al. (arXiv 1909.05858), section 4.1, whose formula divides
-    in both cases, which would make a token of negative logit more likely; the two cases are those of Hugging Face.
+    A token counts once, however often it occurred. It acts on raw logits: on
+    log-probabilities, which are never positive, it would only ever multiply. Source:
+    Keskar et al. (arXiv 1909.05858), section 4.1, whose formula divides in both cases,
+    which would make a token of negative logit more likely; the two cases are those of
+    Hugging Face.
     """
 
     penalty: int | float
-    """Above 0, without unit: 1 changes nothing, 1.2 is the paper's value, below 1 rewards repetition."""
+    """Above 0: 1 changes nothing, the paper takes 1.2, below 1 rewards repetition."""
 
     def __post_init__(self) -> None:
         _check_positive("repetition_penalty", self.penalty)
@@ -106,7 +113,7 @@ class RepetitionPenalty:
 
 @dataclass(frozen=True)
 class Forbid:
-    """Never choose these tokens: PAD, BOS or UNK, to which label smoothing leaves some probability."""
+    """Never choose these tokens, such as PAD, BOS or UNK."""
 
     ids: tuple[int, ...]
     """Ids of the vocabulary."""
@@ -122,10 +129,12 @@ class Forbid:
             ValueError: an id is outside the vocabulary.
         """
         if self.ids and max(self.ids) >= logits.shape[-1]:
-            raise ValueError(f"forbidden id must be below V = {logits.shape[-1]}, got {max(self.ids)}")
-        return logits.index_fill(
-            1, torch.tensor(self.ids, dtype=torch.int64, device=logits.device), -torch.inf
-        )
+            raise ValueError(
+                f"forbidden id must be below V = {logits.shape[-1]}, got"
+                f" {max(self.ids)}"
+            )
+        places = torch.tensor(self.ids, dtype=torch.int64, device=logits.device)
+        return logits.index_fill(1, places, -torch.inf)
 
 
 def _check_positive(name: str, value: object, hint: str = "") -> None:

@@ -7,16 +7,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count
-from coursepkg.decoding.arguments import check_limits
-from coursepkg.decoding.filters import Filter, RepetitionPenalty, Temperature, TopK, TopP
-from coursepkg.decoding.hypothesis import Harvest, Hypothesis
-from coursepkg.decoding.state import DecoderState
-from coursepkg.decoding.stepper import Stepper
+from coursepkg.decoding.filters import (
+    Filter,
+    RepetitionPenalty,
+    Temperature,
+    TopK,
+    TopP,
+)
+from coursepkg.decoding.step import (
+    DecoderState,
+    DecodingStep,
+    FinishedHypotheses,
+    Hypothesis,
+    check_limits,
+)
 from coursepkg.text.vocabulary import BOS, EOS
+from coursepkg.validation import check_count
 
 Pick = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-"""(log_probs (B, R, V), sentence (B,), sample (B, R), position (B,)) -> tokens (B, R)."""
+"""(log_probs (B, R, V), sentence (B,), sample (B, R), position (B,)) -> tokens (B, R).
+"""
 
 
 @torch.no_grad()
@@ -32,27 +42,33 @@ def greedy(
     """Take the most likely token at every step: y_t = argmax p(y | y_<t, x).
 
     Args:
-        state: a fresh state, one row a sentence; `model.start(...)`, of a model in eval mode.
-        max_len: most tokens to produce, EOS included and the prefix not: one number, or (B,) one a sentence
-            (see `source_limits`).
+        state: a fresh state, one row a sentence; `model.start(...)`, of a model in eval
+            mode.
+        max_len: most tokens to produce, EOS included and the prefix not: one number, or
+            (B,) one a sentence (see `source_limits`).
         bos: id that starts every target.
         eos: id that ends one; None never ends before the limit.
-        prefix: for each sentence the ids it must begin with; they are given, not scored and not returned.
-        filters: functions (logits, history) -> logits, applied in this order; log-probabilities are those after them.
+        prefix: for each sentence the ids it must begin with; they are given, not scored
+            and not returned.
+        filters: functions (logits, history) -> logits, applied in this order;
+            log-probabilities are those after them.
 
     Returns:
         One hypothesis a sentence.
 
     Raises:
-        ValueError: an argument is malformed, or the logits leave no token to choose from.
+        ValueError: an argument is malformed, or the logits leave no token to choose
+            from.
     """
 
-    def pick(log_probs: Tensor, sentence: Tensor, sample: Tensor, position: Tensor) -> Tensor:
+    def pick(
+        log_probs: Tensor, sentence: Tensor, sample: Tensor, position: Tensor
+    ) -> Tensor:
         return log_probs.argmax(dim=-1)
 
-    stepper = Stepper(state, bos=bos, eos=eos, prefix=prefix, filters=filters)
+    decoder = DecodingStep(state, bos=bos, eos=eos, prefix=prefix, filters=filters)
     limits = check_limits(max_len, state.n_rows, state.device)
-    return [found[0] for found in _generate(stepper, limits, 1, pick)]
+    return [found[0] for found in _generate(decoder, limits, 1, pick)]
 
 
 @torch.no_grad()
@@ -74,69 +90,85 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Draw every token from the model's distribution, after the filters.
 
-    The filters act in this order: `filters`, repetition penalty, temperature, top-k, top-p. Token t of a sample is the
-    inverse of the cumulative distribution at a uniform number that depends on (seed, sentence number, sample, t)
-    alone: what else is in the batch, and how many samples there are, changes no draw.
+    The filters act in this order: `filters`, repetition penalty, temperature, top-k,
+    top-p. Token t of a sample is the inverse of the cumulative distribution at a
+    uniform number that depends on (seed, sentence number, sample, t) alone: what else
+    is in the batch, and how many samples there are, changes no draw.
 
     Args:
-        state: a fresh state, one row a sentence; `model.start(...)`, of a model in eval mode.
-        max_len: most tokens to produce, EOS included and the prefix not: one number, or (B,) one a sentence.
+        state, max_len, bos, eos, prefix: as in `greedy`.
         seed: at least 0.
         n_samples: independent samples of each sentence.
         temperature: see `Temperature`; 1 changes nothing.
         top_k: see `TopK`; None keeps all.
         top_p: see `TopP`; None keeps all.
         repetition_penalty: see `RepetitionPenalty`; 1 changes nothing.
-        bos: id that starts every target.
-        eos: id that ends one; None never ends before the limit.
-        prefix: for each sentence the ids it must begin with; they are given, not scored and not returned.
-        filters: functions (logits, history) -> logits; log-probabilities are those after all filters.
-        sentence_numbers: the number of each sentence, at least 0, in a corpus that is decoded in several batches;
-            None counts from 0 in this batch.
+        filters: functions (logits, history) -> logits; log-probabilities are those
+            after all filters.
+        sentence_numbers: the number of each sentence, at least 0, in a corpus that is
+            decoded in several batches; None counts from 0 in this batch.
 
     Returns:
-        For each sentence its samples, sample 0 first. They may repeat: independent draws do.
+        For each sentence its samples, sample 0 first. They may repeat: independent
+        draws do.
 
     Raises:
-        ValueError: an argument is malformed, or the logits leave no token to choose from.
+        ValueError: an argument is malformed, or the logits leave no token to choose
+            from.
     """
     check_count("n_samples", n_samples)
-    chosen: list[Filter] = [*filters, RepetitionPenalty(repetition_penalty), Temperature(temperature)]
+    chosen: list[Filter] = [
+        *filters,
+        RepetitionPenalty(repetition_penalty),
+        Temperature(temperature),
+    ]
     chosen += [] if top_k is None else [TopK(top_k)]
     chosen += [] if top_p is None else [TopP(top_p)]
     neutral = (RepetitionPenalty(1.0), Temperature(1.0))
-    stepper = Stepper(
-        state, bos=bos, eos=eos, prefix=prefix, filters=[keep for keep in chosen if keep not in neutral]
+    decoder = DecodingStep(
+        state,
+        bos=bos,
+        eos=eos,
+        prefix=prefix,
+        filters=[keep for keep in chosen if keep not in neutral],
     )
     limits = check_limits(max_len, state.n_rows, state.device)
     draws = _draws(seed, n_samples, sentence_numbers, limits)
 
-    def pick(log_probs: Tensor, sentence: Tensor, sample: Tensor, position: Tensor) -> Tensor:
+    def pick(
+        log_probs: Tensor, sentence: Tensor, sample: Tensor, position: Tensor
+    ) -> Tensor:
         below = log_probs.double().exp().cumsum(dim=-1)  # (B, R, V)
         mass = below[..., -1]
         # u < 1, but u * mass may round up to the mass, beyond which there is no token.
         most = torch.nextafter(mass, torch.zeros_like(mass))
-        point = torch.minimum(draws[sentence[:, None], sample, position[:, None]] * mass, most)
+        point = torch.minimum(
+            draws[sentence[:, None], sample, position[:, None]] * mass, most
+        )
         token = torch.searchsorted(below, point[..., None], right=True)[..., 0]
         return token.clamp(max=log_probs.shape[-1] - 1)
 
-    return _generate(stepper, limits, n_samples, pick)
+    return _generate(decoder, limits, n_samples, pick)
 
 
-def _draws(seed: int, n_samples: int, numbers: Sequence[int] | None, limits: Tensor) -> Tensor:
+def _draws(
+    seed: int, n_samples: int, numbers: Sequence[int] | None, limits: Tensor
+) -> Tensor:
     """Uniform numbers in [0, 1) as (B, n_samples, longest limit)."""
     check_count("seed", seed, least=0)
     numbers = range(len(limits)) if numbers is None else numbers
     if len(numbers) != len(limits):
-        raise ValueError(f"sentence_numbers must be one a sentence ({len(limits)}), got {len(numbers)}")
+        raise ValueError(
+            f"sentence_numbers must be one a sentence ({len(limits)}), got"
+            f" {len(numbers)}"
+        )
     for row, number in enumerate(numbers):
         check_count(f"sentence_numbers[{row}]", number, least=0)
     longest = int(limits.max()) if len(limits) else 0
-    rows = [
-        [np.random.default_rng([seed, number, s]).random(longest) for s in range(n_samples)]
-        for number in numbers
-    ]
-    return torch.from_numpy(np.array(rows)).to(limits.device)
+    places = [[seed, number, s] for number in numbers for s in range(n_samples)]
+    rows = np.array([np.random.default_rng(p).random(longest) for p in places])
+    shaped = rows.reshape(len(numbers), n_samples, longest)
+    return torch.from_numpy(shaped).to(limits.device)
 
 
 @dataclass
@@ -160,45 +192,52 @@ class _Rows:
         """Add a column: token and log_prob (B, R)."""
         self.total = self.total + log_prob
         self.history = torch.cat([self.history, token[..., None]], dim=-1)
-        self.log_probs = torch.cat([self.log_probs.to(log_prob), log_prob[..., None]], dim=-1)
+        new = log_prob[..., None]
+        self.log_probs = torch.cat([self.log_probs.to(new), new], dim=-1)
 
     def take(self, sentences: Tensor, rows: Tensor, is_open: Tensor) -> None:
         """Keep some sentences (B',), and of these some rows (B', R')."""
         at = (sentences[:, None], rows)
-        self.sentence, self.sample, self.is_open = self.sentence[sentences], self.sample[at], is_open
-        self.history, self.log_probs, self.total = self.history[at], self.log_probs[at], self.total[at]
+        self.sentence, self.is_open = self.sentence[sentences], is_open
+        self.sample, self.total = self.sample[at], self.total[at]
+        self.history, self.log_probs = self.history[at], self.log_probs[at]
 
 
-def _generate(stepper: Stepper, limits: Tensor, n_samples: int, pick: Pick) -> list[list[Hypothesis]]:
-    """Grow `n_samples` rows a sentence until each has ended; rows and sentences that have ended leave the batch."""
-    harvest = Harvest(len(limits), stepper.prefix_lengths)
-    rows = _first_rows(stepper, n_samples)
+def _generate(
+    decoder: DecodingStep, limits: Tensor, n_samples: int, pick: Pick
+) -> list[list[Hypothesis]]:
+    """Grow `n_samples` rows a sentence; what has ended leaves the batch."""
+    found = FinishedHypotheses(len(limits), decoder.prefix_lengths)
+    rows = _first_rows(decoder, n_samples)
     n_fed = 1  # rows a sentence of the state: the samples part after the first step
     while len(rows.sentence):
         n_sentences, n_rows, t = rows.history.shape
         fed = rows.history[:, :n_fed].flatten(0, 1)
-        scores = stepper.log_probs(fed, rows.sentence.repeat_interleave(n_fed))
+        scores = decoder.log_probs(fed, rows.sentence.repeat_interleave(n_fed))
         scores = scores.unflatten(0, (n_sentences, n_fed)).expand(-1, n_rows, -1)
-        position = t - stepper.prefix_lengths[rows.sentence]
+        position = t - decoder.prefix_lengths[rows.sentence]
         token = pick(scores, rows.sentence, rows.sample, position.clamp(min=0))
         rows.append(token, scores.gather(-1, token[..., None])[..., 0])
         usable = rows.log_probs[..., -1] > -torch.inf
         if not usable.all():
-            raise stepper.explain(~usable.all(dim=1), rows.sentence, t)
-        closed = (token == stepper.eos) if stepper.eos is not None else torch.zeros_like(rows.is_open)
+            raise decoder.explain(~usable.all(dim=1), rows.sentence, t)
+        closed = torch.zeros_like(rows.is_open)
+        if decoder.eos is not None:
+            closed = token == decoder.eos
         finished = closed.clone()
         closed |= (position + 1 == limits[rows.sentence])[:, None]
         if (closed & rows.is_open).any():
-            _harvest(harvest, rows, closed & rows.is_open, finished)
-            _drop(stepper, rows, closed, n_fed)
+            _keep(found, rows, closed & rows.is_open, finished)
+            _drop(decoder, rows, closed, n_fed)
         elif n_fed < n_rows:
-            stepper.state.select(torch.arange(n_sentences, device=token.device).repeat_interleave(n_rows))
+            sentences = torch.arange(n_sentences, device=token.device)
+            decoder.state.select(sentences.repeat_interleave(n_rows))
         n_fed = rows.sample.shape[1]
-    return harvest.by_sentence()
+    return found.by_sentence()
 
 
-def _first_rows(stepper: Stepper, n_samples: int) -> _Rows:
-    first = stepper.first_history()
+def _first_rows(decoder: DecodingStep, n_samples: int) -> _Rows:
+    first = decoder.first_history()
     n_sentences, device = len(first), first.device
     return _Rows(
         sentence=torch.arange(n_sentences, device=device),
@@ -210,18 +249,20 @@ def _first_rows(stepper: Stepper, n_samples: int) -> _Rows:
     )
 
 
-def _harvest(harvest: Harvest, rows: _Rows, ripe: Tensor, finished: Tensor) -> None:
-    total = rows.total[ripe]
-    sentence = rows.sentence[:, None].expand_as(ripe)[ripe]
-    harvest.add(
-        sentence, rows.sample[ripe], rows.history[ripe], rows.log_probs[ripe], total, total, finished[ripe]
-    )
+def _keep(
+    found: FinishedHypotheses, rows: _Rows, done: Tensor, finished: Tensor
+) -> None:
+    total = rows.total[done]
+    sentence = rows.sentence[:, None].expand_as(done)[done]
+    kept = (rows.sample[done], rows.history[done], rows.log_probs[done])
+    found.add(sentence, *kept, total, total, finished[done])
 
 
-def _drop(stepper: Stepper, rows: _Rows, closed: Tensor, n_fed: int) -> None:
+def _drop(decoder: DecodingStep, rows: _Rows, closed: Tensor, n_fed: int) -> None:
     """Leave as many rows a sentence as the sentence with most open rows has.
 
-    A sentence with fewer open rows repeats its first one, so that nothing grows on behind an end.
+    A sentence with fewer open rows repeats its first one, so that nothing grows on
+    behind an end.
     """
     is_open = rows.is_open & ~closed
     stay = is_open.any(dim=1).nonzero()[:, 0]
@@ -233,7 +274,9 @@ def _drop(stepper: Stepper, rows: _Rows, closed: Tensor, n_fed: int) -> None:
     order = (~is_open[stay]).to(torch.int8).sort(dim=1, stable=True).indices[:, :widest]
     is_real = torch.arange(widest, device=order.device) < n_open[:, None]
     order = torch.where(is_real, order, order[:, :1])
-    # Before the samples parted the state had one row a sentence, which is the past of all of them.
+    # Before the samples parted the state had one row a sentence, which is the past of
+    # all of them.
     parents = stay[:, None] * n_fed + (order if n_fed > 1 else 0)
-    stepper.state.select(parents.expand_as(order).flatten(), stay if len(stay) < len(closed) else None)
+    kept = stay if len(stay) < len(closed) else None
+    decoder.state.select(parents.expand_as(order).flatten(), kept)
     rows.take(stay, order, is_real)

@@ -1,34 +1,26 @@
-"""Scores of translations, transcriptions and classifiers, each with the signature that makes it comparable.
+"""Scores of translations, transcriptions and classifiers, each with a signature.
 
-A metric is a small frozen object: `BLEU(tokenize="zh")`. `score` applies it to a test set, `sentence_scores` to every
-sentence, `compare` to two systems. The names below are looked up on first use, so that importing the package costs
-nothing.
+A metric is a small frozen object: `BLEU(tokenize="zh")`. `score` applies it to a test
+set, `sentence_scores` to every sentence, `compare` to two systems.
 """
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "BLEU": "bleu",
-    "CHRF": "chrf",
-    "TER": "ter",
-    "ROUGE": "rouge",
-    "METEOR": "meteor",
-    "CER": "edit",
-    "WER": "edit",
-    "align": "alignment",
-    "edit_distance": "alignment",
-    "Accuracy": "classification",
-    "MacroF1": "classification",
-    "confusion_matrix": "classification",
-    "tokenize": "tokenizers",
-    "score": "scoring",
-    "sentence_scores": "scoring",
-    "Score": "signature",
-    "Metric": "signature",
-    "compare": "bootstrap",
-    "Comparison": "bootstrap",
-    "Interval": "signature",
+_NAMES = {
+    "bleu": "BLEU brevity_penalty",
+    "chrf": "CHRF",
+    "classification": "Accuracy MacroF1 confusion_matrix",
+    "edit": "CER WER align edit_distance",
+    "meteor": "METEOR count_chunks match_words",
+    "ngrams": "most n_matches tokenize",
+    "rouge": "ROUGE lcs_length",
+    "scoring": (
+        "Comparison Interval Metric Score compare interval_of resampled_values score "
+        "sentence_scores"
+    ),
+    "ter": "TER count_edits",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

@@ -1,7 +1,7 @@
-"""BLEU: how many of a translation's n-grams its references have (Papineni et al., ACL 2002).
+"""BLEU (Papineni et al., ACL 2002): n-grams of a translation that its references have.
 
-    p_n  = matched n-grams / n-grams of the hypotheses     summed over the whole test set, matches clipped
-    BP   = 1 if c >= r else exp(1 - r / c)                 c, r: tokens of the hypotheses, and of the references
+    p_n  = matched n-grams / n-grams of the hypotheses    summed over the whole test set
+    BP   = 1 if c >= r else exp(1 - r / c)     c, r: tokens of hypotheses and references
     BLEU = 100 BP exp(1/4 sum over n = 1..4 of ln p_n)
 
 Equal to SacreBLEU (Post, arXiv 1804.08771) for the same settings.
@@ -13,9 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.corpus import check_choice, check_integer, check_unicode, read_pairs
-from coursepkg.metrics.ngrams import most, n_matches, ngrams
-from coursepkg.metrics.tokenizers import check_tokenizer, tokenize
+from coursepkg.metrics.ngrams import (
+    check_tokenizer,
+    check_unicode,
+    most,
+    n_matches,
+    ngrams,
+    read_pairs,
+    tokenize,
+)
+from coursepkg.validation import check_choice, check_count
 
 SMOOTHING = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}
 """Names of the smoothing methods, and the value that each takes unless told."""
@@ -26,7 +33,8 @@ class BLEU:
     """BLEU of a corpus, 0 to 100.
 
     Example:
-        >>> round(score(BLEU(), ["the guard arrived late"], ["the guard arrived late today"]).value, 2)
+        >>> found = score(BLEU(), ["the guard is late"], ["the guard is late today"])
+        >>> round(found.value, 2)
         77.88
 
     Raises:
@@ -36,15 +44,17 @@ class BLEU:
     tokenize: str = "13a"
     """A name of `tokenizers.TOKENIZERS`. Chinese needs `zh` or `char`."""
     smooth: str = "exp"
-    """What an n-gram order without a match counts: `none` 0; `floor` smooth_value matches; `add-k` smooth_value more
-    matches and n-grams for every n > 1; `exp` 1/2, 1/4, ... of a match, from one such order to the next. Methods 1
-    to 3 of Chen and Cherry (WMT 2014)."""
+    """What an n-gram order without a match counts: `none` 0; `floor` smooth_value
+    matches; `add-k` smooth_value more matches and n-grams for every n > 1; `exp` 1/2,
+    1/4, ... of a match, from one such order to the next. Methods 1 to 3 of Chen and
+    Cherry (WMT 2014)."""
     smooth_value: float | None = None
     """For `floor` and `add-k`; None takes 0.1 and 1."""
     lowercase: bool = False
     """Whether capital letters are levelled first."""
     effective_order: bool = False
-    """Whether orders for which the hypothesis is too short are left out of the mean. For single sentences."""
+    """Whether orders for which the hypothesis is too short are left out of the mean.
+    For single sentences."""
     max_order: int = 4
     """Longest n-grams, at least 1."""
     unicode: str = "raw"
@@ -53,10 +63,13 @@ class BLEU:
     def __post_init__(self) -> None:
         check_tokenizer(self.tokenize)
         check_choice("smooth", self.smooth, tuple(SMOOTHING))
-        check_integer("max_order", self.max_order, least=1)
+        check_count("max_order", self.max_order, least=1)
         check_unicode(self.unicode)
         if self.smooth_value is not None and SMOOTHING[self.smooth] is None:
-            raise ValueError(f"smooth_value must be None for smooth={self.smooth!r}, got {self.smooth_value}")
+            raise ValueError(
+                f"smooth_value must be None for smooth={self.smooth!r}, got"
+                f" {self.smooth_value}"
+            )
         if self.smooth_value is not None and not self.smooth_value > 0:
             raise ValueError(f"smooth_value must be above 0, got {self.smooth_value}")
 
@@ -77,20 +90,29 @@ class BLEU:
         }
 
     def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str] | Sequence[Sequence[str]],
     ) -> np.ndarray:
-        """Hypotheses and references -> (sentences, 2 + 2 max_order): both lengths, matches and n-grams of each order.
+        """(sentences, 2 + 2 max_order): lengths, matches and n-grams of each order.
 
-        The reference length is that of the reference nearest in length, the shorter one of two equally near.
+        The reference length is that of the reference nearest in length, the shorter one
+        of two equally near.
         """
         pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        return np.array([self._count(hypothesis, texts) for hypothesis, texts in pairs], dtype=np.int64)
+        return np.array(
+            [self._count(hypothesis, texts) for hypothesis, texts in pairs],
+            dtype=np.int64,
+        )
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 2 + 2 max_order) -> BLEU (n,)."""
         precisions, possible = self._precisions(totals)
-        # ln 0 is a huge negative number here, which exp turns into 0 without an infinity on the way.
-        logs = np.where(precisions > 0, np.log(np.where(precisions > 0, precisions, 1.0)), -1e10)
+        # ln 0 is a huge negative number here, which exp turns into 0 without an
+        # infinity on the way.
+        logs = np.where(
+            precisions > 0, np.log(np.where(precisions > 0, precisions, 1.0)), -1e10
+        )
         if self.effective_order:
             mean = (logs * possible).sum(axis=-1) / np.maximum(possible.sum(axis=-1), 1)
         else:
@@ -99,7 +121,7 @@ class BLEU:
         return np.where(totals[..., 2 : 2 + self.max_order].any(axis=-1), bleu, 0.0)
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
-        """Smoothed precisions (fractions, all 0 without any match), brevity penalty, lengths and counts."""
+        """Smoothed precisions (fractions), brevity penalty, lengths and counts."""
         matches, counts = np.split(totals[2:], 2)
         precisions, _ = self._precisions(totals[None])
         return {
@@ -115,17 +137,26 @@ class BLEU:
         tokens = self._cut(hypothesis)
         others = [self._cut(text) for text in references]
         nearest = min(
-            (len(other) for other in others), key=lambda length: (abs(length - len(tokens)), length)
+            (len(other) for other in others),
+            key=lambda length: (abs(length - len(tokens)), length),
         )
         orders = range(1, self.max_order + 1)
-        matches = [n_matches(ngrams(tokens, n), most([ngrams(other, n) for other in others])) for n in orders]
-        return [len(tokens), nearest, *matches, *(max(len(tokens) - n + 1, 0) for n in orders)]
+        matches = [
+            n_matches(ngrams(tokens, n), most([ngrams(other, n) for other in others]))
+            for n in orders
+        ]
+        return [
+            len(tokens),
+            nearest,
+            *matches,
+            *(max(len(tokens) - n + 1, 0) for n in orders),
+        ]
 
     def _cut(self, text: str) -> tuple[str, ...]:
         return tokenize(text.lower() if self.lowercase else text, self.tokenize)
 
     def _precisions(self, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of rows -> smoothed p_n (n, max_order), and for which n the hypothesis is long enough."""
+        """Sums -> smoothed p_n (n, max_order), and for which n there are n-grams."""
         matches, counts = np.split(totals[..., 2:].astype(np.float64), 2, axis=-1)
         value = self._smooth_value() or 0.0
         if self.smooth == "add-k":
@@ -137,13 +168,20 @@ class BLEU:
             matches = np.where(missed, value, matches)
         elif self.smooth == "exp":
             matches = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), matches)
-        return np.where(possible, matches / np.where(possible, counts, 1.0), 0.0), possible
+        return (
+            np.where(possible, matches / np.where(possible, counts, 1.0), 0.0),
+            possible,
+        )
 
     def _smooth_value(self) -> float | None:
-        return SMOOTHING[self.smooth] if self.smooth_value is None else self.smooth_value
+        return (
+            SMOOTHING[self.smooth] if self.smooth_value is None else self.smooth_value
+        )
 
 
 def brevity_penalty(n_hypothesis: np.ndarray, n_reference: np.ndarray) -> np.ndarray:
-    """Lengths c and r, (n,) -> exp(1 - r / c) where the hypothesis is the shorter, else 1; 0 for an empty one."""
+    """Lengths c and r (n,) -> min(1, exp(1 - r / c)); 0 for an empty hypothesis."""
     shorter = np.exp(np.minimum(1 - n_reference / np.maximum(n_hypothesis, 1), 0.0))
-    return np.where(n_hypothesis >= n_reference, 1.0, np.where(n_hypothesis > 0, shorter, 0.0))
+    return np.where(
+        n_hypothesis >= n_reference, 1.0, np.where(n_hypothesis > 0, shorter, 0.0)
+    )

@@ -1,10 +1,11 @@
-"""chrF: F-score of character n-grams, and with word n-grams beside them chrF++ (Popović, WMT 2015 and 2017).
+"""chrF and chrF++: F-score of character n-grams (Popović, WMT 2015 and 2017).
 
-    P, R = mean over n-gram orders of matches / n-grams of the hypothesis, and of matches / n-grams of the reference
+    P, R = mean over n-gram orders of matches / n-grams of hypothesis, and of reference
     chrF = 100 (1 + beta^2) P R / (beta^2 P + R)
 
-Spaces are dropped first, so no tokenizer comes in and half a word is worth half a match. Orders that either
-side is too short for stay out of the mean. Equal to SacreBLEU (Post, arXiv 1804.08771).
+chrF++ counts word n-grams as well. Spaces are dropped first, so there is no tokenizer
+and half a word is worth half a match. Orders that either side is too short for stay out
+of the mean. Equal to SacreBLEU (Post, arXiv 1804.08771).
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.corpus import check_integer, check_unicode, read_pairs
-from coursepkg.metrics.ngrams import Ngrams, n_matches, ngrams
+from coursepkg.metrics.ngrams import (
+    Ngrams,
+    check_unicode,
+    n_matches,
+    ngrams,
+    read_pairs,
+)
+from coursepkg.validation import check_count
 
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
@@ -43,9 +50,9 @@ class CHRF:
     """`raw`, as SacreBLEU, or `NFC`."""
 
     def __post_init__(self) -> None:
-        check_integer("char_order", self.char_order, least=1)
-        check_integer("word_order", self.word_order, least=0)
-        check_integer("beta", self.beta, least=1)
+        check_count("char_order", self.char_order, least=1)
+        check_count("word_order", self.word_order, least=0)
+        check_count("beta", self.beta, least=1)
         check_unicode(self.unicode)
 
     @property
@@ -65,21 +72,28 @@ class CHRF:
         }
 
     def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str] | Sequence[Sequence[str]],
     ) -> np.ndarray:
-        """Hypotheses and references -> (sentences, 3 orders): n-grams of either side and matches, order by order.
+        """(sentences, 3 orders): n-grams of either side and matches, by order.
 
         Of several references the one with the highest chrF counts.
         """
         pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        return np.array([self._count(hypothesis, texts) for hypothesis, texts in pairs], dtype=np.int64)
+        return np.array(
+            [self._count(hypothesis, texts) for hypothesis, texts in pairs],
+            dtype=np.int64,
+        )
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 3 orders) -> chrF (n,)."""
         precision, recall = self._means(totals)
         weight = self.beta**2
         below = weight * precision + recall
-        return 100 * ((1 + weight) * precision * recall / np.where(below > 0, below, 1.0))
+        return 100 * (
+            (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
+        )
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
         """Mean precision and mean recall, fractions."""
@@ -92,7 +106,8 @@ class CHRF:
         possible = (n_hypothesis > 0) & (n_reference > 0)
         orders = np.maximum(possible.sum(axis=-1), 1)
         shares = (
-            np.where(possible, matched / np.maximum(side, 1), 0.0) for side in (n_hypothesis, n_reference)
+            np.where(possible, matched / np.maximum(side, 1), 0.0)
+            for side in (n_hypothesis, n_reference)
         )
         precision, recall = (share.sum(axis=-1) / orders for share in shares)
         return precision, recall
@@ -105,8 +120,13 @@ class CHRF:
     def _row(self, ours: Sequence[Ngrams], theirs: Sequence[Ngrams]) -> list[int]:
         row = []
         for counts, others in zip(ours, theirs, strict=True):
-            # An order that the reference lacks does not count against the precision, as in SacreBLEU.
-            row += [counts.total() if others else 0, others.total(), n_matches(counts, others)]
+            # An order that the reference lacks does not count against the precision, as
+            # in SacreBLEU.
+            row += [
+                counts.total() if others else 0,
+                others.total(),
+                n_matches(counts, others),
+            ]
         return row
 
     def _ngrams(self, text: str) -> list[Ngrams]:
@@ -120,7 +140,7 @@ class CHRF:
 
 
 def split_words(text: str) -> list[str]:
-    """Words at whitespace, with one punctuation mark set apart: at the end of a word, or else at its beginning."""
+    """Words at whitespace, with one leading or trailing punctuation mark apart."""
     words = []
     for word in text.split():
         if len(word) > 1 and word[-1] in _PUNCTUATION:

@@ -1,10 +1,11 @@
-"""Scores of a classifier: confusion matrix, accuracy, and macro-F1 over a fixed list of labels.
+"""Confusion matrix, accuracy, and macro-F1 over a fixed list of labels.
 
     F1 of a class = 2 TP / (examples of the class + predictions of it)
-    macro-F1      = mean F1 of the classes, the rare ones with the same weight as the frequent ones
+    macro-F1      = mean F1 of the classes, rare and frequent ones with the same weight
 
-The list of labels is part of the definition: a class that the test set happens to lack counts with its F1 of 0,
-or the score would depend on the draw. Equal to scikit-learn with `labels=` given.
+The list of labels is part of the definition: a class that the test set happens to lack
+counts with its F1 of 0, or the score would depend on the draw. Equal to scikit-learn
+with `labels=` given.
 """
 
 import hashlib
@@ -17,18 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.corpus import check_lengths, check_unicode, describe
+from coursepkg.metrics.ngrams import check_lengths, check_unicode
+from coursepkg.validation import describe
 
 
 def confusion_matrix(
-    predictions: Sequence[Hashable], truths: Sequence[Hashable], *, labels: Sequence[Hashable]
+    predictions: Sequence[Hashable],
+    truths: Sequence[Hashable],
+    *,
+    labels: Sequence[Hashable],
 ) -> np.ndarray:
     """How often each class was taken for each other.
-
-    Args:
-        predictions: what the classifier said.
-        truths: what is right, `truths[i]` for `predictions[i]`.
-        labels: all classes.
 
     Returns:
         (C, C) counts: row i, column j for truth `labels[i]` and prediction `labels[j]`.
@@ -49,7 +49,8 @@ class MacroF1:
     """Macro-averaged F1 over a fixed list of labels, a fraction.
 
     Example:
-        >>> round(score(MacroF1(("a", "b", "c")), ["a", "b", "a"], ["a", "b", "b"]).value, 4)
+        >>> metric = MacroF1(("a", "b", "c"))
+        >>> round(score(metric, ["a", "b", "a"], ["a", "b", "b"]).value, 4)
         0.4444
 
     Raises:
@@ -59,12 +60,15 @@ class MacroF1:
     labels: tuple[Hashable, ...]
     """All classes, each once."""
     zero_division: float = 0.0
-    """F1 of a class without examples and predictions: 0, 1, or NaN to leave it out of the mean."""
+    """F1 of a class without examples and predictions: 0, 1, or NaN to leave it out of
+    the mean."""
 
     def __post_init__(self) -> None:
         check_labels(self.labels)
         if not (self.zero_division in (0.0, 1.0) or math.isnan(self.zero_division)):
-            raise ValueError(f"zero_division must be 0, 1 or NaN, got {self.zero_division}")
+            raise ValueError(
+                f"zero_division must be 0, 1 or NaN, got {self.zero_division}"
+            )
 
     @property
     def name(self) -> str:
@@ -72,13 +76,18 @@ class MacroF1:
         return "macro-F1"
 
     def settings(self) -> dict[str, str]:
-        """Fields of the signature; the labels by their number and a hash, in any order."""
+        """Fields of the signature; the labels by number and a hash, in any order."""
         text = json.dumps(sorted(map(str, self.labels)))
         digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:8]
-        return {"labels": f"{len(self.labels)}-{digest}", "zero": f"{self.zero_division:g}"}
+        return {
+            "labels": f"{len(self.labels)}-{digest}",
+            "zero": f"{self.zero_division:g}",
+        }
 
-    def statistics(self, predictions: Sequence[Hashable], truths: Sequence[Hashable]) -> np.ndarray:
-        """Predictions and truths -> (examples, 3 C): for each class is it hit, predicted, true?"""
+    def statistics(
+        self, predictions: Sequence[Hashable], truths: Sequence[Hashable]
+    ) -> np.ndarray:
+        """Predictions and truths -> (examples, 3 C): hit, predicted, true?"""
         check_lengths(predictions, truths, ("predictions", "truths"))
         classes = np.eye(len(self.labels), dtype=np.int64)
         predicted = classes[_numbers("predictions", predictions, self.labels)]
@@ -113,7 +122,7 @@ class MacroF1:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of outputs that are wholly right: of labels, or of lines of text (sequence accuracy). A fraction.
+    """Share of outputs that are wholly right: labels, or lines (sequence accuracy).
 
     Example:
         >>> score(Accuracy(), ["phở", "bún"], ["phở", "bùn"]).value
@@ -138,11 +147,16 @@ class Accuracy:
         """Fields of the signature."""
         return {"unicode": self.unicode}
 
-    def statistics(self, predictions: Sequence[Hashable], truths: Sequence[Hashable]) -> np.ndarray:
-        """Predictions and truths -> (examples, 2): right or not, and 1 to count the examples."""
+    def statistics(
+        self, predictions: Sequence[Hashable], truths: Sequence[Hashable]
+    ) -> np.ndarray:
+        """Predictions and truths -> (examples, 2): right or not, and 1."""
         check_lengths(predictions, truths, ("predictions", "truths"))
         pairs = zip(predictions, truths, strict=True)
-        return np.array([(self._form(ours) == self._form(right), 1) for ours, right in pairs], dtype=np.int64)
+        return np.array(
+            [(self._form(ours) == self._form(right), 1) for ours, right in pairs],
+            dtype=np.int64,
+        )
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 2) -> accuracy (n,)."""
@@ -161,15 +175,23 @@ class Accuracy:
 def check_labels(labels: Sequence[Hashable]) -> None:
     """Raise a ValueError unless there is a label, and none twice."""
     if isinstance(labels, str) or not len(labels):
-        raise ValueError(f"labels must be a list of at least one label, got {describe(labels)}")
+        raise ValueError(
+            f"labels must be a list of at least one label, got {describe(labels)}"
+        )
     if len(set(labels)) < len(labels):
         repeated = next(label for i, label in enumerate(labels) if label in labels[:i])
-        raise ValueError(f"labels must be distinct, but {repeated!r} occurs more than once")
+        raise ValueError(
+            f"labels must be distinct, but {repeated!r} occurs more than once"
+        )
 
 
-def _numbers(name: str, given: Sequence[Hashable], labels: Sequence[Hashable]) -> np.ndarray:
+def _numbers(
+    name: str, given: Sequence[Hashable], labels: Sequence[Hashable]
+) -> np.ndarray:
     place = {label: i for i, label in enumerate(labels)}
     for i, label in enumerate(given):
         if label not in place:
-            raise ValueError(f"{name}[{i}] must be one of the {len(labels)} labels, got {label!r}")
+            raise ValueError(
+                f"{name}[{i}] must be one of the {len(labels)} labels, got {label!r}"
+            )
     return np.array([place[label] for label in given])

@@ -1,13 +1,14 @@
-"""METEOR by exact matches: recall-heavy F-score of words, lowered where they stand in another order.
+"""METEOR by exact matches: F-score of words, lowered where their order differs.
 
     m = matched words, ch = runs of them that are adjacent on both sides
     P = m / words of the hypothesis,  R = m / words of the reference
     METEOR = P R / (alpha P + (1 - alpha) R) * (1 - gamma (ch / m)^beta)
 
-The metric proper (Banerjee and Lavie, ACL workshop 2005; in this form Lavie and Agarwal, WMT 2007) goes on to match
-stems, then synonyms of WordNet: both exist for English and hardly for Vietnamese or Chinese, so this is its first
-stage alone. Equal to nltk's `meteor_score` with a stemmer and a WordNet that find nothing. As there, each word takes
-the last equal word that is free; the paper asks for the matching with the fewest crossings.
+The metric proper (Banerjee and Lavie, ACL workshop 2005; in this form Lavie and
+Agarwal, WMT 2007) goes on to match stems, then synonyms of WordNet, which hardly exist
+for Vietnamese or Chinese: this is its first stage alone. Equal to nltk's `meteor_score`
+with a stemmer and a WordNet that find nothing. As there, each word takes the last equal
+word that is free; the paper asks for the matching with the fewest crossings.
 """
 
 from collections import defaultdict
@@ -18,15 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.corpus import check_unicode, read_pairs
-from coursepkg.metrics.tokenizers import check_tokenizer, tokenize
+from coursepkg.metrics.ngrams import (
+    check_tokenizer,
+    check_unicode,
+    read_pairs,
+    tokenize,
+)
 
 
 @dataclass(frozen=True)
 class METEOR:
     """Mean METEOR of the sentences, a fraction.
 
-    Of several references the best counts. No match scores 0. Equal sentences score 1 - gamma / m^beta, below 1.
+    Of several references the best counts. No match scores 0. Equal sentences score 1 -
+    gamma / m^beta, below 1.
 
     Example:
         >>> round(score(METEOR(), ["the cat sat down"], ["the cat sat down"]).value, 4)
@@ -76,14 +82,18 @@ class METEOR:
         }
 
     def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str] | Sequence[Sequence[str]],
     ) -> np.ndarray:
-        """Hypotheses and references -> (sentences, 2): METEOR, and 1 to count the sentences."""
+        """Hypotheses and references -> (sentences, 2): METEOR, and 1."""
         pairs = read_pairs(hypotheses, references, unicode=self.unicode)
         rows = []
         for hypothesis, texts in pairs:
             words = self._cut(hypothesis)
-            rows.append((max(self._compare(words, self._cut(text)) for text in texts), 1.0))
+            rows.append(
+                (max(self._compare(words, self._cut(text)) for text in texts), 1.0)
+            )
         return np.array(rows)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
@@ -102,19 +112,27 @@ class METEOR:
         if not matches:
             return 0.0
         precision, recall = len(matches) / len(words), len(matches) / len(other)
-        f_score = precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
-        return (1 - self.gamma * (count_chunks(matches) / len(matches)) ** self.beta) * f_score
+        f_score = (
+            precision * recall / (self.alpha * precision + (1 - self.alpha) * recall)
+        )
+        return (
+            1 - self.gamma * (count_chunks(matches) / len(matches)) ** self.beta
+        ) * f_score
 
 
 def match_words(words: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of equal words, each word in one pair at most, by their places and in the order of `words`.
+    """Pairs of equal words by their places, each word in one pair at most.
 
     From the last word back, each takes the last equal word that is still free.
     """
     places = defaultdict(list)
     for j, word in enumerate(other):
         places[word].append(j)
-    matches = [(i, places[word].pop()) for i, word in reversed(list(enumerate(words))) if places[word]]
+    matches = [
+        (i, places[word].pop())
+        for i, word in reversed(list(enumerate(words)))
+        if places[word]
+    ]
     return matches[::-1]
 
 

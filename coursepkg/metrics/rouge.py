@@ -1,8 +1,8 @@
-"""ROUGE: how much of a reference a text covers, by n-grams or in order (Lin, ACL workshop 2004).
+"""ROUGE: how much of a reference a text covers (Lin, ACL workshop 2004).
 
     ROUGE-N   P, R = matched n-grams / n-grams of the hypothesis, and of the reference
-    ROUGE-L   P, R = LCS / tokens of the hypothesis, and of the reference, LCS = longest sequence of tokens that both
-              have in this order, gaps allowed
+    ROUGE-L   P, R = LCS / tokens of the hypothesis, and of the reference,
+              LCS = longest sequence of tokens that both have in order, gaps allowed
     F = 2 P R / (P + R); the score of a corpus is the mean F of its sentences
 
 Made for summaries. Equal to the rouge-score package, without its stemmer.
@@ -14,9 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.corpus import check_unicode, read_pairs
-from coursepkg.metrics.ngrams import n_matches, ngrams
-from coursepkg.metrics.tokenizers import check_tokenizer, tokenize
+from coursepkg.metrics.ngrams import (
+    check_tokenizer,
+    check_unicode,
+    n_matches,
+    ngrams,
+    read_pairs,
+    tokenize,
+)
 
 VARIANTS = ("L", *(str(n) for n in range(1, 10)))
 """ROUGE-L, and ROUGE-1 to ROUGE-9."""
@@ -39,8 +44,9 @@ class ROUGE:
     variant: str = "L"
     """`L`, or the length of the n-grams, `1` to `9`."""
     tokenize: str = "13a"
-    """A name of `tokenizers.TOKENIZERS`. `rouge` is that of the rouge-score package: it drops whatever is not a-z or
-    0-9, so accented Vietnamese breaks into pieces and Chinese is lost."""
+    """A name of `tokenizers.TOKENIZERS`. `rouge` is that of the rouge-score package: it
+    drops whatever is not a-z or 0-9, so accented Vietnamese breaks into pieces and
+    Chinese is lost."""
     lowercase: bool = True
     """Whether capital letters are levelled first."""
     unicode: str = "raw"
@@ -48,7 +54,9 @@ class ROUGE:
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be 'L' or a digit from '1' to '9', got {self.variant!r}")
+            raise ValueError(
+                f"variant must be 'L' or a digit from '1' to '9', got {self.variant!r}"
+            )
         check_tokenizer(self.tokenize)
         check_unicode(self.unicode)
 
@@ -67,9 +75,11 @@ class ROUGE:
         }
 
     def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str] | Sequence[Sequence[str]],
     ) -> np.ndarray:
-        """Hypotheses and references -> (sentences, 4): precision, recall, F, and 1 to count the sentences."""
+        """Hypotheses and references -> (sentences, 4): precision, recall, F, and 1."""
         pairs = read_pairs(hypotheses, references, unicode=self.unicode)
         rows = []
         for hypothesis, texts in pairs:
@@ -84,17 +94,32 @@ class ROUGE:
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
         """Mean precision and mean recall."""
-        return {"precision": float(totals[0] / totals[3]), "recall": float(totals[1] / totals[3])}
+        return {
+            "precision": float(totals[0] / totals[3]),
+            "recall": float(totals[1] / totals[3]),
+        }
 
     def _cut(self, text: str) -> tuple[str, ...]:
         return tokenize(text.lower() if self.lowercase else text, self.tokenize)
 
-    def _compare(self, tokens: Sequence[str], other: Sequence[str]) -> tuple[float, float, float]:
+    def _compare(
+        self, tokens: Sequence[str], other: Sequence[str]
+    ) -> tuple[float, float, float]:
         if self.variant == "L":
-            common, n_tokens, n_other = lcs_length(tokens, other), len(tokens), len(other)
+            common, n_tokens, n_other = (
+                lcs_length(tokens, other),
+                len(tokens),
+                len(other),
+            )
         else:
-            grams, others = (ngrams(side, int(self.variant)) for side in (tokens, other))
-            common, n_tokens, n_other = n_matches(grams, others), grams.total(), others.total()
+            grams, others = (
+                ngrams(side, int(self.variant)) for side in (tokens, other)
+            )
+            common, n_tokens, n_other = (
+                n_matches(grams, others),
+                grams.total(),
+                others.total(),
+            )
         precision, recall = common / max(n_tokens, 1), common / max(n_other, 1)
         f_score = 2 * precision * recall / (precision + recall) if common else 0.0
         return precision, recall, f_score
@@ -103,8 +128,9 @@ class ROUGE:
 def lcs_length(tokens: Sequence[str], other: Sequence[str]) -> int:
     """Length of the longest common subsequence.
 
-    One row of the usual table is the bits of one integer: a 0 at bit i says that the row grows by 1 between i
-    and i + 1. Source: Hyyrö (2004), "Bit-parallel LCS-length computation revisited".
+    One row of the usual table is the bits of one integer: a 0 at bit i says that the
+    row grows by 1 between i and i + 1. Source: Hyyrö (2004), "Bit-parallel LCS-length
+    computation revisited".
 
     Example:
         >>> lcs_length("a b c d".split(), "b x d".split())

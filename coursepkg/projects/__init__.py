@@ -1,1 +1,1 @@
-"""The three applications of the course, each built from the shared parts of the package."""
+"""The three applications of the course, built from the parts of the package."""

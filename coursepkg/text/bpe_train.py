@@ -1,11 +1,9 @@
-"""Learning byte-pair encoding: count adjacent pairs, merge the most frequent one, repeat.
+"""Learning byte-pair encoding: merge the most frequent adjacent pair, repeat.
 
-Sennrich, Haddow and Birch 2016, Neural Machine Translation of Rare Words with Subword Units, arXiv 1508.07909.
-
-Tie rule: of equally frequent pairs the one with the smaller ids wins, the left id first. A character's id is its
-rank by code point in the alphabet; a merged token's id is the next free one, so among equals characters go
-before merged tokens and older tokens before younger ones. This is the rule of Hugging Face `tokenizers`, whose
-merges are the same on the same words (tested).
+Sennrich, Haddow and Birch 2016, arXiv 1508.07909. Of equally frequent pairs the one
+with the smaller ids wins, the left id first. A character's id is its rank by code point
+in the alphabet; a merged token's id is the next free one. This is the rule of Hugging
+Face `tokenizers`, whose merges are the same on the same words (tested).
 """
 
 import heapq
@@ -17,11 +15,12 @@ from typing import NamedTuple
 from coursepkg.text.tokenizer import WORD_MARK, normalize
 
 MARK_PLACES = ("start", "end")
-"""Where a word carries `WORD_MARK`: in front, as in SentencePiece, or behind, as in the paper."""
+"""Where a word carries `WORD_MARK`: in front, as in SentencePiece, or behind, as in the
+paper."""
 
 
 class Merge(NamedTuple):
-    """One learned rule: wherever `right` follows `left` in a word, they become one token."""
+    """A learned rule: where `right` follows `left` in a word, they become one token."""
 
     left: str
     right: str
@@ -35,18 +34,27 @@ class Merge(NamedTuple):
 
 
 def split_words(text: str, mark: str) -> list[str]:
-    """Words of a normalised text, each with its mark; a merge never reaches over the end of a word."""
-    return [WORD_MARK + word if mark == "start" else word + WORD_MARK for word in text.split()]
+    """Words of a normalised text with their marks; no merge crosses a word's end."""
+    return [
+        WORD_MARK + word if mark == "start" else word + WORD_MARK
+        for word in text.split()
+    ]
 
 
-def count_words(lines: Iterable[str], *, mark: str = "start", form: str = "NFC") -> Counter[str]:
+def count_words(
+    lines: Iterable[str], *, mark: str = "start", form: str = "NFC"
+) -> Counter[str]:
     """How often each marked word occurs in a text.
 
     Raises:
-        ValueError: `lines` is one string, holds no word, or a line cannot be normalised.
+        ValueError: `lines` is one string, holds no word, or a line cannot be
+            normalised.
     """
     if isinstance(lines, str):
-        raise ValueError(f"lines must be several texts, got the string {lines[:60]!r}; put it in a list")
+        raise ValueError(
+            f"lines must be several texts, got the string {lines[:60]!r}; put it in a"
+            " list"
+        )
     counts: Counter[str] = Counter()
     for number, line in enumerate(lines):
         counts.update(split_words(normalize(line, form, f"lines[{number}]"), mark))
@@ -66,21 +74,23 @@ def learn_bpe(
     mark: str,
     form: str,
 ) -> tuple[list[str], list[Merge]]:
-    """The alphabet and the merges of a vocabulary in which `fixed` tokens have their place; see `BPE.train`."""
+    """Alphabet and merges of a vocabulary with `fixed` tokens; see `BPE.train`."""
     always = {WORD_MARK, *initial_alphabet}
     if min_frequency < 1:
         raise ValueError(f"min_frequency must be at least 1, got {min_frequency}")
     if limit_alphabet is not None and limit_alphabet < len(always):
         raise ValueError(
-            f"limit_alphabet must be at least {len(always)}, the characters always kept, got {limit_alphabet}"
+            f"limit_alphabet must be at least {len(always)}, the characters always"
+            f" kept, got {limit_alphabet}"
         )
     words = count_words(lines, mark=mark, form=form)
     alphabet = choose_alphabet(words, always=always, limit=limit_alphabet)
     smallest = len(fixed) + len(alphabet)
     if vocab_size < smallest:
         raise ValueError(
-            f"vocab_size must be at least {smallest} ({len(fixed)} special tokens, tags and bytes, "
-            f"{len(alphabet)} characters), got {vocab_size}; raise it or set limit_alphabet"
+            f"vocab_size must be at least {smallest} ({len(fixed)} special tokens, tags"
+            f" and bytes, {len(alphabet)} characters), got {vocab_size}; raise it or"
+            " set limit_alphabet"
         )
     n_merges = vocab_size - smallest
     return alphabet, learn_merges(
@@ -89,21 +99,28 @@ def learn_bpe(
 
 
 def choose_alphabet(
-    word_counts: Mapping[str, int], *, always: Collection[str] = (), limit: int | None = None
+    word_counts: Mapping[str, int],
+    *,
+    always: Collection[str] = (),
+    limit: int | None = None,
 ) -> list[str]:
     """The characters that words are spelled with, in the order of their code points.
 
     Args:
         word_counts: how often each word occurs.
         always: characters to include whether they occur or not.
-        limit: keep so many at most: `always`, then the most frequent, of equally frequent ones the smaller
-            code point first (`tokenizers` takes equally frequent ones in no fixed order). None keeps all.
+        limit: keep so many at most: `always`, then the most frequent, of equally
+            frequent ones the smaller code point first (`tokenizers` takes equally
+            frequent ones in no fixed order). None keeps all.
     """
     counts: Counter[str] = Counter()
     for word, count in word_counts.items():
         for character in word:
             counts[character] += count
-    others = sorted(counts.keys() - set(always), key=lambda character: (-counts[character], character))
+    others = sorted(
+        counts.keys() - set(always),
+        key=lambda character: (-counts[character], character),
+    )
     kept = others if limit is None else others[: max(0, limit - len(set(always)))]
     return sorted({*always, *kept})
 
@@ -118,12 +135,13 @@ def learn_merges(
 ) -> list[Merge]:
     """Learn merges in the order in which encoding applies them.
 
-    Overlapping pairs all count (`aaa` holds the pair `a a` twice); merging goes from left to right. A character
-    outside the alphabet is left out of its word, as in `tokenizers`. Each merge makes a new token: no two pairs
-    ever spell the same one, since whatever spells it between the same borders was cut the same way.
+    Overlapping pairs all count (`aaa` holds the pair `a a` twice); merging goes from
+    left to right. A character outside the alphabet is left out of its word, as in
+    `tokenizers`. Each merge makes a new token: no two pairs ever spell the same one,
+    since whatever spells it between the same borders was cut the same way.
 
-    Cost: a pair's merge touches the words that hold it and no other; the best pair comes from a heap whose
-    outdated counts are put right when they surface.
+    Cost: a pair's merge touches the words that hold it and no other; the best pair
+    comes from a heap whose outdated counts are put right when they surface.
 
     Args:
         word_counts: how often each word occurs, with its mark in it.
@@ -135,7 +153,10 @@ def learn_merges(
     tokens = list(alphabet)
     ids = {character: i for i, character in enumerate(tokens)}
     table = _PairTable(
-        [[ids[character] for character in word if character in ids] for word in word_counts],
+        [
+            [ids[character] for character in word if character in ids]
+            for word in word_counts
+        ],
         list(word_counts.values()),
     )
     merges: list[Merge] = []
@@ -153,7 +174,7 @@ def learn_merges(
 
 
 class _PairTable:
-    """Words as token ids, and for each adjacent pair its count and the words that may hold it."""
+    """Words as token ids, and for each adjacent pair its count and its words."""
 
     def __init__(self, words: list[list[int]], word_counts: list[int]) -> None:
         self.words = words
@@ -168,7 +189,7 @@ class _PairTable:
         heapq.heapify(self.heap)
 
     def pop_best(self) -> tuple[tuple[int, int], int]:
-        """The most frequent pair, smallest ids first, and its count; a count of 0 where no pair is left."""
+        """The most frequent pair and its count; count 0 where no pair is left."""
         while self.heap:
             minus_count, pair = heapq.heappop(self.heap)
             count = self.pair_counts[pair]
@@ -179,7 +200,7 @@ class _PairTable:
         return (0, 0), 0
 
     def merge(self, pair: tuple[int, int], new: int) -> None:
-        """Replace a pair by a new token in all words, and keep counts, places and heap in step."""
+        """Replace a pair by a new token in all words; update counts, places, heap."""
         changes: Counter[tuple[int, int]] = Counter()
         for place in self.places.pop(pair):
             before, count = self.words[place], self.word_counts[place]

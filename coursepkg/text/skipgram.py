@@ -1,10 +1,11 @@
 """Word vectors by prediction: skip-gram with negative sampling (word2vec).
 
-Each word has two vectors, v as a centre and u as a context. They learn to tell the pairs that stand near one another in
-text from pairs whose context was drawn at random.
+Each word has two vectors, v as a centre and u as a context. They learn to tell the
+pairs that stand near one another in text from pairs whose context was drawn at random.
 
-Source: Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector Space" (arXiv 1301.3781) and
-"Distributed Representations of Words and Phrases and their Compositionality" (arXiv 1310.4546).
+Source: Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector
+Space" (arXiv 1301.3781) and "Distributed Representations of Words and Phrases and their
+Compositionality" (arXiv 1310.4546).
 """
 
 import math
@@ -18,9 +19,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from coursepkg.text.cooccurrence import flatten
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.text.word_vectors import WordVectors
+from coursepkg.text.word_vectors import WordVectors, flatten
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,16 @@ class SkipGramConfig:
     dim: int = 64
     """Length of a vector, 1 or more."""
     window: int = 4
-    """Most places between a word and its context; each word draws its own window from 1 to this."""
+    """Most places between a word and its context; each word draws its own window from 1
+    to this."""
     n_negatives: int = 5
     """Random contexts drawn for each true one."""
     noise_power: float = 0.75
-    """Exponent on the word counts from which negatives are drawn, 0 (uniform) to 1 (as in the text)."""
+    """Exponent on the word counts from which negatives are drawn, 0 (uniform) to 1 (as
+    in the text)."""
     subsample: float = 1e-3
-    """A word of frequency f is kept with probability min(1, sqrt(subsample / f)); 0 keeps every word."""
+    """A word of frequency f is kept with probability min(1, sqrt(subsample / f)); 0
+    keeps every word."""
     epochs: int = 3
     """Passes over the text, each with its own windows and subsampling."""
     batch_size: int = 1024
@@ -44,49 +47,47 @@ class SkipGramConfig:
     learning_rate: float = 0.01
     """Of Adam, falling to 0 in a straight line."""
     max_seconds: float = math.inf
-    """Stop after so many seconds, one step at least; infinite for a result that is the same every time."""
+    """Stop after so many seconds, one step at least; infinite for a result that is the
+    same every time."""
     seed: int = 0
     """Of the first vectors and of all draws."""
 
     def __post_init__(self) -> None:
         for name in ("dim", "window", "n_negatives", "epochs", "batch_size"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} must be at least 1, got {getattr(self, name)}"
+                )
         for name in ("learning_rate", "max_seconds"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
         if not 0 <= self.noise_power <= 1:
             raise ValueError(f"noise_power must lie in 0..1, got {self.noise_power}")
         if not 0 <= self.subsample < math.inf:
-            raise ValueError(f"subsample must be at least 0 and finite, got {self.subsample}")
+            raise ValueError(
+                f"subsample must be at least 0 and finite, got {self.subsample}"
+            )
 
 
 class SkipGram(nn.Module):
-    """The two tables of vectors and their loss.
-
-    Args:
-        size: words (V).
-        dim: length of a vector (E).
-    """
+    """The two tables of vectors and their loss."""
 
     def __init__(self, size: int, dim: int) -> None:
         super().__init__()
         self.centers = nn.Embedding(size, dim)
         self.contexts = nn.Embedding(size, dim)
-        # As in word2vec's code: small centres, zero contexts, so that every first score is 0.
+        # As in word2vec's code: small centres, zero contexts, so that every first score
+        # is 0.
         nn.init.uniform_(self.centers.weight, -0.5 / dim, 0.5 / dim)
         nn.init.zeros_(self.contexts.weight)
 
     def forward(
-        self, center: Int[Tensor, " N"], context: Int[Tensor, " N"], negatives: Int[Tensor, "N K"]
+        self,
+        center: Int[Tensor, " N"],
+        context: Int[Tensor, " N"],
+        negatives: Int[Tensor, "N K"],
     ) -> Float[Tensor, ""]:
-        """Mean over the pairs of -log sigmoid(v . u) - sum over the negatives of log sigmoid(-v . u_negative).
-
-        Args:
-            center: ids of words.
-            context: ids of words that stand near them.
-            negatives: ids of K random words for each.
-        """
+        """Mean of -log sigmoid(v . u) - sum over negatives log sigmoid(-v . u_n)."""
         v = self.centers(center)
         positive = (v * self.contexts(context)).sum(dim=-1)  # (N,)
         negative = torch.einsum("ne,nke->nk", v, self.contexts(negatives))
@@ -108,7 +109,8 @@ def train_skipgram(
     """Train skip-gram vectors on tokenised text.
 
     Raises:
-        ValueError: the sentences hold no two words of the vocabulary that stand side by side.
+        ValueError: the sentences hold no two words of the vocabulary that stand side by
+            side.
     """
     ids, sentence = flatten(sentences, vocabulary)
     generator = torch.Generator().manual_seed(config.seed)
@@ -129,21 +131,31 @@ def train_skipgram(
             done = (epoch + step / len(batches)) / config.epochs
             optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - done)
             shape = (len(centers), config.n_negatives)
-            drawn = torch.multinomial(noise, shape[0] * shape[1], replacement=True, generator=generator)
+            drawn = torch.multinomial(
+                noise, shape[0] * shape[1], replacement=True, generator=generator
+            )
             loss = model(centers, contexts, drawn.view(shape))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
     if not losses:
-        raise ValueError("sentences must hold words of the vocabulary side by side, got none")
-    return SkipGramResult(WordVectors.from_vocabulary(vocabulary, model.centers.weight.detach()), losses)
+        raise ValueError(
+            "sentences must hold words of the vocabulary side by side, got none"
+        )
+    return SkipGramResult(
+        WordVectors.from_vocabulary(vocabulary, model.centers.weight.detach()), losses
+    )
 
 
 def _draw_pairs(
-    ids: Tensor, sentence: Tensor, counts: Tensor, config: SkipGramConfig, generator: torch.Generator
+    ids: Tensor,
+    sentence: Tensor,
+    counts: Tensor,
+    config: SkipGramConfig,
+    generator: torch.Generator,
 ) -> tuple[Tensor, Tensor]:
-    """The (centre, context) pairs of one pass: words dropped by frequency, then a window drawn for each."""
+    """The (centre, context) pairs of one pass, after subsampling frequent words."""
     if config.subsample:
         keep = (config.subsample * counts.sum() / counts).sqrt()[ids]
         kept = torch.rand(len(ids), generator=generator) < keep

@@ -40,20 +40,30 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if self.tokens[: len(SPECIALS)] != SPECIALS:
             raise ValueError(
-                f"tokens must begin with {', '.join(SPECIALS)}, got {self.tokens[: len(SPECIALS)]}"
+                f"tokens must begin with {', '.join(SPECIALS)}, got"
+                f" {self.tokens[: len(SPECIALS)]}"
             )
         repeated = [token for token, count in Counter(self.tokens).items() if count > 1]
         if repeated:
-            raise ValueError(f"tokens must be distinct, but {repeated[0]!r} occurs more than once")
-        object.__setattr__(self, "ids", {token: i for i, token in enumerate(self.tokens)})
+            raise ValueError(
+                f"tokens must be distinct, but {repeated[0]!r} occurs more than once"
+            )
+        object.__setattr__(
+            self, "ids", {token: i for i, token in enumerate(self.tokens)}
+        )
 
     @classmethod
     def build(
-        cls, sentences: Iterable[Sequence[str]], *, min_count: int = 1, max_size: int | None = None
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
     ) -> "Vocabulary":
-        """The tokens of some sentences, the most frequent first, equally frequent ones in the order of their letters.
+        """The tokens of some sentences, by frequency, then in alphabetical order.
 
-        Build it from the training part only: a test word that has an id is a word that the test gave away.
+        Build it from the training part only: a test word that has an id is a word that
+        the test gave away.
 
         Args:
             sentences: lists of tokens.
@@ -61,17 +71,25 @@ class Vocabulary:
             max_size: largest size, special tokens included; None sets no limit.
 
         Raises:
-            ValueError: a sentence is a string instead of a list of tokens, or a limit is out of range.
+            ValueError: a sentence is a string instead of a list of tokens, or a limit
+                is out of range.
         """
         if min_count < 1:
             raise ValueError(f"min_count must be at least 1, got {min_count}")
         if max_size is not None and max_size < len(SPECIALS):
-            raise ValueError(f"max_size must be at least {len(SPECIALS)}, the special tokens, got {max_size}")
+            raise ValueError(
+                f"max_size must be at least {len(SPECIALS)}, the special tokens, got"
+                f" {max_size}"
+            )
         counts: Counter[str] = Counter()
         for sentence in sentences:
             _check_is_list("sentences", sentence)
             counts.update(sentence)
-        found = [token for token, count in counts.items() if count >= min_count and token not in SPECIALS]
+        found = [
+            token
+            for token, count in counts.items()
+            if count >= min_count and token not in SPECIALS
+        ]
         found.sort(key=lambda token: (-counts[token], token))
         return cls((*SPECIALS, *found)[:max_size])
 
@@ -80,25 +98,24 @@ class Vocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the tokens in their order; a checkpoint stores it to refuse another vocabulary."""
+        """SHA-256 of the tokens in order; a checkpoint refuses another one."""
         return hashlib.sha256(json.dumps(self.tokens).encode()).hexdigest()
 
     def __contains__(self, token: object) -> bool:
         return token in self.ids
 
-    def encode(self, tokens: Sequence[str], *, bos: bool = False, eos: bool = False) -> list[int]:
+    def encode(
+        self, tokens: Sequence[str], *, bos: bool = False, eos: bool = False
+    ) -> list[int]:
         """Tokens to ids; a token that is not in the vocabulary becomes UNK.
-
-        Args:
-            tokens: the tokens of one sentence.
-            bos: put BOS in front.
-            eos: put EOS at the end.
 
         Raises:
             ValueError: `tokens` is a string.
         """
         _check_is_list("tokens", tokens)
-        return [BOS] * bos + [self.ids.get(token, UNK) for token in tokens] + [EOS] * eos
+        return (
+            [BOS] * bos + [self.ids.get(token, UNK) for token in tokens] + [EOS] * eos
+        )
 
     def decode(self, ids: Sequence[int] | Tensor) -> list[str]:
         """Ids to tokens, up to the first EOS, without BOS and padding.
@@ -119,7 +136,11 @@ class Vocabulary:
     def save(self, path: str | Path) -> None:
         """Write a JSON file; it appears whole or not at all."""
         with whole_file(path) as file:
-            file.write(json.dumps({"tokens": self.tokens}, ensure_ascii=False, indent=0).encode())
+            file.write(
+                json.dumps(
+                    {"tokens": self.tokens}, ensure_ascii=False, indent=0
+                ).encode()
+            )
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -161,4 +182,6 @@ def pad_batch(sequences: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
 
 def _check_is_list(name: str, tokens: object) -> None:
     if isinstance(tokens, str):
-        raise ValueError(f"{name} must be lists of tokens, got the string {tokens!r}; split it first")
+        raise ValueError(
+            f"{name} must be lists of tokens, got the string {tokens!r}; split it first"
+        )

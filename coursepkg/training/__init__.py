@@ -1,35 +1,26 @@
-"""Training: one visible loop, `fit`, and what it is made of: schedules, losses, averages, checkpoints."""
+"""Training: one visible loop, `fit`, its schedules, losses, averages, checkpoints."""
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "fit": "loop",
-    "History": "loop",
-    "TrainConfig": "config",
-    "Task": "task",
-    "Batches": "task",
-    "TrainingError": "step",
-    "make_fabric": "engine",
-    "set_seed": "seed",
-    "read_log": "log",
-    "read_checkpoint": "checkpoint",
-    "weight_files": "checkpoint",
-    "restore": "saved_model",
-    "save_model": "saved_model",
-    "load_model": "saved_model",
-    "file_sha256": "files",
-    "EMA": "averaging",
-    "average_checkpoints": "averaging",
-    "SAM": "sam",
-    "Plateau": "plateau",
-    "constant": "schedules",
-    "noam": "schedules",
-    "inverse_sqrt": "schedules",
-    "staircase": "schedules",
-    "cosine": "schedules",
-    "label_smoothed_cross_entropy": "losses",
-    "r_drop_loss": "rdrop",
+_NAMES = {
+    "checkpoint": "read_checkpoint weight_files write_checkpoint",
+    "config": "TrainConfig",
+    "engine": "make_fabric native_precision",
+    "log": "read_log",
+    "loop": "History TrainingError fit train_step",
+    "losses": "focal_loss info_nce inverse_frequency label_smoothed_cross_entropy",
+    "regularisers": "EMA SAM ascent_step average_checkpoints r_drop_loss symmetric_kl",
+    "run_card": "stored_card",
+    "saved_model": "load_model restore save_model",
+    "scheduled_sampling": (
+        "exponential_decay inverse_sigmoid_decay linear_decay mix_in_parallel"
+    ),
+    "schedules": "Plateau constant cosine inverse_sqrt noam staircase",
+    "seed": "set_seed",
+    "task": "Batches Task",
+    "weights": "parameter_counts",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

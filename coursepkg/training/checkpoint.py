@@ -1,12 +1,12 @@
-"""The checkpoints of a run: folders that appear whole, and two pointers that move at once.
+"""The checkpoints of a run: folders that appear whole, and two pointers.
 
-    OUT/step-120/           model.safetensors, optimizer.safetensors, rng.safetensors, state.json
-    OUT/last.json           names the folder to resume from
-    OUT/best.json           names the folder of the best validation
+    OUT/step-120/    {model,optimizer,rng}.safetensors, state.json
+    OUT/last.json    names the folder to resume from
+    OUT/best.json    names the folder of the best validation
 
-A folder grows as `step-120.part` and gets its name when everything in it is on the disk; then the pointers are
-replaced; then folders that are no longer needed go. Killed at any moment, this leaves the checkpoint before, or the
-new one. There is no pickle: tensors are safetensors, everything else is JSON.
+A folder grows as `step-120.part` and gets its name when everything in it is on the
+disk; then the pointers are replaced; then folders that are no longer needed go. Killed
+at any moment, this leaves the checkpoint before, or the new one. There is no pickle.
 """
 
 import os
@@ -18,9 +18,9 @@ from typing import Any
 
 from torch import Tensor
 
-from coursepkg.files import part_of
-from coursepkg.training.files import (
+from coursepkg.files import (
     Fingerprint,
+    part_of,
     read_json,
     read_tensors,
     write_json,
@@ -47,7 +47,10 @@ class Checkpoint:
             OSError: a file is missing.
             ValueError: a file is cut short or was changed.
         """
-        return {Path(name).stem: read_tensors(self.folder / name, seal) for name, seal in self.files.items()}
+        return {
+            Path(name).stem: read_tensors(self.folder / name, seal)
+            for name, seal in self.files.items()
+        }
 
 
 def write_checkpoint(
@@ -61,22 +64,17 @@ def write_checkpoint(
 ) -> None:
     """Store a checkpoint, point to it, and remove what is no longer pointed to.
 
-    Args:
-        out: folder of the run.
-        step: its number.
-        tensors: by file, then by name.
-        state: all else, as JSON can hold it.
-        best_step: step of the best validation so far.
-        keep: newest checkpoints to keep beside the best one.
-
     Raises:
-        OSError: it cannot be written; nothing half-written stays, and the checkpoint before is as it was.
+        OSError: it cannot be written; nothing half-written stays, and the checkpoint
+            before is as it was.
     """
     folder, part = out / f"step-{step}", out / f"step-{step}.part"
     try:
         part.mkdir()
         files = {f"{name}.safetensors": content for name, content in tensors.items()}
-        seals = {name: write_tensors(part / name, content) for name, content in files.items()}
+        seals = {
+            name: write_tensors(part / name, content) for name, content in files.items()
+        }
         seal = write_json(part / STATE, {"state": state, "files": seals})
         os.rename(part, folder)
     except OSError:
@@ -91,7 +89,7 @@ def write_checkpoint(
 
 
 def point_to_best(out: Path, best_step: int | None) -> None:
-    """Let best.json name what last.json names, if that is the best checkpoint. A kill may have come between them."""
+    """Let best.json name last.json's checkpoint if it is best, after a kill between."""
     last = read_json(out / LAST)
     if best_step is not None and last["folder"] == f"step-{best_step}":
         write_json(out / BEST, {"folder": last["folder"], "state": last["state"]})
@@ -100,35 +98,45 @@ def point_to_best(out: Path, best_step: int | None) -> None:
 def read_checkpoint(out: str | Path, which: str = "last") -> Checkpoint:
     """The last or the best checkpoint of a run.
 
-    Args:
-        out: folder of the run.
-        which: "last" or "best".
-
     Raises:
         FileNotFoundError: there is none, or a file of it is missing.
         ValueError: a file is damaged or of a newer format.
     """
     if which not in ("last", "best"):
         raise ValueError(f"which must be last or best, got {which!r}")
-    if which == "best" and not (Path(out) / BEST).exists() and (Path(out) / LAST).exists():
+    if (
+        which == "best"
+        and not (Path(out) / BEST).exists()
+        and (Path(out) / LAST).exists()
+    ):
         raise FileNotFoundError(
-            f"{Path(out) / BEST}: this run was never validated; take its last checkpoint instead"
+            f"{Path(out) / BEST}: this run was never validated; take its last"
+            " checkpoint instead"
         )
-    pointer = read_json(Path(out) / f"{which}.json", needs={"folder": str, "state": dict})
+    pointer = read_json(
+        Path(out) / f"{which}.json", needs={"folder": str, "state": dict}
+    )
     folder = Path(out) / pointer["folder"]
-    content = read_json(folder / STATE, pointer["state"], needs={"state": dict, "files": dict})
+    content = read_json(
+        folder / STATE, pointer["state"], needs={"state": dict, "files": dict}
+    )
     return Checkpoint(folder, content["state"], content["files"])
 
 
 def weight_files(out: str | Path) -> list[Path]:
-    """The weights of all checkpoints that a run has kept, oldest first, as `average_checkpoints` takes them."""
+    """The weights of a run's kept checkpoints, oldest first."""
     return [folder / "model.safetensors" for folder in _folders(Path(out))]
 
 
 def tidy(out: Path, step: int) -> None:
-    """Remove what a kill left behind: half-written checkpoints, which are named, and whole ones after `step`."""
-    for part in sorted([*out.glob("step-*.part"), *out.glob("*.json.part"), *out.glob("*.csv.part")]):
-        print(f"{part} was left half-written by a run that was stopped; removed it", file=sys.stderr)
+    """Remove what a kill left: half-written checkpoints and those after `step`."""
+    for part in sorted(
+        [*out.glob("step-*.part"), *out.glob("*.json.part"), *out.glob("*.csv.part")]
+    ):
+        print(
+            f"{part} was left half-written by a run that was stopped; removed it",
+            file=sys.stderr,
+        )
         shutil.rmtree(part) if part.is_dir() else part.unlink()
     for folder in _folders(out):
         if _step(folder) > step:
@@ -136,14 +144,16 @@ def tidy(out: Path, step: int) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a checkpoint so that a kill on the way leaves nothing that looks like one."""
+    """Remove a checkpoint; a kill on the way leaves nothing that looks like one."""
     part = part_of(folder)
     os.rename(folder, part)
     shutil.rmtree(part)
 
 
 def _folders(out: Path) -> list[Path]:
-    return sorted((folder for folder in out.glob("step-*") if folder.suffix != ".part"), key=_step)
+    return sorted(
+        (folder for folder in out.glob("step-*") if folder.suffix != ".part"), key=_step
+    )
 
 
 def _step(folder: Path) -> int:

@@ -1,7 +1,8 @@
-"""The Lightning Fabric that `fit` runs on: which device, which precision, how many processes.
+"""The Lightning Fabric that `fit` runs on: device, precision, processes.
 
-One call serves all: alone it takes the first GPU, or the CPU where there is none; started by `torchrun` it joins the
-other processes. Fabric moves tensors, casts and synchronises; the loop stays ours.
+One call serves all: alone it takes the first GPU, or the CPU where there is none;
+started by `torchrun` it joins the other processes. Fabric moves tensors, casts and
+synchronises; the loop stays ours.
 """
 
 import logging
@@ -23,14 +24,16 @@ from coursepkg.processor import multiplies_bfloat16
 from coursepkg.training.config import TrainConfig
 
 KERNELS_KEPT = "32"
-"""Kernels that oneDNN keeps on a CPU, each with the memory it works in. Batches by length have hundreds of shapes, and
-its own bound of 1,024 kernels let a small model in bfloat16 grow by 3 GB."""
+"""Kernels that oneDNN keeps on a CPU, each with the memory it works in. Batches by
+length have hundreds of shapes, and its own bound of 1,024 kernels let a small model in
+bfloat16 grow by 3 GB."""
 
 
 def make_fabric(config: TrainConfig) -> Fabric:
-    """The launched Fabric for this configuration and for the way this process was started.
+    """The launched Fabric for this configuration, alone or under `torchrun`.
 
-    Bounds the memory of oneDNN's kernels, unless the environment does or a product was computed before.
+    Bounds the memory of oneDNN's kernels, unless the environment does or a product was
+    computed before.
 
     Raises:
         ValueError: the machine cannot do what the configuration asks for.
@@ -40,15 +43,19 @@ def make_fabric(config: TrainConfig) -> Fabric:
     n_processes = int(os.environ.get("WORLD_SIZE", 1))
     n_here = int(os.environ.get("LOCAL_WORLD_SIZE", n_processes))
     if config.precision == "16-mixed" and not on_gpu:
-        raise ValueError("precision 16-mixed needs a GPU, but there is none; use bf16-mixed or 32-true")
+        raise ValueError(
+            "precision 16-mixed needs a GPU, but there is none; use bf16-mixed or"
+            " 32-true"
+        )
     if config.strategy == "fsdp" and not (on_gpu and n_processes > 1):
         raise ValueError(
-            f"strategy fsdp needs several GPUs under torchrun, got {n_processes} process(es) on "
-            f"{'a GPU' if on_gpu else 'the CPU'}; use strategy ddp"
+            f"strategy fsdp needs several GPUs under torchrun, got {n_processes}"
+            f" process(es) on {'a GPU' if on_gpu else 'the CPU'}; use strategy ddp"
         )
     if on_gpu and n_here > torch.cuda.device_count():
         raise ValueError(
-            f"torchrun must start at most {torch.cuda.device_count()} processes here, one a GPU, got {n_here}"
+            f"torchrun must start at most {torch.cuda.device_count()} processes here,"
+            f" one a GPU, got {n_here}"
         )
     with quiet():
         fabric = Fabric(
@@ -63,17 +70,22 @@ def make_fabric(config: TrainConfig) -> Fabric:
 
 
 def native_precision() -> Literal["bf16-mixed", "32-true"]:
-    """bf16-mixed where this machine multiplies bfloat16 in hardware, which is several times faster; else 32-true."""
+    """bf16-mixed where the hardware multiplies bfloat16, else 32-true."""
     if torch.cuda.is_available():
-        return "bf16-mixed" if torch.cuda.is_bf16_supported(including_emulation=False) else "32-true"
+        return (
+            "bf16-mixed"
+            if torch.cuda.is_bf16_supported(including_emulation=False)
+            else "32-true"
+        )
     return "bf16-mixed" if multiplies_bfloat16() else "32-true"
 
 
 def check_fabric(fabric: Fabric, config: TrainConfig) -> None:
-    """Raises a ValueError where a Fabric that was passed in contradicts the configuration."""
+    """Raises a ValueError where a given Fabric contradicts the configuration."""
     if fabric.strategy.precision.precision != config.precision:
         raise ValueError(
-            f"precision must be the fabric's {fabric.strategy.precision.precision}, got {config.precision}"
+            f"precision must be the fabric's {fabric.strategy.precision.precision}, got"
+            f" {config.precision}"
         )
     if is_sharded(fabric) != (config.strategy == "fsdp"):
         raise ValueError(f"strategy must be that of the fabric, got {config.strategy}")
@@ -104,7 +116,8 @@ def quiet() -> Iterator[None]:
 
 
 def _strategy(config: TrainConfig) -> Strategy:
-    # FSDP gathers the weights of one such layer at a time, and keeps what lies outside them whole during a pass.
+    # FSDP gathers the weights of one such layer at a time, and keeps what lies outside
+    # them whole during a pass.
     if config.strategy == "ddp":
         return DDPStrategy()
     return FSDPStrategy(auto_wrap_policy={EncoderLayer, DecoderLayer})

@@ -1,26 +1,26 @@
-"""The folder of a run: its logs and checkpoints, started, resumed and written by the first process alone."""
+"""The folder of a run: started, resumed and written by the first process alone."""
 
 import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
-from coursepkg.training.checkpoint import LAST, point_to_best, read_checkpoint, tidy, write_checkpoint
+from coursepkg.training.checkpoint import (
+    LAST,
+    point_to_best,
+    read_checkpoint,
+    tidy,
+    write_checkpoint,
+)
 from coursepkg.training.config import CHANGEABLE, LATER
 from coursepkg.training.log import CsvLog
-from coursepkg.training.run import Run
+from coursepkg.training.state import Run
 
 STEPS, VALIDATIONS = "log.csv", "validation.csv"
 
 
 class RunFolder:
-    """Where a run leaves what outlives it.
-
-    Args:
-        path: the folder; None keeps the logs in memory and stores nothing.
-        run: what a checkpoint holds.
-        learnt: task and data, as JSON can hold them; a run is resumed with the same ones only.
-    """
+    """Where a run leaves what outlives it."""
 
     def __init__(self, path: Path | None, run: Run, learnt: dict[str, Any]) -> None:
         self.path, self.run, self.learnt = path, run, learnt
@@ -33,15 +33,16 @@ class RunFolder:
         """Make the folder, or go on from the last checkpoint in it.
 
         Raises:
-            ValueError: there is a run already and `resume` is False, or it was trained with other settings, or its
-                checkpoint is damaged.
+            ValueError: there is a run already and `resume` is False, or it was trained
+                with other settings, or its checkpoint is damaged.
             OSError: a file of it is missing, or the folder cannot be made.
         """
         if self.path is None:
             return
         if not resume and _holds_run(self.path):
             raise ValueError(
-                f"{self.path} already holds a run; resume it (resume=True, --resume) or choose another folder"
+                f"{self.path} already holds a run; resume it (resume=True, --resume) or"
+                " choose another folder"
             )
         self.run.fabric.barrier()
         if self.run.fabric.is_global_zero:
@@ -55,7 +56,7 @@ class RunFolder:
         self.run.fabric.barrier()
 
     def save(self) -> None:
-        """Write a checkpoint, unless the last one is of this step. Every process calls this."""
+        """Write a checkpoint of this step, if there is none; every process calls it."""
         progress = self.run.progress
         if self.path is None or self.saved_step == progress.step:
             return
@@ -92,7 +93,10 @@ class RunFolder:
             **{name: value for name, value in fields.items() if name not in CHANGEABLE},
         }
         if dataclasses.is_dataclass(config) and not isinstance(config, type):
-            identity |= {f"model.{name}": value for name, value in dataclasses.asdict(config).items()}
+            identity |= {
+                f"model.{name}": value
+                for name, value in dataclasses.asdict(config).items()
+            }
         return json.loads(json.dumps(identity))
 
 
@@ -100,7 +104,9 @@ def _holds_run(path: Path) -> bool:
     return any((path / name).exists() for name in (LAST, STEPS, VALIDATIONS))
 
 
-def _check_identity(path: Path, stored: dict[str, Any], present: dict[str, Any]) -> None:
+def _check_identity(
+    path: Path, stored: dict[str, Any], present: dict[str, Any]
+) -> None:
     stored = LATER | stored
     differ = [
         f"{name} was {stored.get(name, 'absent')}, is {present.get(name, 'absent')}"
@@ -109,5 +115,6 @@ def _check_identity(path: Path, stored: dict[str, Any], present: dict[str, Any])
     ]
     if differ:
         raise ValueError(
-            f"{path} cannot be resumed with other settings: {'; '.join(differ)}; restore them or choose another folder"
+            f"{path} cannot be resumed with other settings: {'; '.join(differ)};"
+            " restore them or choose another folder"
         )

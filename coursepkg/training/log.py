@@ -1,7 +1,7 @@
 """The log of a run: two CSV files, one row a training step and one row a validation.
 
-They hold nothing that depends on the clock, so that a run which was stopped and resumed leaves the same bytes as one
-that was not.
+They hold nothing that depends on the clock, so that a run which was stopped and resumed
+leaves the same bytes as one that was not.
 """
 
 import csv
@@ -19,26 +19,24 @@ WHOLE = ("step", "epoch", "units")
 
 
 class CsvLog:
-    """Rows with the columns of the first one, in memory and, where there is a path, in a CSV file.
-
-    Args:
-        path: file to append to; None keeps the rows in memory only.
-    """
+    """Rows of equal columns in memory and, where there is a path, in a CSV file."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.rows: list[Row] = []
 
     def add(self, row: Row) -> None:
-        """Append a row; the file has it when this returns, though a power cut may still lose it.
+        """Append a row; it is in the file when this returns, though not yet synced.
 
         Raises:
             ValueError: the row has other columns than those before it.
-            OSError: the file cannot be written, as on a full disk; a half-written row goes when the run is resumed.
+            OSError: the file cannot be written, as on a full disk; a half-written row
+                goes when the run is resumed.
         """
         if self.rows and row.keys() != self.rows[0].keys():
             raise ValueError(
-                f"every row must have the columns {', '.join(self.rows[0])}, got {', '.join(row)}"
+                f"every row must have the columns {', '.join(self.rows[0])}, got"
+                f" {', '.join(row)}"
             )
         self.rows.append(row)
         if self.path is None:
@@ -48,7 +46,8 @@ class CsvLog:
                 file.write(_as_csv([row], header=len(self.rows) == 1))
         except OSError as reason:
             raise OSError(
-                f"{self.path} could not be written: {reason}; free some space and resume"
+                f"{self.path} could not be written: {reason}; free some space and"
+                " resume"
             ) from reason
 
     def sync(self) -> None:
@@ -58,7 +57,7 @@ class CsvLog:
                 os.fsync(file.fileno())
 
     def cut_back(self, step: int) -> None:
-        """Read the file and forget the rows behind `step`, as well as a last row that was cut short."""
+        """Read the file and drop the rows after `step` and an incomplete last row."""
         assert self.path is not None
         if not self.path.exists():
             return
@@ -83,22 +82,31 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as reason:
-        raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
+        raise ValueError(
+            f"{path} must be a log written by fit, but: {reason}"
+        ) from reason
 
 
 def _parse(path: Path, lines: Iterable[str]) -> list[Row]:
     try:
         return [
-            {name: int(value) if name in WHOLE else float(value) for name, value in row.items()}
+            {
+                name: int(value) if name in WHOLE else float(value)
+                for name, value in row.items()
+            }
             for row in csv.DictReader(lines)
         ]
     except (TypeError, ValueError) as reason:
-        raise ValueError(f"{path} must be a log written by fit, but: {reason}") from reason
+        raise ValueError(
+            f"{path} must be a log written by fit, but: {reason}"
+        ) from reason
 
 
 def _as_csv(rows: list[Row], *, header: bool) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0].keys() if rows else STEP_COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(
+        text, rows[0].keys() if rows else STEP_COLUMNS, lineterminator="\n"
+    )
     if header:
         writer.writeheader()
     writer.writerows(rows)

@@ -1,13 +1,75 @@
-"""The card of a training run: what decides it, and the refusal to mix two runs in one folder."""
+"""The card of a run, which refuses to mix two runs in a folder, and its calls."""
 
 import json
+import resource
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coursepkg.files import whole_file
+
+if TYPE_CHECKING:
+    from coursepkg.training.loop import History
+
+CALLS = "calls.json"
+"""In the folder of a run."""
+MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes of what the system counts the largest memory of a process in."""
+
+
+def read_calls(run: Path) -> list[dict[str, Any]]:
+    """The calls of a run, oldest first; none where none is noted.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    path = run / CALLS
+    if not path.is_file():
+        return []
+    try:
+        calls = json.loads(path.read_text("utf-8"))
+    except ValueError as reason:
+        raise ValueError(
+            f"{path} is damaged: it is no JSON file; remove it, it holds times alone"
+        ) from reason
+    if not isinstance(calls, list) or not all(isinstance(one, dict) for one in calls):
+        raise ValueError(
+            f"{path} is damaged: it holds no list of calls; remove it, it holds times"
+            " alone"
+        )
+    return calls
+
+
+def add_call(run: Path, history: "History", **circumstances: Any) -> None:
+    """Note a call of `fit` that has ended, unless it found the run finished."""
+    calls = read_calls(run)
+    if calls and calls[-1].get("step") == history.step:
+        return
+    told = {
+        "from_step": history.first_step,
+        "step": history.step,
+        "seconds": round(history.seconds, 1),
+        "cpu_seconds": round(history.cpu_seconds, 1),
+        "stopped": history.stopped,
+        "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_UNIT,
+    }
+    with whole_file(run / CALLS) as file:
+        file.write(
+            (json.dumps([*calls, told | circumstances], indent=2) + "\n").encode()
+        )
+
+
+def seconds_of(calls: Sequence[Mapping[str, Any]]) -> tuple[float, bool]:
+    """Seconds of training in a log, and whether no killed call is missing from it."""
+    ends = [0, *(one["step"] for one in calls)]
+    whole = all(
+        one.get("from_step") == end for end, one in zip(ends, calls, strict=False)
+    )
+    return sum((one["seconds"] for one in calls), 0.0), bool(calls) and whole
+
 
 CARD = "recipe.json"
 """In the folder of a run: recipe, data and seed."""
@@ -31,7 +93,8 @@ def open_run(
         later: settings that cards of older runs do not name, with what they were then.
 
     Raises:
-        ValueError: the folder holds a run and `resume` is off, or another run; its card is damaged.
+        ValueError: the folder holds a run and `resume` is off, or another run; its card
+            is damaged.
     """
     path = out / CARD
     if not path.exists():
@@ -42,33 +105,37 @@ def open_run(
     check_free(out, resume)
     before = read_card(path)
     if not isinstance(before.get("recipe"), dict):
-        raise ValueError(f"{path} is damaged: it is no JSON file of a run; copy it again")
+        raise ValueError(
+            f"{path} is damaged: it is no JSON file of a run; copy it again"
+        )
     now = json.loads(json.dumps(card))
     stored, present = (_flat(one, changeable, later or {}) for one in (before, now))
-    differ = sorted(name for name in stored.keys() | present.keys() if stored.get(name) != present.get(name))
+    differ = sorted(
+        name
+        for name in stored.keys() | present.keys()
+        if stored.get(name) != present.get(name)
+    )
     if differ:
         raise ValueError(
-            f"{path} is of another run (it differs in {', '.join(differ)}); repeat the options of that run, or choose "
-            "another --out"
+            f"{path} is of another run (it differs in {', '.join(differ)}); repeat the"
+            " options of that run, or choose another --out"
         )
 
 
 def check_free(out: Path, resume: bool) -> None:
-    """Raises a ValueError where the folder holds a run and `resume` is off; to be asked before data are loaded."""
+    """Raises a ValueError where the folder holds a run and `resume` is off."""
     if not resume and (out / CARD).exists():
-        raise ValueError(f"{out} holds a run already; add --resume to go on with it, or choose another --out")
+        raise ValueError(
+            f"{out} holds a run already; add --resume to go on with it, or choose"
+            " another --out"
+        )
 
 
 @contextmanager
-def begun_run(out: Path, card: Mapping[str, Any], resume: bool, **options: Any) -> Iterator[None]:
-    """`open_run`; where what follows is refused and the run was new, nothing of it stays in the folder.
-
-    Args:
-        out: see `open_run`.
-        card: see there.
-        resume: see there.
-        **options: see there.
-    """
+def open_run_or_rollback(
+    out: Path, card: Mapping[str, Any], resume: bool, **options: Any
+) -> Iterator[None]:
+    """`open_run`; if what follows is refused, a new run's files are removed."""
     there = set(out.iterdir()) if out.is_dir() else None
     is_new = not (out / CARD).exists()
     open_run(out, card, resume, **options)
@@ -84,7 +151,7 @@ def begun_run(out: Path, card: Mapping[str, Any], resume: bool, **options: Any) 
 
 
 def stored_card(folder: Path) -> dict[str, Any]:
-    """What a run was started with, as its folder tells, or the model in it; empty where neither does.
+    """The card of a run's folder, or of the model in it; empty where there is none.
 
     Raises:
         ValueError: the file is damaged.
@@ -97,7 +164,7 @@ def stored_card(folder: Path) -> dict[str, Any]:
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """What a card says: JSON with names, such as `recipe.json`, or `PREFIX.json` beside pairs that a model wrote.
+    """The entries of a card, a JSON file such as `recipe.json`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -106,13 +173,21 @@ def read_card(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except ValueError as reason:
-        raise ValueError(f"{path} is damaged: it is no JSON file; copy it again") from reason
+        raise ValueError(
+            f"{path} is damaged: it is no JSON file; copy it again"
+        ) from reason
     if not isinstance(content, dict):
         raise ValueError(f"{path} is damaged: it names nothing; copy it again")
     return content
 
 
-def _flat(card: Mapping[str, Any], changeable: Collection[str], later: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(
+    card: Mapping[str, Any], changeable: Collection[str], later: Mapping[str, Any]
+) -> dict[str, Any]:
     """All that must stay the same, the recipe's settings by their own names."""
-    recipe = {name: value for name, value in {**later, **card["recipe"]}.items() if name not in changeable}
+    recipe = {
+        name: value
+        for name, value in {**later, **card["recipe"]}.items()
+        if name not in changeable
+    }
     return {name: value for name, value in card.items() if name != "recipe"} | recipe

@@ -1,24 +1,35 @@
-"""A finished model in a folder: its weights, the configuration that builds it, and what else must match.
+"""A finished model in a folder: weights, configuration, and what else must match.
 
-    FOLDER/model.safetensors        the weights
-    FOLDER/model.json               configuration, fingerprint of the weights, and what the caller adds: the SHA-256
-                                    of the vocabulary, scores, the data it was trained on
+    FOLDER/model.safetensors    the weights
+    FOLDER/model.json           configuration, fingerprint of the weights, and what the
+                                caller adds: SHA-256 of the vocabulary, scores, data
 
 Nothing in it is code, and nothing is unpickled.
 """
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from torch import nn
 
-from coursepkg.files import check_new, whole_folder
+from coursepkg.files import (
+    check_new,
+    read_json,
+    read_tensors,
+    sync_folder,
+    whole_folder,
+    write_json,
+    write_tensors,
+)
 from coursepkg.training.checkpoint import read_checkpoint
-from coursepkg.training.files import read_json, read_tensors, sync_folder, write_json, write_tensors
 from coursepkg.training.weights import load_weights, tied_names, weight_tensors
+
+if TYPE_CHECKING:
+    from coursepkg.training.loop import History
 
 CARD, WEIGHTS = "model.json", "model.safetensors"
 
@@ -32,7 +43,8 @@ def save_model(folder: str | Path, model: nn.Module, **meta: Any) -> None:
         **meta: what else belongs to it, as JSON can hold it.
 
     Raises:
-        ValueError: the folder exists, the model has no configuration, or an entry cannot be written as JSON.
+        ValueError: the folder exists, the model has no configuration, or an entry
+            cannot be written as JSON.
         OSError: it cannot be written; nothing half-written stays behind.
     """
     folder = Path(folder)
@@ -54,32 +66,44 @@ def load_model(
     """Read a model that `save_model` wrote.
 
     Example:
-        `load_model(folder, lambda fields: Transformer(TransformerConfig(**fields)), vocabulary=file_sha256(path))`
+        `load_model(folder, lambda fields: Transformer(TransformerConfig(**fields)),
+        vocabulary=file_sha256(path))`
 
     Args:
         folder: where it is.
         build: makes the network, with any weights, from the stored configuration.
-        config: a configuration (a dataclass) that the stored one must equal; None takes whatever is stored.
-        **expected: entries of `meta` that must be as they were when the model was saved.
+        config: a configuration (a dataclass) that the stored one must equal; None takes
+            whatever is stored.
+        **expected: entries of `meta` that must be as they were when the model was
+            saved.
 
     Returns:
         the model in eval mode, and `meta`.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file is cut short, was changed or is of a newer format; the configuration or an expected entry
-            differs; or the weights do not fit what `build` makes.
+        ValueError: a file is cut short, was changed or is of a newer format; the
+            configuration or an expected entry differs; or the weights do not fit what
+            `build` makes.
     """
     path = Path(folder) / CARD
     card = read_json(path, needs={"config": dict, "meta": dict, "weights": dict})
     if config is not None:
         if not dataclasses.is_dataclass(config) or isinstance(config, type):
             raise ValueError(
-                f"config must be a dataclass such as TransformerConfig(...), got {type(config).__name__}"
+                "config must be a dataclass such as TransformerConfig(...), got"
+                f" {type(config).__name__}"
             )
-        _check_equal(path, "config", card["config"], _as_json(dataclasses.asdict(config)))
+        _check_equal(
+            path, "config", card["config"], _as_json(dataclasses.asdict(config))
+        )
     meta = card["meta"]
-    _check_equal(path, "set of entries", {name: meta.get(name) for name in expected}, _as_json(expected))
+    _check_equal(
+        path,
+        "set of entries",
+        {name: meta.get(name) for name in expected},
+        _as_json(expected),
+    )
     weights = read_tensors(Path(folder) / WEIGHTS, card["weights"])
     try:
         model = build(card["config"])
@@ -92,12 +116,7 @@ def load_model(
 
 
 def restore(model: nn.Module, out: str | Path, which: str = "best") -> int:
-    """Give a model the weights of a run's checkpoint: the averaged ones where the run kept an average.
-
-    Args:
-        model: the network that was trained, or one built alike.
-        out: folder of the run.
-        which: "best" or "last".
+    """Load a checkpoint's weights into a model, averaged ones where they were kept.
 
     Returns:
         the step after which they were stored.
@@ -108,8 +127,14 @@ def restore(model: nn.Module, out: str | Path, which: str = "best") -> int:
     """
     checkpoint = read_checkpoint(out, which)
     files = checkpoint.tensors()
-    averages = {name: average for name, average in files.get("ema", {}).items() if name != "n_updates"}
-    load_weights(model, tied_names(model), files["model"] | averages, str(checkpoint.folder))
+    averages = {
+        name: average
+        for name, average in files.get("ema", {}).items()
+        if name != "n_updates"
+    }
+    load_weights(
+        model, tied_names(model), files["model"] | averages, str(checkpoint.folder)
+    )
     return int(checkpoint.state["progress"]["step"])
 
 
@@ -121,7 +146,9 @@ def config_of(model: nn.Module) -> dict[str, Any]:
     """
     config = getattr(model, "config", None)
     if not dataclasses.is_dataclass(config) or isinstance(config, type):
-        raise ValueError(f"model must have a dataclass as its config, got {type(config).__name__}")
+        raise ValueError(
+            f"model must have a dataclass as its config, got {type(config).__name__}"
+        )
     return dict(_as_json(dataclasses.asdict(config)))
 
 
@@ -129,16 +156,85 @@ def _as_json(value: Any) -> Any:
     try:
         return json.loads(json.dumps(value))
     except TypeError as reason:
-        raise ValueError(f"config and meta must be what JSON can hold, but: {reason}") from reason
+        raise ValueError(
+            f"config and meta must be what JSON can hold, but: {reason}"
+        ) from reason
 
 
-def _check_equal(path: Path, kind: str, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
+def _check_equal(
+    path: Path, kind: str, stored: dict[str, Any], wanted: dict[str, Any]
+) -> None:
     differ = [
-        f"{name} is {stored.get(name, 'absent')} there and {wanted.get(name, 'absent')} here"
+        f"{name} is {stored.get(name, 'absent')} there and {wanted.get(name, 'absent')}"
+        " here"
         for name in sorted(stored.keys() | wanted.keys())
         if stored.get(name, "absent") != wanted.get(name, "absent")
     ]
     if differ:
         raise ValueError(
-            f"{path} belongs to another {kind}: {'; '.join(differ)}; use what the model was saved with"
+            f"{path} belongs to another {kind}: {'; '.join(differ)}; use what the model"
+            " was saved with"
         )
+
+
+MOST_BYTES = 15_000_000
+"""Of all files of a shipped folder together."""
+
+
+def check_weight(part: Path, folder: Path) -> None:
+    """Refuse a folder that is too heavy to ship.
+
+    Raises:
+        ValueError: it weighs more than `MOST_BYTES`.
+    """
+    weight = sum(path.stat().st_size for path in part.rglob("*") if path.is_file())
+    if weight > MOST_BYTES:
+        raise ValueError(
+            f"{folder} would weigh {weight:,} bytes, more than {MOST_BYTES:,}; train a"
+            " smaller network"
+        )
+
+
+def take_weights(model: nn.Module, begun: nn.Module, start: Path) -> nn.Module:
+    """The model with the weights of another of the same sizes.
+
+    Raises:
+        ValueError: the other one, from the folder `start`, has other sizes.
+    """
+    try:
+        model.load_state_dict(begun.state_dict())
+    except RuntimeError as reason:
+        raise ValueError(
+            f"--start {start} holds a model of other sizes than the recipe asks for;"
+            " give the sizes of that model"
+        ) from reason
+    return model
+
+
+def restore_best(
+    network: nn.Module,
+    run: Path,
+    history: "History",
+    score_of: Callable[[nn.Module], float],
+    mode: Literal["min", "max"],
+) -> tuple[int, float]:
+    """Load the best validated weights, or the last ones if they score better.
+
+    Returns:
+        the step of these weights, and their score.
+    """
+    step, best = restore(network, run, "last"), history.best_score
+    if best is None or (history.stopped == "max_seconds" and step != history.best_step):
+        last = score_of(network)
+        if best is None or (last > best if mode == "max" else last < best):
+            return step, last
+    return restore(network, run, "best"), best
+
+
+def store_model(folder: Path, model: nn.Module, card: dict[str, Any]) -> None:
+    """Write the model in place of an older one; an equal one is not written again."""
+    if folder.exists():
+        if read_json(folder / "model.json")["meta"] == card:
+            return
+        shutil.rmtree(folder)
+    save_model(folder, model, **card)

@@ -1,12 +1,13 @@
-"""Scheduled sampling: the decoder sometimes reads its own prediction instead of the true token before.
+"""Scheduled sampling: the decoder sometimes reads its own prediction while it trains.
 
-Under teacher forcing a decoder only ever reads true tokens; when it translates, it reads its own, mistakes included.
-Scheduled sampling trains it on a mixture: each token of the decoder's input is the true one with probability
-epsilon, which falls from 1 as training goes on, and else what the model itself predicts at that place.
+Under teacher forcing a decoder only ever reads true tokens; when it translates, it
+reads its own, mistakes included. Scheduled sampling trains it on a mixture: each token
+of the decoder's input is the true one with probability epsilon, which falls from 1 as
+training goes on, and else what the model itself predicts at that place.
 
-    Bengio et al. (arXiv 1506.03099)        recurrent decoders: token by token, each prediction after the mixed prefix
-    Mihaylova and Martins (arXiv 1906.07651)  Transformers: one pass on the true tokens predicts all places at once,
-                                              a second pass on the mixture is the one that is trained
+Recurrent decoders mix token by token (Bengio et al., arXiv 1506.03099). A Transformer
+predicts all places in a first pass over the true tokens and is trained in a second one
+over the mixture (Mihaylova and Martins, arXiv 1906.07651).
 """
 
 import math
@@ -16,20 +17,25 @@ import torch
 from torch import Tensor
 
 from coursepkg.text.vocabulary import BOS, PAD
-from coursepkg.training.schedules import Formula, check_at_least
+from coursepkg.training.schedules import Formula
+from coursepkg.validation import check_at_least, check_probability
 
 
-def linear_decay(start: int | float, slope: int | float, floor: int | float = 0.0) -> Formula:
+def linear_decay(
+    start: int | float, slope: int | float, floor: int | float = 0.0
+) -> Formula:
     """epsilon(step) = max(floor, start - slope * step), never above 1.
 
     Raises:
         ValueError: start or floor is not a probability, or the slope is negative.
     """
-    _check_probability("start", start)
-    _check_probability("floor", floor)
+    check_probability("start", start)
+    check_probability("floor", floor)
     check_at_least("slope", slope, 0)
     parameters = {"start": start, "slope": slope, "floor": floor}
-    return Formula("linear_decay", parameters, lambda step: max(floor, start - slope * step))
+    return Formula(
+        "linear_decay", parameters, lambda step: max(floor, start - slope * step)
+    )
 
 
 def exponential_decay(base: int | float) -> Formula:
@@ -38,12 +44,12 @@ def exponential_decay(base: int | float) -> Formula:
     Raises:
         ValueError: the base is not a probability.
     """
-    _check_probability("base", base)
+    check_probability("base", base)
     return Formula("exponential_decay", {"base": base}, lambda step: base**step)
 
 
 def inverse_sigmoid_decay(k: int | float) -> Formula:
-    """epsilon(step) = k / (k + exp(step / k)): flat at first, 1/2 at step k ln k, then down to 0.
+    """epsilon(step) = k / (k + exp(step / k)), which is 1/2 at step k ln k.
 
     Raises:
         ValueError: k is below 1.
@@ -58,9 +64,10 @@ def inverse_sigmoid_decay(k: int | float) -> Formula:
 
 
 def mix_tokens(tgt_in: Tensor, predicted: Tensor, p: float) -> Tensor:
-    """Replace each token by the prediction for its place with probability `p`, independently.
+    """Replace each token by its prediction with probability `p`, independently.
 
-    BOS and padding stay. The draws come from torch's global generator; p = 0 draws nothing and returns `tgt_in`.
+    BOS and padding stay. The draws come from torch's global generator; p = 0 draws
+    nothing and returns `tgt_in`.
 
     Args:
         tgt_in: true decoder input (B, T), beginning with BOS.
@@ -70,10 +77,11 @@ def mix_tokens(tgt_in: Tensor, predicted: Tensor, p: float) -> Tensor:
     Raises:
         ValueError: shapes do not fit, or p is no probability.
     """
-    _check_probability("p", p)
+    check_probability("p", p)
     if predicted.shape != tgt_in.shape:
         raise ValueError(
-            f"predicted must have the shape of tgt_in {tuple(tgt_in.shape)}, got {tuple(predicted.shape)}"
+            f"predicted must have the shape of tgt_in {tuple(tgt_in.shape)}, got"
+            f" {tuple(predicted.shape)}"
         )
     if p == 0:
         return tgt_in
@@ -83,15 +91,10 @@ def mix_tokens(tgt_in: Tensor, predicted: Tensor, p: float) -> Tensor:
 
 @torch.no_grad()
 def mix_in_parallel(logits: Tensor, tgt_in: Tensor, p: float) -> Tensor:
-    """The mixture for a Transformer, from the logits of a first pass over the true tokens.
+    """The mixture for a Transformer, from the logits of a pass over true tokens.
 
-    The prediction for place t is the most probable token after tgt_in[:, :t], that is by logits[:, t - 1]. No
-    gradient flows through it.
-
-    Args:
-        logits: (B, T, V) of the first pass.
-        tgt_in: true decoder input (B, T).
-        p: probability of a prediction.
+    The prediction for place t is the most probable token after tgt_in[:, :t], that is
+    by logits[:, t - 1]. No gradient flows through it.
 
     Raises:
         ValueError: shapes do not fit, or p is no probability.
@@ -101,25 +104,23 @@ def mix_in_parallel(logits: Tensor, tgt_in: Tensor, p: float) -> Tensor:
 
 
 @torch.no_grad()
-def mix_step_by_step(step: Callable[[Tensor], Tensor], tgt_in: Tensor, p: float) -> Tensor:
-    """The mixture for a recurrent decoder, whose every prediction follows the mixed tokens before it.
+def mix_step_by_step(
+    step: Callable[[Tensor], Tensor], tgt_in: Tensor, p: float
+) -> Tensor:
+    """The mixture for a recurrent decoder: each prediction follows the mixed prefix.
 
     Args:
-        step: tokens (B, 1) -> logits (B, V) of what follows, and the decoder's state moves on: `DecoderState.step`.
+        step: tokens (B, 1) -> logits (B, V) of what follows, and the decoder's state
+            moves on: `DecoderState.step`.
         tgt_in: true decoder input (B, T).
         p: probability of a prediction.
 
     Raises:
         ValueError: p is no probability.
     """
-    _check_probability("p", p)
+    check_probability("p", p)
     mixed = [tgt_in[:, :1]]
     for t in range(1, tgt_in.shape[1]):
         predicted = step(mixed[-1]).argmax(dim=-1, keepdim=True)
         mixed.append(mix_tokens(tgt_in[:, t : t + 1], predicted, p))
     return torch.cat(mixed, dim=1)
-
-
-def _check_probability(name: str, value: int | float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value}")

@@ -1,13 +1,17 @@
 """Learning-rate schedules: from the number of a step to the learning rate of that step.
 
-Steps count from 1: `schedule(1)` is the rate of the first update. A schedule whose rate depends on the step alone is
-a `Formula`, which has no state: a run that is resumed at step n asks for `schedule(n)` and goes on exactly. `Plateau`
-(coursepkg/training/plateau.py) reacts to scores, so its state belongs into a checkpoint.
+Steps count from 1: `schedule(1)` is the rate of the first update. A schedule whose rate
+depends on the step alone is a `Formula`, which has no state: a run that is resumed at
+step n asks for `schedule(n)` and goes on exactly. `Plateau` reacts to scores, so its
+state belongs into a checkpoint.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+from coursepkg.validation import check_at_least, check_factor
 
 Schedule = Callable[[int], float]
 """From a step, counted from 1, to its learning rate."""
@@ -15,7 +19,7 @@ Schedule = Callable[[int], float]
 
 @dataclass(frozen=True)
 class Formula:
-    """A schedule without state. Printed, it says what it is; two of the same name and numbers are equal."""
+    """A schedule without state; two of the same name and numbers are equal."""
 
     name: str
     """The function that made it."""
@@ -35,7 +39,8 @@ class Formula:
         return float(self.rate(step))
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.parameters.items())})"
+        fields = ", ".join(f"{k}={value}" for k, value in self.parameters.items())
+        return f"{self.name}({fields})"
 
 
 def constant(lr: int | float) -> Formula:
@@ -45,12 +50,13 @@ def constant(lr: int | float) -> Formula:
 
 
 def noam(d_model: int, warmup: int, factor: int | float = 1.0) -> Formula:
-    """Linear warm-up, then inverse square root, with a height that follows from the width of the model.
+    """Linear warm-up, then inverse square root; the height follows from the width.
 
         lr = factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
 
-    The two branches meet at step = warmup, where the rate is highest: (d_model * warmup)^-0.5.
-    Source: Vaswani et al. (arXiv 1706.03762), section 5.3, equation 3, with d_model 512 and warmup 4,000.
+    The two branches meet at step = warmup, where the rate is highest: (d_model *
+    warmup)^-0.5. Source: Vaswani et al. (arXiv 1706.03762), section 5.3, equation 3,
+    with d_model 512 and warmup 4,000.
 
     Args:
         d_model: width of the model (E).
@@ -76,7 +82,8 @@ def inverse_sqrt(lr: int | float, warmup: int) -> Formula:
 
         lr(step) = lr * min(step / warmup, sqrt(warmup / step))
 
-    It is Noam's curve with a height of one's own choice. The Olympiad tutorials train with lr 2e-4 and warmup 200.
+    It is Noam's curve with a height of one's own choice. The Olympiad tutorials train
+    with lr 2e-4 and warmup 200.
 
     Args:
         lr: the highest rate, reached at step = warmup.
@@ -95,15 +102,20 @@ def inverse_sqrt(lr: int | float, warmup: int) -> Formula:
 
 
 def staircase(
-    lr: int | float, d_model: int, warmup: int, decay_steps: int, decay_rate: int | float
+    lr: int | float,
+    d_model: int,
+    warmup: int,
+    decay_steps: int,
+    decay_rate: int | float,
 ) -> Formula:
-    """Linear warm-up, then a fall by the factor `decay_rate` after every `decay_steps` steps.
+    """Linear warm-up, then a fall by `decay_rate` after every `decay_steps` steps.
 
         highest  = lr / (sqrt(d_model) * sqrt(warmup))
-        lr(step) = highest * step / warmup                                        up to the warm-up
-                   highest * decay_rate^floor((step - warmup) / decay_steps)      from there on
+        lr(step) = highest * step / warmup                 up to the warm-up, then
+                   highest * decay_rate^floor((step - warmup) / decay_steps)
 
-    The Text recognition notes train with lr 0.3, warmup 2,000, decay_steps 32,000 (two epochs there) and rate 0.8.
+    The Text recognition notes train with lr 0.3, warmup 2,000, decay_steps 32,000 (two
+    epochs there) and rate 0.8.
 
     Args:
         lr: scale of the curve; the rate itself is smaller by sqrt(d_model * warmup).
@@ -128,15 +140,23 @@ def staircase(
         return highest * decay_rate ** ((step - warmup) // decay_steps)
 
     parameters = {"lr": lr, "d_model": d_model, "warmup": warmup}
-    return Formula("staircase", parameters | {"decay_steps": decay_steps, "decay_rate": decay_rate}, rate)
+    return Formula(
+        "staircase",
+        parameters | {"decay_steps": decay_steps, "decay_rate": decay_rate},
+        rate,
+    )
 
 
-def cosine(lr: int | float, warmup: int, total: int, floor: int | float = 0.0) -> Formula:
-    """Linear warm-up to `lr`, then half a cosine down to `floor`, which is kept from step = total on.
+def cosine(
+    lr: int | float, warmup: int, total: int, floor: int | float = 0.0
+) -> Formula:
+    """Linear warm-up to `lr`, then half a cosine down to `floor`, which is kept.
 
-        lr(step) = floor + (lr - floor) * (1 + cos(pi * (step - warmup) / (total - warmup))) / 2
+        lr(step) = floor + (lr - floor) * (1 + cos(pi * (step - warmup) / (total -
+        warmup))) / 2
 
-    Source: Loshchilov and Hutter (arXiv 1608.03983), equation 5, one period without restart, with a warm-up before.
+    Source: Loshchilov and Hutter (arXiv 1608.03983), equation 5, one period without
+    restart, with a warm-up before.
 
     Args:
         lr: the highest rate, reached at step = warmup.
@@ -159,11 +179,19 @@ def cosine(lr: int | float, warmup: int, total: int, floor: int | float = 0.0) -
         done = min(1.0, (step - warmup) / (total - warmup))
         return floor + (lr - floor) * (1 + math.cos(math.pi * done)) / 2
 
-    return Formula("cosine", {"lr": lr, "warmup": warmup, "total": total, "floor": floor}, rate)
+    return Formula(
+        "cosine", {"lr": lr, "warmup": warmup, "total": total, "floor": floor}, rate
+    )
 
 
 def by_name(
-    name: str, lr: int | float, *, warmup: int, d_model: int, epoch_steps: int, total: int
+    name: str,
+    lr: int | float,
+    *,
+    warmup: int,
+    d_model: int,
+    epoch_steps: int,
+    total: int,
 ) -> Formula:
     """The schedule that a recipe names.
 
@@ -186,13 +214,114 @@ def by_name(
     return cosine(lr, min(warmup, total - 1), total)
 
 
-def check_at_least(name: str, value: int | float, least: int) -> None:
-    """Raises a ValueError that names the argument unless the value is finite and at least `least`."""
-    if not least <= value < math.inf:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+class Plateau:
+    """Cuts the learning rate when a score has stopped improving.
 
+    Call `update` with the score of each validation. When more than `patience` of them
+    in a row bring no new best, the rate is multiplied by `factor`, but never falls
+    below `floor`. A score is a new best when it is better by more than the share
+    `threshold` of the best one. For a "max" score below zero the share is taken of its
+    magnitude.
 
-def check_factor(name: str, value: int | float) -> None:
-    """Raises a ValueError that names the argument unless the value is above 0 and at most 1."""
-    if not 0 < value <= 1:
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
+    Args:
+        lr: the first learning rate.
+        factor: what a cut multiplies the rate by, above 0 and at most 1.
+        patience: validations in a row without a new best that are let pass.
+        mode: "min" where a lower score is better (a loss), "max" where a higher one is
+            (BLEU).
+        threshold: smallest improvement, as a share of the best score.
+        floor: lowest rate.
+        warmup: steps over which the rate rises linearly from 0; 0 for none.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        lr: int | float,
+        *,
+        factor: int | float = 0.1,
+        patience: int = 10,
+        mode: str = "min",
+        threshold: int | float = 1e-4,
+        floor: int | float = 0.0,
+        warmup: int = 0,
+    ) -> None:
+        check_factor("factor", factor)
+        sizes = {
+            "lr": lr,
+            "patience": patience,
+            "threshold": threshold,
+            "floor": floor,
+            "warmup": warmup,
+        }
+        for name, value in sizes.items():
+            check_at_least(name, value, 0)
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode must be min or max, got {mode!r}")
+        self.factor, self.patience, self.mode = factor, patience, mode
+        self.threshold, self.floor, self.warmup = threshold, floor, warmup
+        self._label = (
+            f"Plateau(lr={lr}, factor={factor}, patience={patience}, mode={mode!r}, "
+        )
+        self._label += f"threshold={threshold}, floor={floor}, warmup={warmup})"
+        self.lr = float(lr)
+        self.best = math.inf if mode == "min" else -math.inf
+        self.n_bad = 0
+
+    def __repr__(self) -> str:
+        return self._label
+
+    def __call__(self, step: int) -> float:
+        """Learning rate of a step, counted from 1, after the cuts made so far.
+
+        Raises:
+            ValueError: the step is below 1.
+        """
+        if step < 1:
+            raise ValueError(f"step must be at least 1, the first step, got {step}")
+        return self.lr * min(1.0, step / self.warmup) if self.warmup else self.lr
+
+    def update(self, score: int | float) -> None:
+        """Note the score of a validation; the rate may fall. NaN is no improvement."""
+        if self._is_better(score):
+            self.best, self.n_bad = float(score), 0
+            return
+        self.n_bad += 1
+        if self.n_bad > self.patience:
+            self.lr, self.n_bad = max(self.lr * self.factor, self.floor), 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint must hold: rate before warm-up, best score, bad ones since.
+
+        JSON has no infinity, so `best` is None before the first score.
+        """
+        best = self.best if math.isfinite(self.best) else None
+        return {"lr": self.lr, "best": best, "n_bad": self.n_bad}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` returned.
+
+        Raises:
+            ValueError: the state has other keys.
+        """
+        if state.keys() != self.state_dict().keys():
+            raise ValueError(
+                "state must have the keys lr, best, n_bad, got"
+                f" {', '.join(state) or 'none'}"
+            )
+        self.lr, self.n_bad = state["lr"], state["n_bad"]
+        self.best = (
+            (math.inf if self.mode == "min" else -math.inf)
+            if state["best"] is None
+            else state["best"]
+        )
+
+    def _is_better(self, score: int | float) -> bool:
+        margin = self.threshold * abs(self.best) if math.isfinite(self.best) else 0.0
+        return (
+            score < self.best - margin
+            if self.mode == "min"
+            else score > self.best + margin
+        )

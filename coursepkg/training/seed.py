@@ -1,4 +1,4 @@
-"""Randomness: one seed for every generator, and their states as tensors, so that a run can be taken up exactly."""
+"""Randomness: one seed for every generator, and their states as tensors."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -23,17 +23,15 @@ def set_seed(seed: int) -> None:
 
 
 def rng_state(device: torch.device | None = None) -> dict[str, Tensor]:
-    """The states of all generators as tensors of fixed shapes, so that processes can exchange and files can hold them.
-
-    Args:
-        device: a GPU whose generator belongs to the state as well.
-    """
+    """The states of all generators as tensors of fixed shapes."""
     version, words, gauss = random.getstate()
     _, keys, place, has_gauss, cached = np.random.get_state(legacy=True)
     state = {
         "torch": torch.get_rng_state(),
         "python": torch.tensor([version, *words]),
-        "python_gauss": torch.tensor([gauss is not None, gauss or 0.0], dtype=torch.float64),
+        "python_gauss": torch.tensor(
+            [gauss is not None, gauss or 0.0], dtype=torch.float64
+        ),
         "numpy": torch.from_numpy(np.asarray(keys).astype(np.int64)),
         "numpy_place": torch.tensor([place, has_gauss, cached], dtype=torch.float64),
     }
@@ -42,15 +40,18 @@ def rng_state(device: torch.device | None = None) -> dict[str, Tensor]:
     return state
 
 
-def load_rng_state(state: Mapping[str, Tensor], device: torch.device | None = None) -> None:
-    """Put all generators back into what `rng_state` returned. A GPU's state is skipped where there is no GPU."""
+def load_rng_state(
+    state: Mapping[str, Tensor], device: torch.device | None = None
+) -> None:
+    """Restore what `rng_state` returned; a GPU's state is skipped without a GPU."""
     version, *words = state["python"].tolist()
     has_gauss, gauss = state["python_gauss"].tolist()
     random.setstate((version, tuple(words), gauss if has_gauss else None))
     place, has_cached, cached = state["numpy_place"].tolist()
     keys = state["numpy"].numpy().astype(np.uint32)
     np.random.set_state(("MT19937", keys, int(place), int(has_cached), cached))
-    # torch reads a state from the start of its storage, whatever row of it a view shows.
+    # torch reads a state from the start of its storage, whatever row of it a view
+    # shows.
     torch.set_rng_state(state["torch"].clone())
     if "cuda" in state and device is not None and device.type == "cuda":
         torch.cuda.set_rng_state(state["cuda"].clone(), device)
@@ -58,7 +59,7 @@ def load_rng_state(state: Mapping[str, Tensor], device: torch.device | None = No
 
 @contextmanager
 def preserved_rng(device: torch.device | None = None) -> Iterator[None]:
-    """What is drawn inside `with` leaves no trace: afterwards every generator goes on from where it was."""
+    """Inside `with`, drawing random numbers does not move any generator."""
     state = rng_state(device)
     try:
         yield

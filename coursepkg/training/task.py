@@ -11,8 +11,9 @@ from torch import Tensor, nn
 class Task(Protocol):
     """What is learnt from a batch.
 
-    The loss is a sum and its divisor is counted apart, because a step may spread over micro-batches and processes:
-    `fit` adds both up and divides once, so that every unit weighs the same wherever it lies.
+    The loss is a sum and its divisor is counted apart, because a step may spread over
+    micro-batches and processes: `fit` adds both up and divides once, so that every unit
+    weighs the same wherever it lies.
     """
 
     def count(self, batch: Any) -> int:
@@ -21,13 +22,14 @@ class Task(Protocol):
     def loss(self, model: nn.Module, batch: Any) -> Tensor:
         """The loss of a batch, SUMMED over its units: a tensor of no dimension.
 
-        Reach the network by calling `model(...)`: under DDP and FSDP the synchronisation hangs on that call.
+        Reach the network by calling `model(...)`: under DDP and FSDP the
+        synchronisation hangs on that call.
         """
 
 
 @runtime_checkable
 class StepAware(Protocol):
-    """What a task may have besides, where its loss changes as training goes on (scheduled sampling does)."""
+    """A task whose loss changes as training goes on, as scheduled sampling's does."""
 
     def start_step(self, step: int) -> None:
         """The batches that come next belong to this step, counted from 1."""
@@ -40,14 +42,15 @@ class Batches(Protocol):
     def epoch(self, number: int) -> Sequence[Any]:
         """The batches of epoch `number`, counted from 0.
 
-        The same number must give the same batches in the same order, whatever was asked before: this is how a run
-        that is resumed finds its place. A batch may be built only when it is asked for by its index.
+        The same number must give the same batches in the same order, whatever was asked
+        before: this is how a run that is resumed finds its place. A batch may be built
+        only when it is asked for by its index.
         """
 
 
 @torch.no_grad()
 def mean_loss(model: nn.Module, task: Task, batches: Iterable[Any]) -> float:
-    """The loss of a task a unit over some batches, in evaluation mode; the model's own mode stays as it was.
+    """The mean loss per unit over some batches, in evaluation mode.
 
     Raises:
         ValueError: there is no batch.

@@ -1,28 +1,21 @@
-"""Every figure of the book that is not one line of matplotlib; the names are looked up on first use."""
+"""Every figure of the book that is not one line of matplotlib."""
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "notebook_defaults": "style",
-    "figure_html": "image",
-    "show": "image",
-    "show_source": "source",
-    "attention_heatmap": "heatmap",
-    "mask_grid": "heatmap",
-    "flipbook": "slider",
-    "architecture_diagram": "architecture",
-    "draw_architecture": "architecture",
-    "training_curves": "curves",
-    "merge_tree": "segmentation",
-    "token_boxes": "segmentation",
-    "draw_search_tree": "search_tree",
-    "alignment_grid": "alignment",
-    "alignment_lines": "alignment",
-    "line_attention": "looking",
-    "lit_line": "looking",
-    "attention_strip": "attention_film",
-    "film_strips": "film_strip",
+_NAMES = {
+    "alignment": "alignment_grid alignment_lines",
+    "architecture": "architecture_diagram draw_architecture",
+    "attention_maps": "line_attention lit_line",
+    "curves": "training_curves",
+    "film": "attention_strip film_strips",
+    "heatmap": "attention_heatmap draw_block_map mask_grid",
+    "image": "figure_html notebook_defaults show",
+    "search_tree": "draw_search_tree",
+    "segmentation": "merge_tree token_boxes",
+    "slider": "flipbook",
+    "source": "show_source",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

@@ -1,4 +1,4 @@
-"""Word alignments as pictures: lines between two sentences, and grids of found against true links."""
+"""Word alignments: lines between two sentences, grids of found against true links."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -19,13 +19,7 @@ Links = Iterable[tuple[int, int]]
 def alignment_lines(
     source: Sequence[str], target: Sequence[str], links: Links, *, title: str = ""
 ) -> "Figure":
-    """The source above, the target below, a line for each link; links that cross others are drawn dashed.
-
-    Args:
-        source: tokens of the source.
-        target: tokens of the target.
-        links: pairs (source position, target position).
-        title: of the figure.
+    """Source above, target below, a line for each link; crossing ones are dashed.
 
     Raises:
         ValueError: a link leads out of a sentence.
@@ -35,7 +29,9 @@ def alignment_lines(
     pairs = _checked(links, len(source), len(target))
     tops, bottoms = _places(source), _places(target)
     width = max([*tops, *bottoms, 1.0])
-    tops, bottoms = ([x * width / places[-1] for x in places] for places in (tops, bottoms))
+    tops, bottoms = (
+        [x * width / places[-1] for x in places] for places in (tops, bottoms)
+    )
     figure, axis = plt.subplots(figsize=(min(9.6, max(4.0, 0.16 * width + 1.6)), 2.1))
     for s, t in pairs:
         crosses = any((s - a) * (t - b) < 0 for a, b in pairs)
@@ -48,7 +44,9 @@ def alignment_lines(
         )
     for y, row, places in ((1.0, source, tops), (0.0, target, bottoms)):
         for text, x in zip(row, places, strict=True):
-            axis.text(x, y, text.replace("_", " "), ha="center", va="center", fontsize=11)
+            axis.text(
+                x, y, text.replace("_", " "), ha="center", va="center", fontsize=11
+            )
     axis.set(xlim=(-3, width + 3), ylim=(-0.15, 1.15), title=title)
     axis.axis("off")
     return figure
@@ -62,13 +60,14 @@ def alignment_grid(
     *,
     title: str | Sequence[str] = "",
 ) -> "Figure":
-    """Source tokens across, target tokens down; true links are framed, what a model believes is shaded.
+    """Source across, target down; true links framed, a model's belief shaded.
 
     Args:
         source: the S source tokens.
         target: the T target tokens.
         gold: pairs (source position, target position) that are true.
-        panels: weights (T, S) of some models, one grid each; none draws the true links alone.
+        panels: weights (T, S) of some models, one grid each; none draws the true links
+            alone.
         title: one title, or one a panel.
 
     Raises:
@@ -77,15 +76,21 @@ def alignment_grid(
     import matplotlib.pyplot as plt
 
     pairs = _checked(gold, len(source), len(target))
-    grids = [np.asarray(panel, dtype=float) for panel in panels] or [np.zeros((len(target), len(source)))]
+    grids = [np.asarray(panel, dtype=float) for panel in panels] or [
+        np.zeros((len(target), len(source)))
+    ]
     for grid in grids:
         if grid.shape != (len(target), len(source)):
             raise ValueError(
-                f"panels: shape {grid.shape}; need (T, S), here {(len(target), len(source))}: a row a target token"
+                f"panels: shape {grid.shape}; need (T, S), here"
+                f" {(len(target), len(source))}: a row a target token"
             )
     titles = [title] * len(grids) if isinstance(title, str) else list(title)
     if len(titles) != len(grids):
-        raise ValueError(f"title: {len(titles)} titles for {len(grids)} panels; need one, or one a panel")
+        raise ValueError(
+            f"title: {len(titles)} titles for {len(grids)} panels; need one, or one a"
+            " panel"
+        )
     size = (len(grids) * (0.38 * len(source) + 0.5) + 1.4, 0.41 * len(target) + 1.6)
     figure, axes = plt.subplots(1, len(grids), figsize=size, squeeze=False, sharey=True)
     for axis, grid, name in zip(axes[0], grids, titles, strict=True):
@@ -100,11 +105,20 @@ def _frame(axis: "Axes", pairs: Sequence[tuple[int, int]]) -> None:
 
     for s, t in pairs:
         axis.add_patch(
-            Rectangle((s - 0.42, t - 0.42), 0.84, 0.84, fill=False, edgecolor=CROSSED, linewidth=1.8)
+            Rectangle(
+                (s - 0.42, t - 0.42),
+                0.84,
+                0.84,
+                fill=False,
+                edgecolor=CROSSED,
+                linewidth=1.8,
+            )
         )
 
 
-def _label(axis: "Axes", source: Sequence[str], target: Sequence[str], title: str) -> None:
+def _label(
+    axis: "Axes", source: Sequence[str], target: Sequence[str], title: str
+) -> None:
     upright: dict[str, Any] = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
     axis.set_xticks(range(len(source)), source, **upright)
     axis.set_yticks(range(len(target)), [text.replace("_", " ") for text in target])
@@ -121,8 +135,10 @@ def _label(axis: "Axes", source: Sequence[str], target: Sequence[str], title: st
 
 
 def _places(tokens: Sequence[str]) -> list[float]:
-    """Middles of the tokens on a line; a Chinese character is about two Latin letters wide."""
-    widths = [sum(2.0 if sign > "\u2e7f" else 1.0 for sign in token) + 2.5 for token in tokens]
+    """Middles of the tokens on a line; Chinese characters are two letters wide."""
+    widths = [
+        sum(2.0 if sign > "\u2e7f" else 1.0 for sign in token) + 2.5 for token in tokens
+    ]
     edges = np.cumsum([0.0, *widths])
     return [float(left + right) / 2 for left, right in pairwise(edges)]
 
@@ -132,7 +148,7 @@ def _checked(links: Links, n_source: int, n_target: int) -> list[tuple[int, int]
     for s, t in pairs:
         if not (0 <= s < n_source and 0 <= t < n_target):
             raise ValueError(
-                f"links: {(s, t)} leads out of a sentence; need source positions below {n_source} and target "
-                f"positions below {n_target}"
+                f"links: {(s, t)} leads out of a sentence; need source positions below"
+                f" {n_source} and target positions below {n_target}"
             )
     return pairs

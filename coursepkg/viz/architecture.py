@@ -1,4 +1,4 @@
-"""The picture of a Transformer, drawn from its configuration: what it shows is what the model would compute."""
+"""The picture of a Transformer, drawn from its configuration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,12 +42,15 @@ class Part:
     """The residual that the part belongs to; empty outside the layers."""
 
 
-def architecture_parts(config: TransformerConfig, *, decoder_only: bool = False) -> dict[str, list[Part]]:
+def architecture_parts(
+    config: TransformerConfig, *, decoder_only: bool = False
+) -> dict[str, list[Part]]:
     """The parts of each stack in the order in which a token passes them.
 
     Args:
         config: of the model.
-        decoder_only: for a `LanguageModel`, which has no encoder and no cross-attention.
+        decoder_only: for a `LanguageModel`, which has no encoder and no
+            cross-attention.
     """
     stacks = {} if decoder_only else {"encoder": _stack(config, "encoder", cross=False)}
     decoder = _stack(config, "decoder", cross=not decoder_only)
@@ -59,12 +62,16 @@ def architecture_parts(config: TransformerConfig, *, decoder_only: bool = False)
 
 
 def architecture_diagram(
-    config: TransformerConfig, *, highlight: str | Sequence[str] = (), decoder_only: bool = False
+    config: TransformerConfig,
+    *,
+    highlight: str | Sequence[str] = (),
+    decoder_only: bool = False,
 ) -> "Figure":
     """Draws the model: stacks side by side, tokens enter below.
 
     Args:
-        config: of the model: norms before or behind, kind of norm, positions, key-value heads, activation, layers.
+        config: of the model: norms before or behind, kind of norm, positions, key-value
+            heads, activation, layers.
         highlight: names of parts that get a thick frame.
         decoder_only: for a `LanguageModel`.
 
@@ -73,7 +80,9 @@ def architecture_diagram(
     """
     import matplotlib.pyplot as plt
 
-    longest = max(map(len, architecture_parts(config, decoder_only=decoder_only).values()))
+    longest = max(
+        map(len, architecture_parts(config, decoder_only=decoder_only).values())
+    )
     size = (4.2 if decoder_only else 7.0, 0.62 * longest + 1.2)
     figure, axis = plt.subplots(figsize=size, layout="constrained")
     draw_architecture(axis, config, highlight=highlight, decoder_only=decoder_only)
@@ -92,7 +101,9 @@ def draw_architecture(
     marked = {highlight} - {""} if isinstance(highlight, str) else set(highlight)
     unknown = marked - {part.name for parts in stacks.values() for part in parts}
     if unknown:
-        raise ValueError(f"highlight must name parts of the model, got {', '.join(sorted(unknown))}")
+        raise ValueError(
+            f"highlight must name parts of the model, got {', '.join(sorted(unknown))}"
+        )
     axis.set_axis_off()
     n_layers = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     top = 0.0
@@ -111,18 +122,32 @@ def _stack(config: TransformerConfig, stack: str, *, cross: bool) -> list[Part]:
     if config.position in ("sinusoidal", "learned"):
         parts.append(Part(f"{stack}.position", f"+ {config.position} positions", "add"))
     masked = "Masked " if stack == "decoder" else ""
-    inside = f"\n{config.position} positions" if config.position in ("rotary", "relative") else ""
+    inside = (
+        f"\n{config.position} positions"
+        if config.position in ("rotary", "relative")
+        else ""
+    )
     heads = _heads(config)
-    parts += _sublayer(config, stack, "self", f"{masked}{heads}\nself-attention{inside}", "attention")
+    parts += _sublayer(
+        config, stack, "self", f"{masked}{heads}\nself-attention{inside}", "attention"
+    )
     if cross:
         turned = "\nrotary positions" if config.rope_cross else ""
-        parts += _sublayer(config, stack, "cross", f"{heads}\ncross-attention{turned}", "attention")
+        parts += _sublayer(
+            config, stack, "cross", f"{heads}\ncross-attention{turned}", "attention"
+        )
     label = f"Feed-forward\n({_ACTIVATIONS[config.activation]})"
     parts += _sublayer(config, stack, "feed_forward", label, "feed_forward")
-    return parts + ([Part(f"{stack}.final_norm", _NORMS[config.norm], "norm")] if config.final_norm else [])
+    return parts + (
+        [Part(f"{stack}.final_norm", _NORMS[config.norm], "norm")]
+        if config.final_norm
+        else []
+    )
 
 
-def _sublayer(config: TransformerConfig, stack: str, name: str, label: str, kind: str) -> list[Part]:
+def _sublayer(
+    config: TransformerConfig, stack: str, name: str, label: str, kind: str
+) -> list[Part]:
     whole = f"{stack}.{name}" + ("_attention" if kind == "attention" else "")
     body, norm = Part(whole, label, kind, name), _NORMS[config.norm]
     if config.norm_first:
@@ -151,7 +176,10 @@ def _draw_stack(
         places[part.name] = y + height / 2
         y += height + GAP
     for lower, upper in pairwise(parts):
-        start, end = places[lower.name] + _height(lower) / 2, places[upper.name] - _height(upper) / 2
+        start, end = (
+            places[lower.name] + _height(lower) / 2,
+            places[upper.name] - _height(upper) / 2,
+        )
         _arrow(axis, [(x, start), (x, end)])
     _arrow(axis, [(x, -GAP - 0.1), (x, 0.0)])
     source = "source tokens" if stack == "encoder" else "tokens so far"
@@ -195,9 +223,13 @@ def _draw_part(axis: "Axes", part: Part, x: float, y: float, marked: bool) -> No
 
 
 def _draw_layer(
-    axis: "Axes", stack: str, parts: Sequence[Part], places: dict[str, float], n_layers: int
+    axis: "Axes",
+    stack: str,
+    parts: Sequence[Part],
+    places: dict[str, float],
+    n_layers: int,
 ) -> None:
-    """The frame around one layer, and the residuals that go round its sublayers on the outer side."""
+    """The frame around one layer, and the residuals around its sublayers."""
     from matplotlib.patches import Rectangle
 
     side = -1 if stack == "encoder" else 1
@@ -208,14 +240,24 @@ def _draw_layer(
         start = places[members[0].name] - _height(members[0]) / 2 - GAP * 0.65
         end = places[members[-1].name]
         reach = 0.35 if members[-1].label == "+" else WIDTH / 2
-        _arrow(axis, [(x, start), (outer, start), (outer, end), (x + side * reach, end)])
+        _arrow(
+            axis, [(x, start), (outer, start), (outer, end), (x + side * reach, end)]
+        )
     low = places[inside[0].name] - _height(inside[0]) / 2 - GAP * 0.8
     high = places[inside[-1].name] + _height(inside[-1]) / 2 + GAP * 0.4
     left = x - WIDTH / 2 - (0.55 if side < 0 else 0.3)
-    frame = Rectangle((left, low), WIDTH + 0.85, high - low, facecolor="#F4F4F4", edgecolor="#999999")
+    frame = Rectangle(
+        (left, low), WIDTH + 0.85, high - low, facecolor="#F4F4F4", edgecolor="#999999"
+    )
     axis.add_patch(frame)
     edge = x + side * (WIDTH / 2 + 0.62)
-    axis.text(edge, (low + high) / 2, f"{n_layers} x", ha="right" if side < 0 else "left", va="center")
+    axis.text(
+        edge,
+        (low + high) / 2,
+        f"{n_layers} x",
+        ha="right" if side < 0 else "left",
+        va="center",
+    )
 
 
 def _draw_bridge(axis: "Axes", places: dict[str, float], last: Part) -> None:
@@ -225,9 +267,22 @@ def _draw_bridge(axis: "Axes", places: dict[str, float], last: Part) -> None:
     top = start + GAP
     _arrow(
         axis,
-        [(X["encoder"], start), (X["encoder"], top), (x, top), (x, end), (X["decoder"] - WIDTH / 2, end)],
+        [
+            (X["encoder"], start),
+            (X["encoder"], top),
+            (x, top),
+            (x, end),
+            (X["decoder"] - WIDTH / 2, end),
+        ],
     )
-    axis.text((X["encoder"] + x) / 2, top + 0.08, "keys, values", ha="center", va="bottom", fontsize=10)
+    axis.text(
+        (X["encoder"] + x) / 2,
+        top + 0.08,
+        "keys, values",
+        ha="center",
+        va="bottom",
+        fontsize=10,
+    )
 
 
 def _arrow(axis: "Axes", path: Sequence[tuple[float, float]]) -> None:
@@ -237,6 +292,12 @@ def _arrow(axis: "Axes", path: Sequence[tuple[float, float]]) -> None:
         "",
         path[-1],
         path[-2],
-        arrowprops={"arrowstyle": "-|>", "color": LINE, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0},
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": LINE,
+            "linewidth": 1.1,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        },
         zorder=2,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from coursepkg.decoding.trace import Node
+from coursepkg.decoding.beam import Node
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 COLORS = {"kept": "#D6E8F5", "ended": "#CDEBDD", "dropped": "#F2F2F2"}
 EDGES = {"kept": "#0072B2", "ended": "#009E73", "dropped": "#BBBBBB"}
-"""By fate the fill and the outline of a node; the outline of an end is double, so that colour is not all that tells."""
+"""By fate the fill and the outline of a node; the outline of an end is double, so that
+colour is not all that tells."""
 
 
 def draw_search_tree(
@@ -23,13 +24,14 @@ def draw_search_tree(
 ) -> "Figure":
     """Draw the candidates of one sentence, one column a step, the most probable on top.
 
-    A node shows its token and the log-probability of the path to it. Blue nodes went on, green ones ended with EOS,
-    grey ones were dropped.
+    A node shows its token and the log-probability of the path to it. Blue nodes went
+    on, green ones ended with EOS, grey ones were dropped.
 
     Args:
         nodes: `SearchTrace.tree(...)`.
         label: what to write for a token id.
-        highlight: ids of one hypothesis, EOS included where it finished; the path to it is drawn thick.
+        highlight: ids of one hypothesis, EOS included where it finished; the path to it
+            is drawn thick.
         show_dropped: also draw what was dropped.
 
     Raises:
@@ -40,7 +42,9 @@ def draw_search_tree(
     if not nodes:
         raise ValueError("nodes must hold at least one candidate, got none")
     thick = set() if highlight is None else _path(nodes, tuple(highlight))
-    shown = [i for i, node in enumerate(nodes) if show_dropped or node.fate != "dropped"]
+    shown = [
+        i for i, node in enumerate(nodes) if show_dropped or node.fate != "dropped"
+    ]
     places = _places(nodes, shown)
     n_steps = round(max(x for x, _ in places.values()))
     tallest = max(-y for _, y in places.values()) + 1
@@ -52,14 +56,18 @@ def draw_search_tree(
     axis.text(0, _middle(places), "start", ha="center", va="center", fontsize=9)
     for i in shown:
         _node(axis, places[i], nodes[i], label(nodes[i].token), i in thick)
-    axis.set(xlim=(-0.4, n_steps + 0.5), ylim=(-tallest + 0.4, 0.7), xlabel="step", yticks=[])
+    axis.set(
+        xlim=(-0.4, n_steps + 0.5), ylim=(-tallest + 0.4, 0.7), xlabel="step", yticks=[]
+    )
     axis.set_xticks(range(1, n_steps + 1))
     axis.grid(False)
     axis.spines["left"].set_visible(False)
     return figure
 
 
-def _places(nodes: Sequence[Node], shown: Sequence[int]) -> dict[int, tuple[float, float]]:
+def _places(
+    nodes: Sequence[Node], shown: Sequence[int]
+) -> dict[int, tuple[float, float]]:
     """Where each shown node stands: (step, minus its rank within the step)."""
     first = min(node.step for node in nodes)
     below: dict[int, int] = {}
@@ -76,7 +84,13 @@ def _middle(places: dict[int, tuple[float, float]]) -> float:
     return sum(column) / len(column)
 
 
-def _edge(axis: "Axes", start: tuple[float, float], end: tuple[float, float], fate: str, thick: bool) -> None:
+def _edge(
+    axis: "Axes",
+    start: tuple[float, float],
+    end: tuple[float, float],
+    fate: str,
+    thick: bool,
+) -> None:
     style = "--" if fate == "dropped" else "-"
     axis.plot(
         [start[0] + 0.2, end[0] - 0.3],
@@ -88,7 +102,9 @@ def _edge(axis: "Axes", start: tuple[float, float], end: tuple[float, float], fa
     )
 
 
-def _node(axis: "Axes", place: tuple[float, float], node: Node, word: str, thick: bool) -> None:
+def _node(
+    axis: "Axes", place: tuple[float, float], node: Node, word: str, thick: bool
+) -> None:
     for pad in (0.45, 0.25) if node.fate == "ended" else (0.3,):
         box = {
             "boxstyle": f"round,pad={pad}",
@@ -123,4 +139,6 @@ def _path(nodes: Sequence[Node], ids: tuple[int, ...]) -> set[int]:
             place = nodes[place].parent
         if tuple(nodes[i].token for i in reversed(way)) == ids:
             return set(way)
-    raise ValueError(f"highlight must be the ids of a path in the tree, got {list(ids)}")
+    raise ValueError(
+        f"highlight must be the ids of a path in the tree, got {list(ids)}"
+    )

@@ -1,4 +1,4 @@
-"""Pictures of texts cut into tokens: the tree of merges behind one word, and rows of boxes to compare."""
+"""Texts cut into tokens: the merges behind one word, and rows of boxes."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,10 @@ FILLS = ("#D6E6F4", "#FBE3D6")
 """Fills of neighbouring boxes, in turn."""
 
 
-def merge_tree(trace: Sequence[tuple[Any, Sequence[str]]], *, title: str = "") -> "Figure":
-    """The merges that made the tokens of one word: characters at the bottom, one level a merge above them.
-
-    Args:
-        trace: what `BPE.trace` gives: the characters, then each merge with the tokens after it.
-        title: of the figure.
+def merge_tree(
+    trace: Sequence[tuple[Any, Sequence[str]]], *, title: str = ""
+) -> "Figure":
+    """The merges of one word: characters at the bottom, one level a merge.
 
     Raises:
         ValueError: the trace is empty.
@@ -27,7 +25,9 @@ def merge_tree(trace: Sequence[tuple[Any, Sequence[str]]], *, title: str = "") -
     if not trace:
         raise ValueError("trace must hold at least the characters of a word, got none")
     n_signs = len(trace[0][1])
-    figure, axis = plt.subplots(figsize=(max(5.0, 0.75 * n_signs + 2.4), 0.55 * len(trace) + 0.9))
+    figure, axis = plt.subplots(
+        figsize=(max(5.0, 0.75 * n_signs + 2.4), 0.55 * len(trace) + 0.9)
+    )
     tops: dict[tuple[int, int], tuple[float, int]] = {}
     for level, (merge, tokens) in enumerate(trace):
         for token, span in zip(tokens, spans(trace[0][1], tokens), strict=True):
@@ -36,24 +36,30 @@ def merge_tree(trace: Sequence[tuple[Any, Sequence[str]]], *, title: str = "") -
             middle = (span[0] + span[1] - 1) / 2
             for child, (below, height) in list(tops.items()):
                 if span[0] <= child[0] and child[1] <= span[1]:
-                    axis.plot([middle, below], [level, height], color="#999999", linewidth=1.2, zorder=1)
+                    axis.plot(
+                        [middle, below],
+                        [level, height],
+                        color="#999999",
+                        linewidth=1.2,
+                        zorder=1,
+                    )
                     del tops[child]
             tops[span] = (middle, level)
             _box(axis, middle, level, token, FILLS[0] if level else "white")
         if merge is not None:
-            said = f"{merge.left} + {merge.right}   ({merge.frequency} times in training)"
-            axis.text(n_signs - 0.2, level, said, va="center", fontsize=9, color="#333333")
+            said = (
+                f"{merge.left} + {merge.right}   ({merge.frequency} times in training)"
+            )
+            axis.text(
+                n_signs - 0.2, level, said, va="center", fontsize=9, color="#333333"
+            )
     axis.set(xlim=(-0.7, n_signs + 4.2), ylim=(-0.6, len(trace) - 0.4), title=title)
     axis.axis("off")
     return figure
 
 
 def token_boxes(rows: Mapping[str, Sequence[str]], *, title: str = "") -> "Figure":
-    """Texts as rows of boxes, one box a token, with the number of tokens at the end of the row.
-
-    Args:
-        rows: the tokens of each text, by what to call it.
-        title: of the figure.
+    """Texts as rows of boxes, one box a token, with the number of tokens.
 
     Raises:
         ValueError: there is no row.
@@ -62,12 +68,18 @@ def token_boxes(rows: Mapping[str, Sequence[str]], *, title: str = "") -> "Figur
 
     if not rows:
         raise ValueError("rows must hold at least one text, got none")
-    widths = {name: [_width(token) + 0.8 for token in tokens] for name, tokens in rows.items()}
+    widths = {
+        name: [_width(token) + 0.8 for token in tokens] for name, tokens in rows.items()
+    }
     longest = max((sum(row) for row in widths.values()), default=0.0)
-    figure, axis = plt.subplots(figsize=(min(9.6, max(5.0, 0.135 * longest + 1.8)), 0.46 * len(rows) + 0.6))
+    figure, axis = plt.subplots(
+        figsize=(min(9.6, max(5.0, 0.135 * longest + 1.8)), 0.46 * len(rows) + 0.6)
+    )
     for level, (name, tokens) in enumerate(rows.items()):
         edges = [0.0, *accumulate(widths[name])]
-        for i, (token, (left, right)) in enumerate(zip(tokens, pairwise(edges), strict=True)):
+        for i, (token, (left, right)) in enumerate(
+            zip(tokens, pairwise(edges), strict=True)
+        ):
             axis.barh(
                 -level,
                 right - left,
@@ -77,8 +89,17 @@ def token_boxes(rows: Mapping[str, Sequence[str]], *, title: str = "") -> "Figur
                 edgecolor="white",
                 linewidth=1.5,
             )
-            axis.text((left + right) / 2, -level, token, ha="center", va="center", fontsize=9)
-        axis.text(edges[-1] + 0.8, -level, f"{len(tokens)}", va="center", fontsize=9, color="#333333")
+            axis.text(
+                (left + right) / 2, -level, token, ha="center", va="center", fontsize=9
+            )
+        axis.text(
+            edges[-1] + 0.8,
+            -level,
+            f"{len(tokens)}",
+            va="center",
+            fontsize=9,
+            color="#333333",
+        )
         axis.text(-0.8, -level, name, ha="right", va="center", fontsize=9)
     margin = max(map(_width, rows)) + 1.6
     axis.set(xlim=(-margin, longest + 4), ylim=(0.5 - len(rows), 0.5), title=title)
@@ -87,7 +108,7 @@ def token_boxes(rows: Mapping[str, Sequence[str]], *, title: str = "") -> "Figur
 
 
 def spans(signs: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Which characters each token covers: (first, one after the last), counted in the entries of `signs`.
+    """Which entries of `signs` each token covers: (first, one after the last).
 
     A byte or UNK token is one entry of `signs` and one token.
     """
@@ -98,13 +119,24 @@ def spans(signs: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _box(axis: Any, x: float, y: int, token: str, fill: str) -> None:
-    style = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": "#666666", "linewidth": 0.8}
+    style = {
+        "boxstyle": "round,pad=0.25",
+        "facecolor": fill,
+        "edgecolor": "#666666",
+        "linewidth": 0.8,
+    }
     axis.text(x, y, token, ha="center", va="center", fontsize=10, bbox=style, zorder=2)
 
 
 def _width(text: str) -> float:
-    """Width of a text in Latin letters: Chinese characters take two, combining marks none."""
+    """Width in Latin letters: Chinese characters take two, combining marks none."""
     return sum(
-        0.0 if unicodedata.combining(sign) else 2.0 if unicodedata.east_asian_width(sign) in "WF" else 1.0
+        (
+            0.0
+            if unicodedata.combining(sign)
+            else 2.0
+            if unicodedata.east_asian_width(sign) in "WF"
+            else 1.0
+        )
         for sign in text
     )

@@ -1,7 +1,8 @@
-"""An interactive figure that needs no kernel: a slider that turns the pages of a stack of pictures.
+"""A slider over a stack of pictures, which needs no kernel.
 
-Every position of the slider is drawn once, when the notebook runs. The slider and the stack are joined in the
-browser, so the figure works on the static page of the book as well as in JupyterLab.
+Every position is drawn once, when the notebook runs. The slider and the stack are
+joined in the browser, so the figure works on the static page of the book as well as in
+JupyterLab.
 """
 
 from collections.abc import Sequence
@@ -28,26 +29,38 @@ def flipbook(
     """Displays a slider, or two, over pictures that are drawn beforehand.
 
     Args:
-        frames: (label, figure) for each position of the slider. For two sliders, (label, [(label, figure), ...])
-            for each position of the first; the labels of the second are the same everywhere.
-        title: what the slider changes, for example "temperature"; for two sliders, one text each.
-        alt: what the pictures show and what changes as the slider moves; each picture adds its labels to it.
+        frames: (label, figure) for each position of the slider. For two sliders,
+            (label, [(label, figure), ...]) for each position of the first; the labels
+            of the second are the same everywhere.
+        title: what the slider changes, for example "temperature"; for two sliders, one
+            text each.
+        alt: what the pictures show and what changes as the slider moves; each picture
+            adds its labels to it.
         start: position that is shown first.
         resolution: pixels per inch; lower it when a notebook has many frames.
 
     Raises:
-        ValueError: for no frames, for an empty alt text, for positions that do not exist, for a grid with gaps.
+        ValueError: for no frames, for an empty alt text, for positions that do not
+            exist, for a grid with gaps.
     """
     grid, outer, inner = _grid(frames)
     if isinstance(title, str) != (outer == [""]):
-        raise ValueError(f"title: {title!r}; need one text for one slider, a pair for two")
+        raise ValueError(
+            f"title: {title!r}; need one text for one slider, a pair for two"
+        )
     titles = ("", title) if isinstance(title, str) else title
     at = (0, start) if isinstance(start, int) else start
     if not (0 <= at[0] < len(outer) and 0 <= at[1] < len(inner)):
-        raise ValueError(f"start: {start}; need a position in {len(outer)} x {len(inner)} frames")
+        raise ValueError(
+            f"start: {start}; need a position in {len(outer)} x {len(inner)} frames"
+        )
     pages = [
         [
-            figure_html(figure, alt=f"{alt} {_said(titles, (first, second))}", resolution=resolution)
+            figure_html(
+                figure,
+                alt=f"{alt} {_said(titles, (first, second))}",
+                resolution=resolution,
+            )
             for second, figure in row
         ]
         for first, row in zip(outer, grid, strict=True)
@@ -58,9 +71,11 @@ def flipbook(
 
 
 def _grid(frames: Sequence[Any]) -> tuple[list[list[Frame]], list[str], list[str]]:
-    """Rows of frames, the labels of the first slider, the labels of the second; one row where there is one slider."""
+    """Rows of frames, and the labels of both sliders; one row for one slider."""
     if not frames:
-        raise ValueError("frames: none given; need (label, figure) for each position of the slider")
+        raise ValueError(
+            "frames: none given; need (label, figure) for each position of the slider"
+        )
     if not isinstance(frames[0][1], Sequence):
         return [list(frames)], [""], [label for label, _ in frames]
     grid = [list(row) for _, row in frames]
@@ -68,14 +83,17 @@ def _grid(frames: Sequence[Any]) -> tuple[list[list[Frame]], list[str], list[str
     for name, row in zip((label for label, _ in frames), grid, strict=True):
         if [label for label, _ in row] != inner:
             raise ValueError(
-                f"frames: row {name!r} has other labels than the first; need {inner} in every row"
+                f"frames: row {name!r} has other labels than the first; need {inner} in"
+                " every row"
             )
     return grid, [label for label, _ in frames], inner
 
 
 def _said(titles: tuple[str, str], values: tuple[str, str]) -> str:
-    """The titles with their values as a sentence each, without the slider that is not there."""
-    return " ".join(f"{name}: {value}." for name, value in zip(titles, values, strict=True) if name)
+    """The titles with their values as a sentence each."""
+    return " ".join(
+        f"{name}: {value}." for name, value in zip(titles, values, strict=True) if name
+    )
 
 
 def _slider(labels: list[str], index: int) -> Any:
@@ -92,21 +110,36 @@ def _slider(labels: list[str], index: int) -> Any:
 def _titled(title: str, slider: Any) -> Any:
     import ipywidgets
 
-    # The slider's own description is typeset with MathJax 2, which a page with MathJax 3 answers with an error.
+    # The slider's own description is typeset with MathJax 2, which a page with MathJax
+    # 3 answers with an error.
     name = ipywidgets.HTML(f"<strong>{escape(title)}</strong>")
-    return ipywidgets.HBox([name, slider], layout={"flex_flow": "row wrap", "align_items": "center"})
+    return ipywidgets.HBox(
+        [name, slider], layout={"flex_flow": "row wrap", "align_items": "center"}
+    )
 
 
 def _assemble(
-    titles: tuple[str, str], labels: tuple[list[str], list[str]], pages: list[list[str]], at: tuple[int, int]
+    titles: tuple[str, str],
+    labels: tuple[list[str], list[str]],
+    pages: list[list[str]],
+    at: tuple[int, int],
 ) -> Any:
     import ipywidgets
 
-    outer, inner = (_slider(names, index) for names, index in zip(labels, at, strict=True))
-    controls = [_titled(title, slider) for title, slider in zip(titles, (outer, inner), strict=True) if title]
+    outer, inner = (
+        _slider(names, index) for names, index in zip(labels, at, strict=True)
+    )
+    controls = [
+        _titled(title, slider)
+        for title, slider in zip(titles, (outer, inner), strict=True)
+        if title
+    ]
     if not hasattr(ipywidgets, "Stack"):
         return ipywidgets.VBox([*controls, _turned_by_kernel(outer, inner, pages)])
-    rows = [ipywidgets.Stack([ipywidgets.HTML(page) for page in row], selected_index=at[1]) for row in pages]
+    rows = [
+        ipywidgets.Stack([ipywidgets.HTML(page) for page in row], selected_index=at[1])
+        for row in pages
+    ]
     for row in rows:
         ipywidgets.jslink((inner, "index"), (row, "selected_index"))
     book = ipywidgets.Stack(rows, selected_index=at[0])
@@ -115,7 +148,7 @@ def _assemble(
 
 
 def _turned_by_kernel(outer: Any, inner: Any, pages: list[list[str]]) -> Any:
-    """For ipywidgets 7 (Colab), which has no `Stack`: the kernel puts the page in place."""
+    """For ipywidgets 7 (Colab), which has no `Stack`: the kernel turns the page."""
     import ipywidgets
 
     page = ipywidgets.HTML(pages[outer.index][inner.index])
@@ -129,7 +162,7 @@ def _turned_by_kernel(outer: Any, inner: Any, pages: list[list[str]]) -> Any:
 
 
 def _display(widget: Any, first_page: str, text: str) -> None:
-    """Shows the widget; a viewer without widgets (GitHub) shows the first page, a text comparison the text."""
+    """The widget; the first page without widgets, the text in a text comparison."""
     from IPython.display import display
 
     view = widget._repr_mimebundle_() if hasattr(widget, "_repr_mimebundle_") else None

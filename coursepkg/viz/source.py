@@ -1,4 +1,4 @@
-"""Source code as it stands in the package, so that a page cannot drift from the code it explains."""
+"""Source code as it stands in the package, so that a page cannot drift from it."""
 
 import ast
 import inspect
@@ -11,12 +11,14 @@ from typing import Any
 def show_source(*objects: Any, docstring: bool = True) -> None:
     """Displays the source of functions, classes or modules, highlighted.
 
-    The display is a Markdown code block: the book, JupyterLab, Colab and GitHub each colour it in the reader's
-    own light or dark theme. Its plain-text form is the code itself.
+    The display is a Markdown code block: the book, JupyterLab, Colab and GitHub each
+    colour it in the reader's own light or dark theme. Its plain-text form is the code
+    itself.
 
     Args:
         objects: functions, classes, methods or modules, shown in this order.
-        docstring: False leaves out the docstrings, where the chapter's text has just said the same.
+        docstring: False leaves out the docstrings, where the chapter's text has just
+            said the same.
 
     Raises:
         ValueError: for an object whose source cannot be found.
@@ -26,7 +28,9 @@ def show_source(*objects: Any, docstring: bool = True) -> None:
     for item in objects:
         code = source_of(item, docstring=docstring)
         where = location(item)
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
+        fence = "`" * max(
+            3, 1 + max((len(run) for run in re.findall("`+", code)), default=0)
+        )
         display(
             {
                 "text/markdown": f"`{where}`\n\n{fence}python\n{code}\n{fence}",
@@ -46,21 +50,24 @@ def source_of(item: Any, *, docstring: bool = True) -> str:
         code = inspect.getsource(_plain(item))
     except (TypeError, OSError):
         raise ValueError(
-            f"objects: {item!r} has no Python source; need a function, a class or a module"
+            f"objects: {item!r} has no Python source; need a function, a class or a"
+            " module"
         ) from None
     code = textwrap.dedent(code).strip("\n")
     return code if docstring else _without_docstrings(code)
 
 
 def location(item: Any) -> str:
-    """Where the object is defined, as a path inside the package: `coursepkg/attention/reference.py`."""
+    """Where the object is defined: `coursepkg/attention/reference.py`."""
     plain = _plain(item)
     module = inspect.getmodule(plain)
     name = getattr(module, "__name__", "")
     file = inspect.getsourcefile(plain) or ""
     if not name or name == "__main__":
         return "this notebook"
-    folders = name.split(".") if PurePath(file).stem == "__init__" else name.split(".")[:-1]
+    folders = (
+        name.split(".") if PurePath(file).stem == "__init__" else name.split(".")[:-1]
+    )
     return "/".join([*folders, PurePath(file).name])
 
 

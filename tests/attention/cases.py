@@ -2,7 +2,7 @@
 
 import torch
 
-from coursepkg.attention.patterns import (
+from coursepkg.attention.pattern import (
     causal,
     dilated_window,
     from_predicate,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 
 from coursepkg.attention import attention, causal
-from coursepkg.attention.alibi import alibi_bias, alibi_slopes
+from coursepkg.attention.position_bias import alibi_bias, alibi_slopes
 
 
 def test_slopes_of_the_paper():

@@ -7,11 +7,10 @@ import sys
 import pytest
 import torch
 
-from coursepkg.attention import sparse
-from coursepkg.attention.api import attention
-from coursepkg.attention.capabilities import CAPABILITIES, Request, capability_table, why_not
+from coursepkg.attention import block_sparse
+from coursepkg.attention.api import CAPABILITIES, Request, attention, capability_table, unsupported_reason
 from coursepkg.attention.dropout import full_keep_mask
-from coursepkg.attention.patterns import (
+from coursepkg.attention.pattern import (
     causal,
     dilated_window,
     global_tokens,
@@ -154,7 +153,7 @@ def test_auto_equals_reference(length):
 
 def test_the_table_says_which_patterns_are_bands():
     for name, pattern in PATTERNS.items():
-        lacking = why_not("triton", Request(pattern=pattern))
+        lacking = unsupported_reason("triton", Request(pattern=pattern))
         assert (lacking is None) == (name in BAND_PATTERNS), name
 
 
@@ -278,6 +277,8 @@ def test_second_derivatives_are_refused_not_wrong(impl):
 
 @pytest.mark.parametrize("n_queries", [1, 63])
 def test_auto_makes_no_block_plan_for_few_queries(n_queries, monkeypatch):
-    monkeypatch.setattr(sparse, "visited_fraction", lambda *sizes, **more: pytest.fail("planned blocks"))
+    monkeypatch.setattr(
+        block_sparse, "visited_fraction", lambda *sizes, **more: pytest.fail("planned blocks")
+    )
     q, k, v = make_qkv(batch=1, n_queries=n_queries, n_keys=1100, dtype=torch.float32)
     attention(q, k, v, pattern=causal() & sliding_window(7))

@@ -7,10 +7,9 @@ import sys
 import pytest
 import torch
 
-from coursepkg.attention.features import FeatureMap
-from coursepkg.attention.linear import LinearState, linear_attention
+from coursepkg.attention.linear import FeatureMap, LinearState, linear_attention
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.patterns import per_head
+from coursepkg.attention.pattern import per_head
 from coursepkg.attention.rope import RotaryEmbedding
 
 X = torch.ones(1, 2, 3, 4)
@@ -85,10 +84,10 @@ def test_autocast_takes_rows_of_another_dtype():
 
 WRONG_TYPES = """
 import torch
-from coursepkg.attention.alibi import alibi_bias, alibi_slopes
+from coursepkg.attention.position_bias import alibi_bias, alibi_slopes
 from coursepkg.attention.linear import LinearState, linear_attention, linear_step
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.patterns import causal, padding, per_head
+from coursepkg.attention.pattern import causal, padding, per_head
 from coursepkg.attention.rope import LinearScaling, RotaryEmbedding
 from coursepkg.attention.topk import top_scores_attention
 

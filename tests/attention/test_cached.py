@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from coursepkg.attention.cached import attend_cached
-from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.patterns import from_predicate
+from coursepkg.attention.multihead import MultiHeadAttention, attend_cached
+from coursepkg.attention.pattern import from_predicate
 
 B, S, E = 2, 7, 24
 

@@ -35,8 +35,8 @@ from coursepkg.attention.costs import (
 )
 from coursepkg.attention.linear import linear_attention
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.patterns import causal, full, sliding_window
-from coursepkg.bench.memory import peak_bytes
+from coursepkg.attention.pattern import causal, full, sliding_window
+from coursepkg.bench.measure import peak_bytes
 
 from .cases import PATTERNS
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from coursepkg.attention.features import (
+from coursepkg.attention.linear import (
     FEATURE_MAPS,
     MAX_EXPONENT,
     favor_features,

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from coursepkg.attention import flash_triton, reference
-from coursepkg.attention.patterns import causal, full, global_tokens, sliding_window
+from coursepkg.attention.pattern import causal, full, global_tokens, sliding_window
 
 INTERPRETED = flash_triton.interpreting()
 DEVICE = "cpu" if INTERPRETED else "cuda"
@@ -239,7 +239,7 @@ def test_kernels_compile_for_hopper_and_use_its_tensor_cores(tmp_path, monkeypat
     from coursepkg.attention import triton_launch
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(triton_launch, "plan_for", lambda q: triton_launch.LARGE_HALF[q.shape[-1]])
+    monkeypatch.setattr(triton_launch, "tiles_for", lambda q: triton_launch.LARGE_HALF[q.shape[-1]])
     compiled = []
     monkeypatch.setattr(
         triton.runtime.JITFunction,

@@ -6,8 +6,14 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.attention.features import FEATURE_MAPS, favor_features
-from coursepkg.attention.linear import MODES, LinearState, linear_attention, linear_step
+from coursepkg.attention.linear import (
+    FEATURE_MAPS,
+    MODES,
+    LinearState,
+    favor_features,
+    linear_attention,
+    linear_step,
+)
 
 MAPS = {**FEATURE_MAPS, "favor+": favor_features(4, 6, seed=0)}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.patterns import causal, padding, sliding_window
+from coursepkg.attention.pattern import causal, padding, sliding_window
 
 B, T, S, E = 2, 6, 9, 24
 

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.attention.pattern import Span
-from coursepkg.attention.patterns import (
+from coursepkg.attention.pattern import (
     Pattern,
+    Span,
     causal,
     dilated_window,
     from_predicate,

@@ -8,7 +8,7 @@ from transformers import T5Config
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from coursepkg.attention import attention
-from coursepkg.attention.relative import RelativeBias, relative_buckets
+from coursepkg.attention.position_bias import RelativeBias, relative_buckets
 
 
 @given(

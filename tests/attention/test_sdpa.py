@@ -5,7 +5,7 @@ import torch
 
 from coursepkg.attention import sdpa
 from coursepkg.attention.api import attention
-from coursepkg.attention.patterns import causal, global_tokens, padding
+from coursepkg.attention.pattern import causal, global_tokens, padding
 from tests.attention.cases import make_qkv, oracle
 
 

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.attention import block_plan, reference, sparse
+from coursepkg.attention import block_sparse, reference
 from coursepkg.attention.dropout import full_keep_mask
-from coursepkg.attention.patterns import (
+from coursepkg.attention.pattern import (
     causal,
     dilated_window,
     from_predicate,
@@ -28,7 +28,7 @@ BLOCK = 4
 
 def run(q, k, v, pattern, *, bias=None, dropout_p=0.0, seed=0, block=BLOCK):
     scale = q.shape[-1] ** -0.5
-    return sparse.run(
+    return block_sparse.run(
         q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, dropout_seed=seed, block=block
     )
 
@@ -220,10 +220,10 @@ def test_a_pattern_with_a_stride_reads_one_residue_class(pattern, sizes):
 
 def test_a_dilated_window_visits_as_much_as_a_window():
     fraction = [
-        sparse.visited_fraction(dilated_window(16, d) & causal(), 960, 960, block=16) for d in (1, 4, 5)
+        block_sparse.visited_fraction(dilated_window(16, d) & causal(), 960, 960, block=16) for d in (1, 4, 5)
     ]
     assert fraction[0] >= fraction[1] >= fraction[2] > 0
-    assert sparse.visited_fraction(dilated_window(16, 4) | causal(), 960, 960, block=16) > 0.5
+    assert block_sparse.visited_fraction(dilated_window(16, 4) | causal(), 960, 960, block=16) > 0.5
 
 
 def test_rows_that_see_nothing_are_zero_with_zero_gradients():
@@ -240,7 +240,7 @@ def test_cutting_into_parts_changes_nothing(monkeypatch, pattern):
     """A limit of one block of scores makes one part for each sequence and kv head."""
     inputs = make_qkv()
     exact = oracle(*inputs, PATTERNS[pattern])
-    monkeypatch.setattr(block_plan, "MAX_SCORES", 1)
+    monkeypatch.setattr(block_sparse, "MAX_SCORES", 1)
     assert_same(inputs, run(*inputs, PATTERNS[pattern]), exact)
 
 
@@ -261,23 +261,25 @@ def test_a_window_as_long_as_the_sequence_is_causal_attention():
 
 def test_heads_with_equal_maps_share_a_part():
     mixed = per_head([causal(), sliding_window(2), causal(), sliding_window(2)])
-    parts = block_plan.plan(mixed, (3, 4, 4, 64, 64), 8)
+    parts = block_sparse.plan(mixed, (3, 4, 4, 64, 64), 8)
     assert sorted(part.heads.flatten().tolist() for part in parts) == [[0, 2], [1, 3]]
 
 
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_visited_blocks_are_counted(n_heads):
     count = {
-        "causal": sparse.visited_blocks(causal(), 256, 256, block=64, heads=n_heads),
-        "full": sparse.visited_blocks(full(), 200, 256, block=64, heads=n_heads),
-        "window": sparse.visited_blocks(sliding_window(65) & causal(), 256, 256, block=64, heads=n_heads),
+        "causal": block_sparse.visited_blocks(causal(), 256, 256, block=64, heads=n_heads),
+        "full": block_sparse.visited_blocks(full(), 200, 256, block=64, heads=n_heads),
+        "window": block_sparse.visited_blocks(
+            sliding_window(65) & causal(), 256, 256, block=64, heads=n_heads
+        ),
     }
     assert count == {"causal": 10 * n_heads, "full": 16 * n_heads, "window": 7 * n_heads}
 
 
 def test_visited_fraction_follows_the_window_and_not_the_length():
-    short, long = (sparse.visited_fraction(sliding_window(256), n, n) * n for n in (4096, 8192))
-    assert sparse.visited_fraction(full(), 100, 90) == 1.0
+    short, long = (block_sparse.visited_fraction(sliding_window(256), n, n) * n for n in (4096, 8192))
+    assert block_sparse.visited_fraction(full(), 100, 90) == 1.0
     assert 511 < short <= long < 511 + 2 * 64
     heads = per_head([full(), sliding_window(1)])
-    assert sparse.visited_fraction(heads, 64, 64, block=16, heads=2) == (1 + 1 / 4) / 2
+    assert block_sparse.visited_fraction(heads, 64, 64, block=16, heads=2) == (1 + 1 / 4) / 2

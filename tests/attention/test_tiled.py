@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursepkg.attention import tiled
-from coursepkg.attention.patterns import causal, padding, sliding_window
-from coursepkg.attention.tiles import TileGrid
+from coursepkg.attention.pattern import causal, padding, sliding_window
+from coursepkg.attention.tiled import TileGrid
 from tests.attention.cases import PATTERNS, gradients, make_qkv, oracle
 
 PLAIN = {"scale": 8**-0.5, "bias": None, "dropout_p": 0.0, "dropout_seed": 0}

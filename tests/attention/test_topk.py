@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.attention.patterns import causal, from_predicate, padding, random_blocks, sliding_window
-from coursepkg.attention.topk import hide_all_but_top, top_scores_attention
+from coursepkg.attention.pattern import causal, from_predicate, padding, random_blocks, sliding_window
+from coursepkg.attention.topk import top_scores_attention, topk_mask
 from tests.attention.cases import PATTERNS, gradients, make_qkv, oracle
 
 
@@ -74,7 +74,7 @@ def test_equal_scores_are_kept_from_the_first_key_on():
     scores = torch.tensor(
         [[1.0, 2.0, 1.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0], [3.0, 1.0, -torch.inf, 1.0, 1.0]]
     )
-    hide_all_but_top(scores, n_keep=3)
+    topk_mask(scores, n_keep=3)
     kept = [
         [True, True, False, True, False],
         [True, True, True, False, False],
@@ -86,7 +86,7 @@ def test_equal_scores_are_kept_from_the_first_key_on():
 def test_a_row_with_fewer_visible_keys_keeps_them_all():
     scores = torch.tensor([[-torch.inf, 2.0, -torch.inf, 1.0], [-torch.inf] * 4])
     before = scores.clone()
-    hide_all_but_top(scores, n_keep=3)
+    topk_mask(scores, n_keep=3)
     assert torch.equal(scores, before)
 
 

@@ -1,11 +1,12 @@
-"""bfloat16 by two products on the CPU: as exact as the reference, for every mask it takes, and only where it suits."""
+"""bfloat16 by two products on the CPU: as exact as the reference, and only where it is supported."""
 
 import pytest
 import torch
 
-from coursepkg.attention import sdpa, unfused_bfloat16
+from coursepkg.attention import sdpa
+from coursepkg.attention import sdpa as unfused_bfloat16
 from coursepkg.attention.api import attention
-from coursepkg.attention.patterns import causal, padding, per_head, sliding_window
+from coursepkg.attention.pattern import causal, padding, per_head, sliding_window
 from tests.attention.cases import make_qkv, oracle
 
 N = 40
@@ -91,26 +92,26 @@ def test_it_can_be_mapped_over_many_queries(can_multiply, no_kernel):
 def test_it_suits_bfloat16_on_a_cpu_with_one_row_of_mask_and_no_gradient(can_multiply, monkeypatch):
     q, k, v = draw()
     row = torch.ones(2, 1, 1, N, dtype=torch.bool)
-    suits = unfused_bfloat16.suits
-    assert suits(q, k, v, None)
-    assert suits(q, k, v, row)
-    assert not suits(q, k, v, row.expand(-1, -1, N, -1))
-    assert not suits(q, k, v, row.to(q.dtype))
-    assert not suits(q, k[:, :2], v[:, :2], None)
-    assert not suits(q[:, :, :31], k, v, None)
-    assert not suits(*(x.float() for x in (q, k, v)), None)
-    assert not suits(*(x[..., :16] for x in (q, k, v)), None)
+    is_supported = unfused_bfloat16.is_supported
+    assert is_supported(q, k, v, None)
+    assert is_supported(q, k, v, row)
+    assert not is_supported(q, k, v, row.expand(-1, -1, N, -1))
+    assert not is_supported(q, k, v, row.to(q.dtype))
+    assert not is_supported(q, k[:, :2], v[:, :2], None)
+    assert not is_supported(q[:, :, :31], k, v, None)
+    assert not is_supported(*(x.float() for x in (q, k, v)), None)
+    assert not is_supported(*(x[..., :16] for x in (q, k, v)), None)
     learning = q.clone().requires_grad_()
-    assert not suits(learning, k, v, None)
+    assert not is_supported(learning, k, v, None)
     with torch.no_grad():
-        assert suits(learning, k, v, None)
+        assert is_supported(learning, k, v, None)
     monkeypatch.setattr(unfused_bfloat16, "MOST_SCORES", N * N - 1)
-    assert not suits(q, k, v, None)
+    assert not is_supported(q, k, v, None)
 
 
 def test_without_the_instruction_the_kernel_is_called(monkeypatch):
     monkeypatch.setattr(unfused_bfloat16, "multiplies_bfloat16", lambda: False)
-    assert not unfused_bfloat16.suits(*draw(), None)
+    assert not unfused_bfloat16.is_supported(*draw(), None)
 
 
 @pytest.mark.parametrize(

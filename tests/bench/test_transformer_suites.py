@@ -5,11 +5,11 @@ import torch
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.suites import decoding, resume, training
-from coursepkg.bench.suites.opponents import TorchTransformer, marian
+from coursepkg.bench.suites.baselines import TorchTransformer, marian
+from coursepkg.bench.suites.resume import Crash
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.text.vocabulary import PAD
-from coursepkg.training.crash import Crash
 
 CPU = Device("cpu", 1)
 SMALL = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 64, "max_len": 40}
@@ -21,7 +21,7 @@ def ids(*shape):
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-def test_the_opponent_of_torch_computes_the_same(norm_first):
+def test_the_baseline_of_torch_computes_the_same(norm_first):
     torch.manual_seed(0)
     config = TransformerConfig.vaswani2017(60, final_norm=True, norm_first=norm_first, **SMALL)
     ours = Transformer(config).double().eval()
@@ -32,7 +32,7 @@ def test_the_opponent_of_torch_computes_the_same(norm_first):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_the_opponent_of_hugging_face_computes_the_same():
+def test_the_baseline_of_hugging_face_computes_the_same():
     torch.manual_seed(0)
     ours = Transformer(TransformerConfig.vaswani2017(60, **SMALL)).double().eval()
     src = ids(3, 9)
@@ -43,7 +43,7 @@ def test_the_opponent_of_hugging_face_computes_the_same():
 
 
 def small_models(monkeypatch, suite):
-    """The contests as they are, with models that are built in no time."""
+    """The cases as they are, with models that are built in no time."""
     torch.manual_seed(0)
     config = TransformerConfig.vaswani2017(8000, final_norm=suite is training, **(SMALL | {"max_len": 128}))
     monkeypatch.setattr(suite, "_model", lambda device, **changes: Transformer(config).eval())
@@ -55,11 +55,11 @@ def small_models(monkeypatch, suite):
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_every_candidate_passes_its_gate_and_every_variant_runs(monkeypatch, suite):
     small_models(monkeypatch, suite)
-    for contest in suite.contests(CPU):
-        assert {gate.candidate for gate in contest.gates} == {c.candidate for c in contest.comparisons}
-        assert [gate.failure() for gate in contest.gates] == [None] * len(contest.gates)
-        for name in {n for c in contest.comparisons for n in (c.candidate, c.opponent)}:
-            contest.variants[name]()
+    for case in suite.cases(CPU):
+        assert {gate.candidate for gate in case.gates} == {c.candidate for c in case.comparisons}
+        assert [gate.failure() for gate in case.gates] == [None] * len(case.gates)
+        for name in {n for c in case.comparisons for n in (c.candidate, c.baseline)}:
+            case.variants[name]()
 
 
 def test_a_gate_catches_a_candidate_that_decodes_another_model(monkeypatch):
@@ -80,9 +80,9 @@ def test_resume_counts_only_exact_ends(monkeypatch):
         [Crash((3,), 0, (), ())] * 18 + [Crash((4,), 1, ("last.json",), ()), Crash((5,), 0, (), ("log.csv",))]
     )
     monkeypatch.setattr(resume, "kill_and_resume", lambda folder, seed: next(crashes))
-    (row,) = resume.contests(CPU)[0].run(CPU)
+    (row,) = resume.cases(CPU)[0].run(CPU)
     assert row.ratio == 0.9
     assert row.met is False
     assert "last.json" in row.note
     with pytest.raises(ValueError, match="use --device cpu"):
-        resume.contests(Device("cuda", 1))
+        resume.cases(Device("cuda", 1))

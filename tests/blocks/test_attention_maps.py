@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.blocks.attention_maps import attention_maps
+from coursepkg.blocks.transformer import attention_maps
 from coursepkg.text.vocabulary import PAD
 from tests.blocks.models import CONFIGS, make, source, target
 

@@ -58,4 +58,4 @@ def test_output_layers_follow_the_config() -> None:
 )
 def test_bad_input_is_named_in_one_line(ids: torch.Tensor, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        make("2017", LanguageModel)(ids)
+        make("2017", LanguageModel).check_inputs(ids)

@@ -5,14 +5,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.blocks.memory import Memory, check_ids, real_tokens, trimmed
+from coursepkg.blocks.cache import Memory, check_ids, check_padding, real_tokens, trimmed
 from coursepkg.text.vocabulary import PAD, pad_batch
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=8), min_size=1, max_size=5))
 def test_lengths_come_back_from_a_padded_batch(sentences: list[list[int]]) -> None:
     ids, lengths = pad_batch(sentences)
-    is_real, found = real_tokens("src", ids)
+    is_real, found = real_tokens(ids)
     assert found.tolist() == lengths.tolist()
     assert is_real.tolist() == (ids != PAD).tolist()
 
@@ -31,7 +31,7 @@ def test_both_integer_types_are_ids(dtype: torch.dtype) -> None:
 )
 def test_padding_in_the_wrong_place_is_named_with_its_row(row: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        real_tokens("src", torch.tensor([[5, 6], row]))
+        check_padding("src", torch.tensor([[5, 6], row]))
 
 
 def test_bools_are_no_ids() -> None:

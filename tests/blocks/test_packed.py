@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from coursepkg.blocks.convolution import ConvNormReLU, ResidualBlock
 from coursepkg.blocks.feedforward import FeedForward
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.blocks.packed import PackedConvReLU, PackedLinear, can_pack, pack, pack_where_possible
-from coursepkg.blocks.residual import ConvNormReLU, ResidualBlock
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.decoding.beam import beam_search
 from tests.blocks.models import make, source, target

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from coursepkg.attention.patterns import padding
+from coursepkg.attention.pattern import padding
+from coursepkg.blocks.cache import Memory
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.decoder import Decoder
 from coursepkg.blocks.encoder import Encoder
-from coursepkg.blocks.memory import Memory
 from coursepkg.blocks.transformer import Transformer
 from tests.blocks.parity import load_llama, load_t5, load_torch, shake
 

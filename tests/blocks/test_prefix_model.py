@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coursepkg.blocks.prefix_model import PrefixTransformer
+from coursepkg.blocks.language_model import PrefixTransformer
 from coursepkg.decoding import beam_search, greedy
 from coursepkg.text.vocabulary import BOS, EOS, pad_batch
 from tests.blocks.models import V, config, source, target
@@ -60,6 +60,6 @@ def test_bad_input_is_named() -> None:
         PrefixTransformer(config("two vocabularies"))
     net = model()
     with pytest.raises(ValueError, match="tgt_in"):
-        net(source(), torch.full((3, 2), V))
+        net.check_inputs(source(), torch.full((3, 2), V))
     with pytest.raises(ValueError, match="max_len must be in"):
         net.start(source(), max_len=99)

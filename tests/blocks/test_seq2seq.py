@@ -153,11 +153,13 @@ def test_dropout_acts_in_training_only() -> None:
 
 def forward(src: Tensor | None = None, lengths: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
     ids = torch.full((2, 3), 4)
-    return make()(
+    inputs = (
         ids if src is None else src,
         torch.tensor([3, 2]) if lengths is None else lengths,
         ids if tgt is None else tgt,
     )
+    make().check_inputs(*inputs)
+    return make()(*inputs)
 
 
 @pytest.mark.parametrize(
@@ -184,3 +186,10 @@ def forward(src: Tensor | None = None, lengths: Tensor | None = None, tgt: Tenso
 def test_bad_input_is_named(work, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         work()
+
+
+@pytest.mark.parametrize("attention", ["none", "additive", "general"])
+def test_no_forward_pass_reads_a_value(attention: str) -> None:
+    """Tensors on the meta device have none, so whoever asks for one fails."""
+    ids, lengths = torch.full((2, 3), 4, device="meta"), torch.tensor([3, 2]).to("meta")
+    assert make(attention).to("meta")(ids, lengths, ids).shape[:2] == (2, 3)

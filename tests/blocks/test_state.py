@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from coursepkg.blocks.cache import CachedState
 from coursepkg.blocks.language_model import LanguageModel
-from coursepkg.blocks.state import CachedState
 from tests.blocks.models import CONFIGS, SOURCES, V, make, source, target
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.language_model import LanguageModel, PrefixTransformer
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.text.vocabulary import BOS, EOS, PAD, pad_batch
 from tests.blocks.models import CONFIGS, SOURCES, TARGETS, V, config, make, source, target
@@ -161,6 +162,16 @@ def bad(change: str) -> tuple[Tensor, Tensor]:
     return src, tgt
 
 
+@pytest.mark.parametrize("change", ["long source", "long target", "float", "shape", "no tokens"])
+def test_shapes_are_checked_in_every_pass_and_values_before_decoding(change: str) -> None:
+    model, (src, tgt_in) = make("2017"), bad(change)
+    with pytest.raises(ValueError, match=r"must (be integer ids|have at most max_len = 24 tokens a row)"):
+        model(src, tgt_in)
+    for value in ("source id", "padding first", "empty source"):
+        with pytest.raises(ValueError, match=r"^src must"):
+            model.start(bad(value)[0], max_len=4)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -178,5 +189,21 @@ def bad(change: str) -> tuple[Tensor, Tensor]:
     ],
 )
 def test_bad_input_is_named_in_one_line(change: str, message: str) -> None:
+    model, (src, tgt_in) = make("2017"), bad(change)
+    # The batch sizes alone are left to the forward pass.
+    check = model if change == "batch" else model.check_inputs
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        make("2017")(*bad(change))
+        check(src, tgt_in)
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_no_forward_pass_reads_a_value(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors on the meta device have none, so whoever asks for one fails, as a GPU would wait."""
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: False)
+    src, tgt_in = source().to("meta"), target().to("meta")
+    for model, inputs in (
+        (make(kind), (src, tgt_in)),
+        (make(kind, LanguageModel), (tgt_in,)),
+        (PrefixTransformer(config("modern")), (src, tgt_in)),
+    ):
+        assert model.to("meta")(*inputs).shape == (*tgt_in.shape, V)

@@ -27,9 +27,9 @@ pages = load("book/_ext/course_pages.py")
 vendor = load("scripts/vendor_assets.py")
 
 ROW = {
-    "contest": "causal",
+    "case": "causal",
     "candidate": "tiled",
-    "opponent": "sdpa",
+    "baseline": "sdpa",
     "ratio": 0.8123,
     "low": 0.79,
     "high": 0.83,

@@ -10,6 +10,8 @@ from tests.book.sources import HTML, documents
 
 pytestmark = pytest.mark.browser
 
+WIDEST = 88
+"""Columns of the longest line of code in the package and in the notebooks."""
 DESKTOP, PHONE = (1280, "light"), (390, "dark")
 PAGES = [*documents(), "search", "genindex"]
 WIDGET = "script[type='application/vnd.jupyter.widget-view+json']"
@@ -50,6 +52,21 @@ def test_the_page_follows_the_color_scheme_of_the_system(visits: list[Visit]) ->
 def test_the_page_is_no_wider_than_the_screen(visits: list[Visit]) -> None:
     for seen in visits:
         assert seen.found["overflow"] <= 0, f"{seen.width} px wide: {seen.found['wide']}"
+
+
+def test_a_desktop_shows_whole_lines_of_code(browser: Browser, site: str) -> None:
+    with opened(browser, site, "notebooks/attention/rope", *DESKTOP) as (page, _):
+        columns = page.locator("div.cell_input pre:visible").first.evaluate(
+            """pre => {
+                const ruler = document.createElement("span"), style = getComputedStyle(pre);
+                ruler.textContent = "x".repeat(100);
+                pre.append(ruler);
+                const column = ruler.getBoundingClientRect().width / 100;
+                const room = pre.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+                return room / column;
+            }"""
+        )
+    assert columns >= WIDEST
 
 
 def test_text_stands_out_from_its_background(visits: list[Visit]) -> None:

@@ -157,6 +157,11 @@ class TestModules:
         assert len(named) > 15
         assert [name for name in sorted(named) if find_spec(name) is None] == []
 
+    def test_every_file_of_a_flow_exists(self) -> None:
+        named = set(re.findall(r"`(coursepkg/[\w/]+\.py)`", prose("modules")))
+        assert len(named) > 30
+        assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
     def test_every_chapter_is_there(self) -> None:
         linked = {
             link for row in self.ROWS for link in re.findall(r"\(\.\./(notebooks/[\w/]+)\.ipynb\)", row[0])

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from coursepkg.projects.translation.corpus import sentence_key
-from coursepkg.text.entities import unescape
+from coursepkg.text.cleaning import unescape
 from coursepkg.text.spacing import detokenize
 
 

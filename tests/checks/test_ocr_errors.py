@@ -2,8 +2,7 @@
 
 import unicodedata
 
-from coursepkg.text.tones import split_tone
-from coursepkg.text.vietnamese import TONE_MARKS, TONES
+from coursepkg.text.vietnamese import TONE_MARKS, TONES, split_tone
 
 
 def rates(lines):

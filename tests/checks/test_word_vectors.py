@@ -6,8 +6,8 @@ import unicodedata
 import torch
 
 from coursepkg.text.cleaning import clean
-from coursepkg.text.segmentation import unjoin
-from coursepkg.text.tones import place_tones
+from coursepkg.text.spacing import unjoin
+from coursepkg.text.vietnamese import place_tones
 
 
 def cosine_row(table, row):

@@ -18,8 +18,8 @@ def test_every_folder_of_the_data_folder_has_an_entry() -> None:
         assert one.licence
         assert "\n" not in one.summary + one.licence + one.ask
         assert len({file.path for file in one.files}) == len(one.files)
-        assert {*one.downloadable, *one.on_request} == set(one.files)
-        assert not one.on_request or one.ask
+        assert set(one.downloadable) <= set(one.files)
+        assert one.downloadable == one.files or one.ask
 
 
 def test_every_address_names_its_file_and_has_a_checksum() -> None:
@@ -37,7 +37,7 @@ def test_the_full_iwslt_set_can_be_fetched() -> None:
     files = {file.path: file for file in SETS["en_vi"].downloadable}
     assert {files["train.en"].lines, files["train.vi"].lines} == {133_317}
     assert {"tst2012.en", "tst2012.vi", "tst2013.en", "tst2013.vi"} < files.keys()
-    assert {file.path for file in SETS["en_vi"].on_request} == {
+    assert {file.path for file in SETS["en_vi"].files if not file.url} == {
         f"{part}.{side}" for part in ("dev2010", "tst2010", "tst2011") for side in ("en", "vi")
     }
 
@@ -83,7 +83,6 @@ def test_presence_is_looked_up_file_by_file(tmp_path, monkeypatch) -> None:
         ({"sha256": "abc"}, "sha256 must be 64 hexadecimal digits, got 'abc'"),
         ({"sha256": "X" * 64}, "sha256 must be 64"),
         ({"size_limit": 0}, "size_limit must be at least 1"),
-        ({"unpacked_limit": -1}, "unpacked_limit at least 0"),
         ({"lines": 0}, "lines must be at least 1"),
     ],
 )

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from coursepkg.blocks.cache import RecomputedState
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.ensemble import Ensemble
 from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.state import DecoderState, RecomputedState
+from coursepkg.decoding.step import DecoderState
 from coursepkg.text.vocabulary import BOS
 from tests.blocks.models import TARGETS, V, make, source
 

@@ -8,7 +8,7 @@ ours stops at K finished hypotheses.
 import pytest
 import torch
 
-from coursepkg.bench.suites.opponents import marian
+from coursepkg.bench.suites.baselines import marian
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding import RepetitionPenalty, beam_search, greedy

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.blocks.packed import pack
 from coursepkg.data.batching import make_batch
-from coursepkg.decoding import neighbours
+from coursepkg.decoding import knn
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.neighbours import NeighbourOutput, own_output, record_states, with_output
+from coursepkg.decoding.knn import KnnOutput, own_output, record_states, with_output
 from coursepkg.text.vocabulary import BOS, EOS
 from tests.blocks.models import make, source, target
 
@@ -26,9 +26,9 @@ def parts() -> tuple[nn.Linear, Tensor, Tensor]:
     return nn.Linear(E, V), torch.randn(N, E), torch.randint(V, (N,))
 
 
-def head(parts: tuple[nn.Linear, Tensor, Tensor], **settings: float) -> NeighbourOutput:
+def head(parts: tuple[nn.Linear, Tensor, Tensor], **settings: float) -> KnnOutput:
     given = {"weight": 0.3, "temperature": 4.0, "k": 8} | settings
-    return NeighbourOutput(*parts, **given).requires_grad_(False)
+    return KnnOutput(*parts, **given).requires_grad_(False)
 
 
 def by_hand(
@@ -67,14 +67,14 @@ def test_chunks_of_rows_change_nothing(
 ) -> None:
     x = torch.randn(7, E)
     whole = head(parts)(x)
-    monkeypatch.setattr(neighbours, "SCORES_AT_ONCE", 2 * N)
+    monkeypatch.setattr(knn, "SCORES_AT_ONCE", 2 * N)
     torch.testing.assert_close(head(parts)(x), whole)
 
 
 def test_rounded_products_do_not_decide_which_keys_are_nearest() -> None:
     """Keys that bfloat16 cannot tell apart are told apart by their exact distances."""
     keys = 100 + torch.arange(4.0)[:, None] * 0.01 * torch.ones(E)
-    one = NeighbourOutput(nn.Linear(E, V), keys, torch.arange(4), weight=1.0, temperature=1e-4, k=1)
+    one = KnnOutput(nn.Linear(E, V), keys, torch.arange(4), weight=1.0, temperature=1e-4, k=1)
     for number in range(4):
         distances, places = one.nearest(keys[number : number + 1])
         assert places.tolist() == [[number]]
@@ -105,9 +105,7 @@ def test_without_weight_the_model_says_what_it_said(kind: str, packed: bool) -> 
     model = make(kind).float()
     model = pack(model) if packed else model
     keys, values = record_states(model, [make_batch(PAIRS)])
-    same = with_output(
-        model, NeighbourOutput(own_output(model), keys, values, weight=0.0, temperature=1.0, k=2)
-    )
+    same = with_output(model, KnnOutput(own_output(model), keys, values, weight=0.0, temperature=1.0, k=2))
     results = [beam_search(m.start(source(), max_len=9), beam_size=3, max_len=8) for m in (model, same)]
     ours, theirs = ([one for found in result for one in found] for result in results)
     assert [one.ids for one in ours] == [one.ids for one in theirs]
@@ -129,7 +127,7 @@ def test_states_are_those_behind_the_logits_and_padding_is_left_out() -> None:
 def test_a_sentence_that_the_model_misses_is_found_through_its_states() -> None:
     model = make("modern").float()
     keys, values = record_states(model, [make_batch(PAIRS)])
-    head = NeighbourOutput(own_output(model), keys, values, weight=0.99, temperature=1e-3, k=1)
+    head = KnnOutput(own_output(model), keys, values, weight=0.99, temperature=1e-3, k=1)
     for src, tgt in PAIRS:
         ids = torch.tensor([[*src, EOS]])
         alone, helped = (

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.decoding.top import BLOCK, top_continuations
+from coursepkg.decoding.beam import BLOCK, top_continuations
 
 widths = st.one_of(
     st.integers(1, 9), st.integers(BLOCK - 2, BLOCK + 2), st.integers(2 * BLOCK - 1, 5 * BLOCK + 3)

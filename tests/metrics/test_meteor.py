@@ -9,7 +9,7 @@ from nltk.translate.meteor_score import meteor_score
 
 from coursepkg.metrics import METEOR, score, sentence_scores
 from coursepkg.metrics.meteor import count_chunks, match_words
-from coursepkg.metrics.tokenizers import tokenize
+from coursepkg.metrics.ngrams import tokenize
 from tests.metrics.texts import exactly, few_words, random_corpus, sentences
 
 

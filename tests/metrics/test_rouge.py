@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from rouge_score.rouge_scorer import RougeScorer
 
 from coursepkg.metrics import ROUGE, score, sentence_scores
+from coursepkg.metrics.ngrams import tokenize
 from coursepkg.metrics.rouge import lcs_length
-from coursepkg.metrics.tokenizers import tokenize
 from tests.metrics.texts import few_words, random_corpus
 
 TYPES = {"L": "rougeL", "1": "rouge1", "2": "rouge2", "4": "rouge4"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
 from coursepkg.metrics import TER, edit_distance, score
-from coursepkg.metrics.shifts import count_edits
+from coursepkg.metrics.ter import count_edits
 from tests.metrics.texts import disturb, few_words, random_corpus, random_sentence, sacrebleu_fields
 
 

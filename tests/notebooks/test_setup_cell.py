@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -58,25 +58,48 @@ def test_jupyter_shows_one_line_and_no_traceback(tmp_path: Path) -> None:
 
 
 def test_pip_is_held_to_the_installed_torch_and_numpy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands: list[list[str]] = []
     pinned: list[str] = []
 
-    def record(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        commands.append(command)
-        pinned.append(Path(command[command.index("--constraint") + 1]).read_text())
-        return subprocess.CompletedProcess(command, 0, "", "")
+    class Recorded:
+        def __init__(self, command: list[str], **_: Any) -> None:
+            commands.append(command)
+            pinned.append(Path(command[command.index("-c") + 1]).read_text())
+            self.stdout = iter(["Collecting coursepkg\n", "Successfully installed\n"])
 
-    monkeypatch.setattr(subprocess, "run", record)
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
     monkeypatch.setenv("COURSEPKG_SOURCE", "coursepkg.whl")
     monkeypatch.chdir(tmp_path)
-    definitions = first_cell(url="").partition("if importlib.util.find_spec")[0]
-    scope: dict[str, Any] = {}
-    exec(compile(definitions, "setup cell", "exec"), scope)
-    scope["install"]()
-    assert commands[0][-1] == "coursepkg.whl"
+    scope = definitions()
+    scope["install_packages"](["coursepkg"])
+    assert commands[0][-1] == "coursepkg.whl[chapters]"
     assert pinned == [f"torch=={version('torch')}\nnumpy=={version('numpy')}\n"]
+    assert "Collecting coursepkg" in capsys.readouterr().out
+    scope["install_packages"](["av>=13", "kornia>=0.8"])
+    assert commands[1][-2:] == ["av>=13", "kornia>=0.8"]
+
+
+def definitions() -> dict[str, Any]:
+    """What the cell defines, without what it does."""
+    text = first_cell(url="").partition("if packages := missing")[0]
+    scope: dict[str, Any] = {}
+    exec(compile(text, "setup cell", "exec"), scope)
+    return scope
+
+
+def test_only_what_the_chapters_lack_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = definitions()
+    assert scope["find_missing"]() == []
+    here = [one for one in distributions() if one.name not in ("av", "scikit-learn")]
+    monkeypatch.setattr("importlib.metadata.distributions", lambda: here)
+    assert [line.partition(">")[0] for line in scope["find_missing"]()] == ["av", "scikit-learn"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert scope["find_missing"]() == ["coursepkg"]
 
 
 def test_inside_a_clone_the_clone_is_the_source(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from tokenizers.models import BPE as TheirBPE
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from coursepkg import Phrasebook
-from coursepkg.text.bpe import BPE
-from coursepkg.text.bpe_apply import apply_merges, merge_steps
+from coursepkg.text.bpe import BPE, apply_merges, merge_steps
 from coursepkg.text.bpe_train import Merge, split_words
 from coursepkg.text.tokenizer import LANGUAGE_TAGS, UNKNOWN, WORD_MARK, normalize
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK

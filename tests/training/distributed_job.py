@@ -16,8 +16,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.engine import quiet
-from coursepkg.training.loop import fit
-from coursepkg.training.step import TrainingError
+from coursepkg.training.loop import TrainingError, fit
 from tests.training.jobs import Layer, Poisoned, RandomBatches, SquareTask, make_net, mean_error
 
 RUNS = {

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import coursepkg.training
-from coursepkg.training.averaging import average_checkpoints
+from coursepkg.files import FORMAT
 from coursepkg.training.checkpoint import read_checkpoint, tidy, weight_files, write_checkpoint
-from coursepkg.training.files import FORMAT
+from coursepkg.training.regularisers import average_checkpoints
 
 TENSORS = {"model": {}, "rng": {"torch": torch.get_rng_state()}}
 

@@ -10,12 +10,11 @@ import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins import MixedPrecision
 
+from coursepkg.bench.suites.resume import kill_and_resume
+from coursepkg.files import read_json, write_json
 from coursepkg.training.config import TrainConfig
-from coursepkg.training.crash import kill_and_resume
-from coursepkg.training.files import read_json, write_json
-from coursepkg.training.loop import fit
-from coursepkg.training.plateau import Plateau
-from coursepkg.training.step import TrainingError
+from coursepkg.training.loop import TrainingError, fit
+from coursepkg.training.schedules import Plateau
 from tests.training.jobs import Poisoned, RandomBatches, SquareTask, make_net, mean_error, same
 
 

@@ -10,12 +10,10 @@ import torch
 
 from coursepkg.data.batching import TokenBatches
 from coursepkg.projects.translation.task import TranslationTask
-from coursepkg.training.config import TrainConfig
-from coursepkg.training.describe import describe_schedule
+from coursepkg.training.config import TrainConfig, describe_schedule
 from coursepkg.training.log import CsvLog
 from coursepkg.training.loop import fit
-from coursepkg.training.plateau import Plateau
-from coursepkg.training.schedules import inverse_sqrt
+from coursepkg.training.schedules import Plateau, inverse_sqrt
 from tests.training.jobs import RandomBatches, SquareTask, make_net, mean_error
 
 

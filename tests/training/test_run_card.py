@@ -1,4 +1,7 @@
-"""The card of a run: begun once, gone on with by the same settings only; the ends of a run; schedules by name."""
+"""The card of a run: begun once, gone on with by the same settings only; the ends of a run; schedules by name.
+
+The log of calls: one entry for each that trained, none for one that found nothing to do.
+"""
 
 import json
 from pathlib import Path
@@ -8,8 +11,18 @@ import torch
 from torch import nn
 
 from coursepkg.training import schedules
-from coursepkg.training.finish import take_weights
-from coursepkg.training.run_card import CARD, begun_run, open_run, read_card
+from coursepkg.training.run_card import (
+    CALLS,
+    CARD,
+    add_call,
+    open_run,
+    open_run_or_rollback,
+    read_calls,
+    read_card,
+    seconds_of,
+)
+from coursepkg.training.saved_model import take_weights
+from tests.projects.translation.tiny import fast, quietly
 
 RUN = {"recipe": {"width": 8, "patience": 3, "name": "lớp"}, "seed": 0}
 
@@ -81,7 +94,7 @@ def test_a_start_that_is_refused_leaves_nothing(tmp_path: Path, is_there: bool) 
         (out / "notes.txt").write_text("mine")
 
     def begin() -> None:
-        with begun_run(out, {"recipe": {}}, False, changeable=()):
+        with open_run_or_rollback(out, {"recipe": {}}, False, changeable=()):
             (out / "vocabulary").mkdir()
             raise ValueError("too small a corpus")
 
@@ -92,6 +105,47 @@ def test_a_start_that_is_refused_leaves_nothing(tmp_path: Path, is_there: bool) 
 
 def test_a_refusal_on_the_way_leaves_an_older_run_as_it_is(tmp_path: Path) -> None:
     open_run(tmp_path, {"recipe": {}}, False, changeable=())
-    with pytest.raises(ValueError, match="later"), begun_run(tmp_path, {"recipe": {}}, True, changeable=()):
+    with (
+        pytest.raises(ValueError, match="later"),
+        open_run_or_rollback(tmp_path, {"recipe": {}}, True, changeable=()),
+    ):
         raise ValueError("later")
     assert (tmp_path / CARD).exists()
+
+
+def test_each_call_that_trained_is_noted(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert read_calls(out) == []
+    first = quietly(fast(max_epochs=1), out)
+    told = read_calls(out)
+    assert [(one["step"], one["stopped"]) for one in told] == [(first.history.step, "max_epochs")]
+    assert told[0]["seconds"] == pytest.approx(first.history.seconds, abs=0.1)
+    assert {"machine", "versions", "commit"} <= told[0].keys()
+    quietly(fast(max_epochs=1), out, resume=True)
+    assert read_calls(out) == told
+    second = quietly(fast(max_epochs=2), out, resume=True)
+    assert [one["step"] for one in read_calls(out)] == [first.history.step, second.history.step]
+    assert [one["from_step"] for one in read_calls(out)] == [0, first.history.step]
+    assert seconds_of(read_calls(out)) == (
+        pytest.approx(told[0]["seconds"] + second.history.seconds, abs=0.1),
+        True,
+    )
+    assert told[0]["peak_memory"] > 2**20
+    assert told[0]["cpu_seconds"] > 0
+    add_call(out, second.history)
+    assert len(read_calls(out)) == 2
+
+
+@pytest.mark.parametrize(("content", "told"), [("{", "no JSON file"), ("{}", "no list of calls")])
+def test_a_damaged_log_is_named(tmp_path: Path, content: str, told: str) -> None:
+    (tmp_path / CALLS).write_text(content)
+    with pytest.raises(ValueError, match=f"calls.json is damaged: .*{told}"):
+        read_calls(tmp_path)
+
+
+def test_a_call_that_left_no_line_is_known_to_be_missing() -> None:
+    first, third = ({"from_step": a, "step": b, "seconds": 5.0} for a, b in ((0, 10), (20, 30)))
+    assert seconds_of([first]) == (5.0, True)
+    assert seconds_of([first, third]) == (10.0, False)
+    assert seconds_of([third]) == (5.0, False)
+    assert seconds_of([]) == (0, False)

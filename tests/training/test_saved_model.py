@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
+from coursepkg.files import file_sha256
 from coursepkg.training.config import TrainConfig
-from coursepkg.training.files import file_sha256
 from coursepkg.training.loop import fit
 from coursepkg.training.saved_model import load_model, restore, save_model
 from tests.training.jobs import Net, NetConfig, RandomBatches, SquareTask, make_net, mean_error, same

@@ -1,10 +1,5 @@
 """Pictures of word alignments: every token is written, every link is drawn, crossings are told apart."""
 
-import warnings
-from collections.abc import Iterator
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
@@ -13,15 +8,6 @@ from coursepkg.viz import alignment_grid, alignment_lines, figure_html
 
 SOURCE, TARGET = ["这", "本", "书"], ["Quyển", "sách", "này", "ba_lô"]
 GOLD = [(0, 2), (1, 0), (2, 1)]
-
-
-@pytest.fixture(autouse=True)
-def plain_matplotlib() -> Iterator[None]:
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")
-        mpl.use("agg")
-        yield
-    plt.close("all")
 
 
 def test_lines_show_tokens_and_links_and_dash_those_that_cross() -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pytest
 from torch import nn
 
@@ -13,13 +12,6 @@ from coursepkg.blocks.transformer import Transformer
 from coursepkg.viz.architecture import architecture_diagram, architecture_parts
 
 SMALL = {"d_model": 8, "n_heads": 4, "d_ff": 8, "n_encoder_layers": 1, "n_decoder_layers": 1}
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Any:
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
 
 
 def names(config: TransformerConfig, stack: str, **options: Any) -> list[str]:

@@ -1,24 +1,12 @@
 """Curves of runs: which numbers end up in which panel, from a history and from a folder."""
 
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 
 from coursepkg.training.log import CsvLog
 from coursepkg.viz import figure_html, training_curves
-
-
-@pytest.fixture(autouse=True)
-def plain_matplotlib() -> Iterator[None]:
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.use("agg")
-        yield
-    plt.close("all")
 
 
 @dataclass

@@ -1,23 +1,10 @@
 """The drawn search tree: every candidate once, the way to a hypothesis marked."""
 
-import warnings
-from collections.abc import Iterator
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 
 from coursepkg.decoding import SearchTrace, beam_search
 from coursepkg.viz import draw_search_tree, figure_html
 from tests.decoding.tables import Table
-
-
-@pytest.fixture(autouse=True)
-def plain_matplotlib() -> Iterator[None]:
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.use("agg")
-        yield
-    plt.close("all")
 
 
 def searched():

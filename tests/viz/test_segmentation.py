@@ -1,10 +1,5 @@
 """Pictures of tokens: every token is written, nothing of the word is missing."""
 
-import warnings
-from collections.abc import Iterator
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,14 +11,6 @@ from coursepkg.viz.segmentation import spans
 PAPER = BPE.train(
     [" ".join(["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3)], vocab_size=30, tags=()
 )
-
-
-@pytest.fixture(autouse=True)
-def plain_matplotlib() -> Iterator[None]:
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.use("agg")
-        yield
-    plt.close("all")
 
 
 def test_the_tree_has_a_node_for_each_character_and_each_merge() -> None:

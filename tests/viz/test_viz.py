@@ -1,27 +1,16 @@
 """Figures: alt text, tokens in three languages, sliders whose every position is stored, source as it stands."""
 
 import re
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import ipywidgets
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from coursepkg.attention import patterns
+from coursepkg.attention import pattern
 from coursepkg.viz import attention_heatmap, flipbook, mask_grid, notebook_defaults, show, show_source
 from coursepkg.viz.source import source_of
-
-
-@pytest.fixture(autouse=True)
-def plain_matplotlib() -> Iterator[None]:
-    with mpl.rc_context(), warnings.catch_warnings():
-        mpl.use("agg")
-        yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -94,7 +83,7 @@ def test_heatmap_refuses_what_does_not_fit(weights: torch.Tensor, title: Any, me
 
 
 def test_mask_grid_takes_what_a_pattern_gives() -> None:
-    picture = mask_grid({"causal": patterns.causal().mask(4, 4), "all": torch.ones(4, 4, dtype=torch.bool)})
+    picture = mask_grid({"causal": pattern.causal().mask(4, 4), "all": torch.ones(4, 4, dtype=torch.bool)})
     assert [axis.get_title() for axis in picture.axes] == ["causal\n62% of cells", "all\n100% of cells"]
 
 

@@ -1,1 +1,1 @@
-"""One module a suite; each has `contests(device)`, which lists what is raced there."""
+"""One module a suite; each has `cases(device)`, which lists what is raced there."""

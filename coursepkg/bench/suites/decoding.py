@@ -1,4 +1,4 @@
-"""Decoding with a cache: against recomputation, against keys expanded for every beam, against Hugging Face."""
+"""Decoding with a cache against recomputation, expanded keys and Hugging Face."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,41 +9,49 @@ from torch import Tensor
 
 from coursepkg.attention.api import attention
 from coursepkg.bench.machine import Device
-from coursepkg.bench.race import Comparison, Contest, Gate
-from coursepkg.bench.suites.inputs import random_qkv
-from coursepkg.bench.suites.opponents import generate, marian
+from coursepkg.bench.measure import BenchmarkCase, Comparison, Gate
+from coursepkg.bench.suites.attention import random_qkv
+from coursepkg.bench.suites.baselines import generate, marian
+from coursepkg.blocks.cache import RecomputedState
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.state import RecomputedState
 
 VOCABULARY = 8000
 SOURCE, TARGET = 24, 48
 BEAMS = 4
 
 
-def contests(device: Device) -> list[Contest]:
-    """The base model of 2017 (6 + 6 layers, width 512) with random weights; end tokens are switched off."""
+def cases(device: Device) -> list[BenchmarkCase]:
+    """The base model of 2017 with random weights; end tokens are switched off."""
     lengths = {24: None, 128: 3.0, 512: None}
     return [
         _cached_greedy(device),
-        *(_cross_attention(device, length, target) for length, target in lengths.items()),
+        *(
+            _cross_attention(device, length, target)
+            for length, target in lengths.items()
+        ),
         _against_hugging_face(device),
     ]
 
 
-def _cached_greedy(device: Device, batch: int = 8) -> Contest:
+def _cached_greedy(device: Device, batch: int = 8) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
     small, few = _gate_model(), _sources(device, 3)[:, :9] % 60
-    return Contest(
-        name=f"greedy, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET} tokens",
+    return BenchmarkCase(
+        name=(
+            f"greedy, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET}"
+            " tokens"
+        ),
         variants={
             "cached": partial(_greedy, model.start, src, TARGET),
             "recomputed": partial(_greedy, _recomputed(model), src, TARGET),
         },
-        comparisons=[Comparison("cached", "recomputed", None if device.is_cuda else 4.0)],
+        comparisons=[
+            Comparison("cached", "recomputed", None if device.is_cuda else 4.0)
+        ],
         gates=[
             Gate(
                 "cached",
@@ -55,8 +63,10 @@ def _cached_greedy(device: Device, batch: int = 8) -> Contest:
     )
 
 
-def _cross_attention(device: Device, length: int, target: float | None, batch: int = 16) -> Contest:
-    """One step of cross-attention: beams as further queries, or a copy of the keys for every beam."""
+def _cross_attention(
+    device: Device, length: int, target: float | None, batch: int = 16
+) -> BenchmarkCase:
+    """One step of cross-attention: beams as queries, or a copy of the keys for each."""
     q, k, v = random_qkv(device, length, batch=batch, n_queries=BEAMS)
     rows = (
         q.transpose(1, 2).flatten(0, 1).unsqueeze(2).contiguous()
@@ -64,20 +74,36 @@ def _cross_attention(device: Device, length: int, target: float | None, batch: i
     keys, values = (x.repeat_interleave(BEAMS, dim=0) for x in (k, v))
 
     def folded(rows: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
-        heads = rows.squeeze(2).unflatten(0, (len(k), -1)).transpose(1, 2)  # (B, H, beams, D)
+        heads = (
+            rows.squeeze(2).unflatten(0, (len(k), -1)).transpose(1, 2)
+        )  # (B, H, beams, D)
         return [_attended(heads, k, v).transpose(1, 2)]
 
-    def expanded(rows: Tensor, k: Tensor, v: Tensor, dtype: torch.dtype | None = None) -> list[Tensor]:
-        return [_attended(*(x.to(dtype) for x in (rows, k, v))).view(len(q), BEAMS, *q.shape[1::2])]
+    def expanded(
+        rows: Tensor, k: Tensor, v: Tensor, dtype: torch.dtype | None = None
+    ) -> list[Tensor]:
+        return [
+            _attended(*(x.to(dtype) for x in (rows, k, v))).view(
+                len(q), BEAMS, *q.shape[1::2]
+            )
+        ]
 
-    return Contest(
-        name=f"cross-attention step, beam {BEAMS}, batch {batch}, 8 heads, source {length}, D 64",
+    return BenchmarkCase(
+        name=(
+            f"cross-attention step, beam {BEAMS}, batch {batch}, 8 heads, source"
+            f" {length}, D 64"
+        ),
         variants={
             "beams as queries": partial(folded, rows, k, v),
             "expanded keys": partial(expanded, rows, keys, values),
         },
         comparisons=[
-            Comparison("beams as queries", "expanded keys", None if device.is_cuda else target, float(BEAMS))
+            Comparison(
+                "beams as queries",
+                "expanded keys",
+                None if device.is_cuda else target,
+                float(BEAMS),
+            )
         ],
         gates=[
             Gate(
@@ -90,13 +116,16 @@ def _cross_attention(device: Device, length: int, target: float | None, batch: i
     )
 
 
-def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
+def _against_hugging_face(device: Device, batch: int = 32) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
     theirs = marian(model)
     small, few = _gate_model(), _sources(device, 3)[:, :9] % 60
-    opponent = marian(small)
-    return Contest(
-        name=f"beam {BEAMS}, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET} tokens",
+    baseline = marian(small)
+    return BenchmarkCase(
+        name=(
+            f"beam {BEAMS}, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET}"
+            " tokens"
+        ),
         variants={
             "beam_search": partial(_beam, pack_where_possible(model), src, TARGET),
             "weights not packed": partial(_beam, model, src, TARGET),
@@ -110,10 +139,13 @@ def _against_hugging_face(device: Device, batch: int = 32) -> Contest:
             Gate(
                 candidate,
                 compute=partial(_prepared_beam, packs, small, few),
-                plain=lambda: generate(opponent.float(), few, 8, BEAMS),
-                exact=lambda: generate(opponent.double(), few, 8, BEAMS),
+                plain=lambda: generate(baseline.float(), few, 8, BEAMS),
+                exact=lambda: generate(baseline.double(), few, 8, BEAMS),
             )
-            for candidate, packs in (("beam_search", True), ("weights not packed", False))
+            for candidate, packs in (
+                ("beam_search", True),
+                ("weights not packed", False),
+            )
         ],
     )
 
@@ -126,7 +158,13 @@ def _model(device: Device) -> Transformer:
 
 def _gate_model() -> Transformer:
     torch.manual_seed(0)
-    sizes = {"d_model": 32, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 64}
+    sizes = {
+        "d_model": 32,
+        "n_heads": 4,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 2,
+        "d_ff": 64,
+    }
     return Transformer(TransformerConfig.vaswani2017(60, max_len=40, **sizes)).eval()
 
 
@@ -136,7 +174,9 @@ def _prepared_beam(packs: bool, model: Transformer, src: Tensor) -> list[Tensor]
 
 def _sources(device: Device, batch: int) -> Tensor:
     generator = torch.Generator().manual_seed(1)
-    return torch.randint(4, VOCABULARY, (batch, SOURCE), generator=generator).to(device.kind)
+    return torch.randint(4, VOCABULARY, (batch, SOURCE), generator=generator).to(
+        device.kind
+    )
 
 
 def _recomputed(model: Transformer) -> Callable[..., RecomputedState]:
@@ -154,7 +194,9 @@ def _beam(model: Transformer, src: Tensor, n_tokens: int) -> list[Tensor]:
     """Log-probability of the best hypothesis of each sentence."""
     with torch.inference_mode():
         state = model.start(src, max_len=n_tokens + 1)
-        found = beam_search(state, beam_size=BEAMS, max_len=n_tokens, length_penalty=0.0, eos=None)
+        found = beam_search(
+            state, beam_size=BEAMS, max_len=n_tokens, length_penalty=0.0, eos=None
+        )
     return [torch.tensor([best.log_prob for best, *_ in found], dtype=torch.float64)]
 
 

@@ -1,26 +1,253 @@
-"""The sets of lines by the name that `--data` takes, and a user's own folder.
+"""Labelled lines by the name that `--data` takes, or from a folder of the user."""
 
-synthetic        drawn lines; the test part has font families and texts that training does not see
-synthetic-tiny   few, short and clean ones: what `synthetic` means to the preset `tiny`
-receipts         generated photographs of receipts, cut into lines as their table says
-mc-ocr           the real table of MC-OCR 2021, with its photographs, or drawn where these are not to be had
-vi-lines         real lines of documents: all of them for testing, unless another split is asked for
-FOLDER           packed lines, an MC-OCR table with photographs, or pictures with a `labels.tsv`
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from coursepkg.arguments import check_count
-from coursepkg.data.location import data_folder
-from coursepkg.projects.ocr.corpora_generated import EASY, FULL, generated_receipts, synthetic_lines
-from coursepkg.projects.ocr.corpora_labelled import labelled_corpus, table_corpus
-from coursepkg.projects.ocr.corpus import Corpus
-from coursepkg.projects.ocr.data.mc_ocr import TABLE
-from coursepkg.projects.ocr.data.vi_lines import LABELS
-from coursepkg.projects.ocr.packed_corpus import CARD, open_packed
+import numpy as np
+
+from coursepkg.data.registry import data_folder
+from coursepkg.data.split import split_fingerprint
+from coursepkg.projects.ocr.corpus import (
+    CARD,
+    EASY,
+    FULL,
+    N_RECEIPTS,
+    PARTS,
+    Corpus,
+    open_packed,
+    sizes_of,
+    synthetic_lines,
+)
+from coursepkg.projects.ocr.data.audit import LabelledText, labelled_texts, table_sizes
+from coursepkg.projects.ocr.data.images import read_gray
+from coursepkg.projects.ocr.data.mc_ocr import TABLE, Table, read_table, receipt_lines
+from coursepkg.projects.ocr.data.splits import (
+    LABELS,
+    PROTOCOLS,
+    read_labels,
+    split_lines,
+)
+from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
+from coursepkg.projects.ocr.line import TextLine, Unreadable
+from coursepkg.projects.ocr.synthetic.receipts import write_receipts
+from coursepkg.projects.ocr.synthetic.render import render_receipt
+from coursepkg.validation import check_count, counted
+
+Lines = Iterable[TextLine | Unreadable]
+
+
+def table_corpus(
+    folder: Path, name: str, protocol: str, *, may_render: bool = False
+) -> Corpus:
+    """A table in the form of MC-OCR, its photographs beside it or in a folder `images`.
+
+    A photograph that is missing is a fault of the table, and its lines are counted as
+    unreadable; the others are read.
+
+    Args:
+        folder: of the table.
+        name: of the corpus.
+        protocol: one of `data.splits.PROTOCOLS`.
+        may_render: draw the pictures from the table's texts and polygons where none of
+            its photographs is there.
+
+    Raises:
+        ValueError: none of its photographs is there, and they are not to be drawn.
+    """
+    images = folder / "images" if (folder / "images").is_dir() else folder
+    table = read_table(folder)
+    missing = [
+        receipt for receipt in table.receipts if not (images / receipt.image).is_file()
+    ]
+    if len(missing) < len(table.receipts):
+        table = read_table(folder, images)
+        notes = (
+            [
+                f"{len(missing)} of {len(table.receipts)} photographs are missing in"
+                f" {images}"
+            ]
+            if missing
+            else []
+        )
+        return parted_table(
+            table,
+            name,
+            protocol,
+            lambda receipts: receipt_lines(receipts, images),
+            pictures="photographs",
+            notes=notes,
+        )
+    if not may_render:
+        raise ValueError(
+            f"{images}: none of the {len(missing)} photographs that {table.file} names;"
+            " put them there"
+        )
+    note = (
+        f"none of the {len(missing)} photographs is there: pictures are drawn from the"
+        " table's texts and polygons, so scores are not those of real photographs"
+    )
+    return parted_table(
+        table,
+        name,
+        protocol,
+        drawn_lines,
+        pictures="drawn from the table",
+        notes=[note],
+    )
+
+
+def drawn_lines(receipts: Sequence[Receipt]) -> Iterator[TextLine | Unreadable]:
+    """The lines of receipts without photographs, drawn; or why they cannot be."""
+    for receipt in receipts:
+        yield from _drawn(receipt)
+
+
+def _drawn(receipt: Receipt) -> Iterator[TextLine | Unreadable]:
+    page, left_out = render_receipt(receipt)
+    reasons = {instance_name(one.image, one.instance): str(one) for one in left_out}
+    for line in receipt_lines([receipt], lambda _: page):
+        if isinstance(line, TextLine) and line.name in reasons:
+            yield Unreadable(line.name, line.text, line.group, reasons[line.name])
+        else:
+            yield line
+
+
+def parted_table(
+    table: Table,
+    name: str,
+    protocol: str,
+    read: Callable[[Sequence[Receipt]], Lines],
+    *,
+    pictures: str,
+    notes: Sequence[str] = (),
+    generate: int = 0,
+) -> Corpus:
+    """A table parted by a protocol.
+
+    Args:
+        table: as it was read.
+        name: of the corpus.
+        protocol: one of `data.splits.PROTOCOLS`.
+        read: gives all lines of some receipts.
+        pictures: where they come from, for what tells corpora apart.
+        notes: what is to be known.
+        generate: see `Corpus`.
+    """
+    labels = labelled_texts(table)
+    _check_protocol(name, protocol, labels)
+    split = split_lines(table.groups, protocol, sellers=table.sellers)
+    chosen = {
+        part: tuple(labels[i] for i in numbers) for part, numbers in split.parts.items()
+    }
+
+    def read_part(part: str) -> Iterator[TextLine | Unreadable]:
+        names = {one.name for one in chosen[part]}
+        groups = {one.group for one in chosen[part]}
+        receipts = [receipt for receipt in table.receipts if receipt.image in groups]
+        return (line for line in read(receipts) if line.name in names)
+
+    return Corpus(
+        name=name,
+        protocol=protocol,
+        labels=chosen,
+        read=read_part,
+        source={
+            table.file: table.sha256,
+            "pictures": pictures,
+            "split": split.fingerprint,
+        },
+        sizes=lambda: table_sizes(table),
+        notes=(*notes, *_protocol_note(protocol)),
+        faults=table.faults,
+        generate=generate,
+    )
+
+
+def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
+    """Pictures with a `labels.tsv`; a folder counts as one document.
+
+    Args:
+        folder: of the label file.
+        name: of the corpus.
+        protocol: `test` leaves all lines for testing; `line` cuts anywhere, `receipt`
+            keeps folders together.
+    """
+    found = read_labels(folder)
+    labels = [LabelledText(one.text, one.group, one.name) for one in found.pictures]
+    if protocol == "test":
+        chosen: dict[str, tuple[int, ...]] = {
+            "train": (),
+            "dev": (),
+            "test": tuple(range(len(labels))),
+        }
+    else:
+        _check_protocol(name, protocol, labels, sellers=False)
+        chosen = split_lines([one.group for one in labels], protocol).parts
+        _check_filled(name, chosen, labels)
+
+    def read_part(part: str) -> Iterator[TextLine | Unreadable]:
+        return found.chosen(chosen[part]).lines()
+
+    return Corpus(
+        name=name,
+        protocol=protocol,
+        labels={part: tuple(labels[i] for i in chosen[part]) for part in PARTS},
+        read=read_part,
+        source={"labels.tsv": found.sha256, "split": split_fingerprint(chosen)},
+        sizes=lambda: sizes_of(found.lines()),
+        notes=_protocol_note(protocol),
+    )
+
+
+def _check_protocol(
+    name: str, protocol: str, labels: Sequence[LabelledText], *, sellers: bool = True
+) -> None:
+    known = [one for one in PROTOCOLS if sellers or one != "seller"]
+    if protocol not in known:
+        raise ValueError(
+            f"--split {protocol} does not go with --data {name}; use one of"
+            f" {', '.join(known)}"
+        )
+    if not labels:
+        raise ValueError(
+            f"--data {name} has no usable line; coursepkg ocr audit --data {name} says"
+            " what is wrong"
+        )
+
+
+def _check_filled(
+    name: str, parts: dict[str, tuple[int, ...]], labels: Sequence[LabelledText]
+) -> None:
+    empty = [part for part in PARTS if not parts[part]]
+    if not empty:
+        return
+    groups = [one.group for one in labels]
+    message = f"cannot be parted into three, {' and '.join(empty)} would be empty"
+    if not all(split_lines(groups, "line").parts.values()):
+        lines = counted(len(labels), "line")
+        raise ValueError(
+            f"--data {name}: its {lines} {message}; add lines, or take --split test"
+        )
+    folders = counted(len(set(groups)), "folder")
+    raise ValueError(
+        f"--data {name}: its {folders} {message}; put the pictures of each document"
+        " into a folder of its own, or take --split line"
+    )
+
+
+def _protocol_note(protocol: str) -> tuple[str, ...]:
+    if protocol != "line":
+        return ()
+    return (
+        (
+            "parted by line, as the OCR report does: lines of one receipt or document"
+            " stand in several parts"
+        ),
+    )
+
 
 SPLITS = ("auto", "line", "receipt", "seller", "test")
 """What `--split` takes; auto is test for `vi-lines` and receipt for all others."""
@@ -47,23 +274,29 @@ def load_corpus(
     folder: Path | None = None,
     texts: Path | None = None,
 ) -> Corpus:
-    """Read a set of lines; where its files are missing, a generated one stands in and a note says so.
+    """Read a set of lines; where it is missing, a generated one and a note.
 
     Args:
         name: one of `CORPORA`, or the path of a folder.
-        split: one of `SPLITS`: what must not be cut apart. Drawn and packed lines are parted already.
-        generate: lines of `synthetic`, or receipts of `receipts`, to make; 0 takes the usual number.
+        split: one of `SPLITS`: what must not be cut apart. Drawn and packed lines are
+            parted already.
+        generate: lines of `synthetic`, or receipts of `receipts`, to make; 0 takes the
+            usual number.
         folder: of the real data sets; None is `data_folder()`.
-        texts: a file with a user's own texts, one a line, which about half of the lines of `synthetic` then say.
+        texts: a file with a user's own texts, one a line, which about half of the lines
+            of `synthetic` then say.
 
     Raises:
-        ValueError: there is no such set or folder, it cannot be parted so, or it has no use for `texts`.
+        ValueError: there is no such set or folder, it cannot be parted so, or it has no
+            use for `texts`.
     """
     check_count("--generate", generate, least=0)
     if split not in SPLITS:
         raise ValueError(f"--split must be one of {', '.join(SPLITS)}, got {split}")
     if texts is not None and name not in DRAWN:
-        raise ValueError(f"--texts goes with --data {' or '.join(DRAWN)}, got --data {name}")
+        raise ValueError(
+            f"--texts goes with --data {' or '.join(DRAWN)}, got --data {name}"
+        )
     if texts is not None and not texts.is_file():
         raise ValueError(f"--texts {texts}: there is no such file")
     wanted = Wanted(split, generate, data_folder() if folder is None else folder, texts)
@@ -73,13 +306,15 @@ def load_corpus(
 
 
 def own_folder(folder: Path, split: str = "auto") -> Corpus:
-    """A folder of a user: packed lines, a table in the form of MC-OCR, or a `labels.tsv`.
+    """A user's folder: packed lines, a table like MC-OCR's, or a `labels.tsv`.
 
     Raises:
         ValueError: it is none of these.
     """
     if not folder.is_dir():
-        raise ValueError(f"--data must be one of {', '.join(CORPORA)} or a folder, got {folder}")
+        raise ValueError(
+            f"--data must be one of {', '.join(CORPORA)} or a folder, got {folder}"
+        )
     if (folder / CARD).is_file():
         return _parted_already(open_packed(folder), split)
     if (folder / TABLE).is_file():
@@ -87,7 +322,8 @@ def own_folder(folder: Path, split: str = "auto") -> Corpus:
     if (folder / LABELS).is_file():
         return labelled_corpus(folder, folder.name, _split(split, "receipt"))
     raise ValueError(
-        f"--data {folder}: no {TABLE}, no {LABELS} and no {CARD} of `coursepkg ocr pack` in it; add one of them"
+        f"--data {folder}: no {TABLE}, no {LABELS} and no {CARD} of `coursepkg ocr"
+        " pack` in it; add one of them"
     )
 
 
@@ -96,19 +332,26 @@ def _split(asked: str, usual: str) -> str:
 
 
 def _parted_already(corpus: Corpus, asked: str) -> Corpus:
-    """With a note where a split was asked for that is not the one that the lines have."""
+    """With a note where another split was asked for than the lines have."""
     if asked in ("auto", corpus.protocol):
         return corpus
-    note = f"--split {asked} changes nothing: these lines are parted already, {corpus.protocol}"
+    note = (
+        f"--split {asked} changes nothing: these lines are parted already,"
+        f" {corpus.protocol}"
+    )
     return replace(corpus, notes=(note, *corpus.notes))
 
 
 def _synthetic(wanted: Wanted) -> Corpus:
-    return _parted_already(synthetic_lines(FULL, wanted.generate, wanted.texts), wanted.split)
+    return _parted_already(
+        synthetic_lines(FULL, wanted.generate, wanted.texts), wanted.split
+    )
 
 
 def _synthetic_tiny(wanted: Wanted) -> Corpus:
-    return _parted_already(synthetic_lines(EASY, wanted.generate, wanted.texts), wanted.split)
+    return _parted_already(
+        synthetic_lines(EASY, wanted.generate, wanted.texts), wanted.split
+    )
 
 
 def _receipts(wanted: Wanted) -> Corpus:
@@ -119,7 +362,9 @@ def _mc_ocr(wanted: Wanted) -> Corpus:
     folder = wanted.folder / "mc_ocr"
     if not (folder / TABLE).is_file():
         return _stand_in("mc-ocr", folder / TABLE, _receipts(wanted))
-    return table_corpus(folder, "mc-ocr", _split(wanted.split, "receipt"), may_render=True)
+    return table_corpus(
+        folder, "mc-ocr", _split(wanted.split, "receipt"), may_render=True
+    )
 
 
 def _vi_lines(wanted: Wanted) -> Corpus:
@@ -131,14 +376,15 @@ def _vi_lines(wanted: Wanted) -> Corpus:
 
 def _stand_in(wanted: str, missing: Path, corpus: Corpus) -> Corpus:
     note = (
-        f"{missing} is missing, so the generated set {corpus.name} stands in for {wanted}; "
-        "coursepkg data list says how to get it"
+        f"{missing} is missing, so the generated set {corpus.name} stands in for"
+        f" {wanted}; coursepkg data list says how to get it"
     )
     return replace(corpus, notes=(note, *corpus.notes))
 
 
 DRAWN = ("synthetic", "synthetic-tiny")
 """Those whose lines may say a user's own texts."""
+
 CORPORA: dict[str, Callable[[Wanted], Corpus]] = {
     "synthetic": _synthetic,
     "synthetic-tiny": _synthetic_tiny,
@@ -147,3 +393,31 @@ CORPORA: dict[str, Callable[[Wanted], Corpus]] = {
     "vi-lines": _vi_lines,
 }
 """By the name that `--data` takes."""
+
+
+def generated_receipts(protocol: str, n_receipts: int = 0) -> Corpus:
+    """Generated photographs of receipts, read and cut as the real ones are.
+
+    Args:
+        protocol: how they are parted, one of `data.splits.PROTOCOLS`.
+        n_receipts: how many; 0 takes `N_RECEIPTS`.
+    """
+    with TemporaryDirectory() as folder:
+        path = write_receipts(folder, n_receipts or N_RECEIPTS)
+        table = read_table(path)
+        photos = {
+            image.name: image.read_bytes()
+            for image in (Path(folder) / "images").iterdir()
+        }
+
+    def picture(receipt: Receipt) -> np.ndarray:
+        return read_gray(photos[receipt.image], receipt.image)
+
+    return parted_table(
+        table,
+        "receipts",
+        protocol,
+        lambda receipts: receipt_lines(receipts, picture),
+        pictures="generated photographs",
+        generate=n_receipts,
+    )

@@ -1,25 +1,50 @@
-"""A set of labelled lines in three parts: what they say is there at once, their pictures when they are asked for."""
+"""A set of labelled lines in three parts, packed or drawn.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+Texts are there at once, pictures when a part is asked for. A packed corpus is a folder:
+
+FOLDER/train, dev, test     see `data.packed`
+FOLDER/corpus.json          name, protocol and notes
+
+Generated lines are a function of their number and of the fonts alone.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from coursepkg.files import file_sha256, read_json, write_json
 from coursepkg.projects.ocr.data.audit import LabelledText
-from coursepkg.projects.ocr.data.mc_ocr_lines import Sorted, Unreadable, sort_lines
+from coursepkg.projects.ocr.data.packed import INDEX, PackedLines, pack_lines
 from coursepkg.projects.ocr.data.table_row import Fault
-from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.line import Sorted, TextLine, Unreadable, sort_lines
+from coursepkg.projects.ocr.synthetic.fonts import (
+    MEASURED,
+    Face,
+    faces_in,
+    matplotlib_folder,
+    split_faces,
+)
+from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
+from coursepkg.projects.ocr.synthetic.texts import KINDS, TextConfig
+from coursepkg.validation import check_count, counted
 
 PARTS = ("train", "dev", "test")
 ReadPart = Callable[[str], Iterable[TextLine | Unreadable]]
 """The lines of a part by its name, one after another."""
 Sizes = Callable[[], list[tuple[float, float]]]
-"""Width and height in pixels of pictures, as far as they are known without much work."""
+"""Width and height in pixels of pictures, as far as they are known without much
+work."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Lines by part. Texts are there at once; pictures are drawn or read when a part is asked for."""
+    """Lines by part: texts are there at once, pictures when a part is asked for."""
 
     name: str
     """Of the set that was read; of a user's own folder the folder's name."""
@@ -34,14 +59,16 @@ class Corpus:
     sizes: Sizes
     """Of some pictures: what `describe` needs."""
     notes: tuple[str, ...] = ()
-    """What stands in for something else, or must be known beside a score, one line each."""
+    """What stands in for something else, or must be known beside a score, one line
+    each."""
     faults: tuple[Fault, ...] = ()
     """What is wrong with the table."""
     generate: int = 0
-    """How many lines or receipts were asked for; 0 for the usual number, and where nothing is generated."""
+    """How many lines or receipts were asked for; 0 for the usual number, and where
+    nothing is generated."""
 
     def part(self, name: str) -> Sorted:
-        """The lines of a part with their pictures, and those whose pictures cannot be read.
+        """The lines of a part with their pictures, and those that cannot be read.
 
         Raises:
             ValueError: it has no line.
@@ -49,7 +76,7 @@ class Corpus:
         return sort_lines(self.lines(name))
 
     def lines(self, name: str, limit: int = 0) -> list[TextLine | Unreadable]:
-        """The lines of a part in their order, whether their pictures can be read or not.
+        """The lines of a part in their order, whether they can be read or not.
 
         Args:
             name: train, dev or test.
@@ -60,7 +87,8 @@ class Corpus:
         """
         if not self.labels[name]:
             raise ValueError(
-                f"--data {self.name} has no {name} part under --split {self.protocol}; choose another --split or --part"
+                f"--data {self.name} has no {name} part under --split {self.protocol};"
+                " choose another --split or --part"
             )
         return list(islice(self.read(name), limit or None))
 
@@ -82,4 +110,336 @@ class Corpus:
 
 def sizes_of(lines: Iterable[TextLine | Unreadable]) -> list[tuple[float, float]]:
     """Width and height of the pictures of some lines."""
-    return [(float(line.width), float(line.height)) for line in lines if isinstance(line, TextLine)]
+    return [
+        (float(line.width), float(line.height))
+        for line in lines
+        if isinstance(line, TextLine)
+    ]
+
+
+CARD = "corpus.json"
+KIND, VERSION = "packed corpus", 1
+
+
+def pack_corpus(
+    corpus: Corpus,
+    out: Path,
+    *,
+    height: int,
+    box_width: int = 0,
+    log: Callable[[str], None] = print,
+) -> Corpus:
+    """Pack every part that has lines; a part packed from the same source stays.
+
+    Args:
+        corpus: to pack.
+        out: folder; what it holds of another corpus is replaced.
+        height: of the pictures, that of the model.
+        box_width: 0 keeps their proportions.
+        log: receives a line for each part.
+
+    Raises:
+        ValueError: no picture of a part can be read.
+        OSError: the folder cannot be written.
+    """
+    check_count("--height", height, least=8)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / CARD).unlink(missing_ok=True)
+    source = {**corpus.source, "height": str(height), "box_width": str(box_width)}
+    for part in PARTS:
+        if not corpus.labels[part]:
+            continue
+        own = source | {"part": part}
+        done = _packed_before(out / part, own)
+        packed = done or pack_lines(
+            corpus.read(part),
+            out / part,
+            heights=(height,),
+            box_width=box_width,
+            source=own,
+        )
+        what = "there already" if done else "packed"
+        log(
+            f"{part}: {counted(len(packed), 'line')} {what},"
+            f" {len(packed.left_out):,} not"
+        )
+        for one in packed.left_out[:3]:
+            log(f"  {one.name}: {one.reason}")
+    card = corpus.described() | {
+        "kind": KIND,
+        "version": VERSION,
+        "notes": list(corpus.notes),
+    }
+    write_json(out / CARD, card | {"height": height, "box_width": box_width})
+    return open_packed(out)
+
+
+def open_packed(folder: Path) -> Corpus:
+    """The corpus that `pack_corpus` wrote.
+
+    Raises:
+        ValueError: a file is damaged or of another version.
+    """
+    needs = {"kind": str, "version": int}
+    card = read_json(folder / CARD, needs=needs)
+    if card["kind"] != KIND or card["version"] != VERSION:
+        raise ValueError(
+            f"{folder / CARD} is no {KIND} of version {VERSION}; pack the lines again"
+        )
+    texts = {
+        "name": str,
+        "protocol": str,
+        "source": dict,
+        "notes": list,
+        "n_lines": dict,
+        "generate": int,
+    }
+    card = read_json(folder / CARD, needs=texts | {"height": int, "box_width": int})
+    packed = {
+        part: PackedLines(folder / part) for part in PARTS if card["n_lines"].get(part)
+    }
+
+    def read(part: str) -> Iterator[TextLine | Unreadable]:
+        if part in packed:
+            yield from packed[part]
+            yield from packed[part].left_out
+
+    return Corpus(
+        name=card["name"],
+        protocol=card["protocol"],
+        labels={part: _labels(packed.get(part)) for part in PARTS},
+        read=read,
+        source=card["source"],
+        sizes=lambda: [
+            (float(wide), float(high))
+            for lines in packed.values()
+            for high, wide in lines.sizes
+        ],
+        notes=(*card["notes"], _note(card)),
+        generate=card["generate"],
+    )
+
+
+def _note(card: dict[str, Any]) -> str:
+    width = f" and width {card['box_width']}" if card["box_width"] else ""
+    return f"packed at height {card['height']}{width}"
+
+
+def _labels(packed: PackedLines | None) -> tuple[LabelledText, ...]:
+    if packed is None:
+        return ()
+    there = zip(packed.texts, packed.groups, packed.names, strict=True)
+    return (
+        *(LabelledText(*one) for one in there),
+        *(LabelledText(one.text, one.group, one.name) for one in packed.left_out),
+    )
+
+
+def _packed_before(folder: Path, source: dict[str, str]) -> PackedLines | None:
+    if not (folder / INDEX).is_file():
+        return None
+    try:
+        return PackedLines(folder, source=source)
+    except ValueError:
+        return None  # of another corpus, or damaged: it is packed again
+
+
+SEEDS = {"train": 0, "dev": 1, "test": 2}
+
+N_RECEIPTS = 200
+
+OWN_TEXTS = "own texts"
+"""Name of their file's SHA-256 in the source of a corpus."""
+
+_MOST_TRIES = 50
+"""Lines that are looked at for one whose text no earlier part has."""
+
+_MEASURED = 200
+"""Lines that are drawn to tell how wide lines are."""
+
+
+@dataclass(frozen=True)
+class LineSet:
+    """A kind of generated lines and how many there are of them."""
+
+    name: str
+    """What it is called; `--data` takes those in `corpora.CORPORA`."""
+    sizes: dict[str, int]
+    """Lines of each part."""
+    config: LineConfig = field(default_factory=LineConfig)
+    """What they say and how they look."""
+    own_fonts: bool = True
+    """Whether the fonts in $COURSEPKG_FONTS are drawn with, too, beside those of
+    matplotlib."""
+    test_seed: int = SEEDS["test"]
+    """Of the test part's texts and looks."""
+
+
+FULL = LineSet("synthetic", {"train": 20_000, "dev": 500, "test": 1_000})
+"""All kinds of texts and effects."""
+
+FRESH = replace(FULL, name="synthetic-fresh", test_seed=20261123)
+"""The same with another test part: for a last word after choices were made with that of
+`FULL` in view.
+
+The texts of the test part of `FULL` were kept out of the training of the model that
+ships, these were not: `scripts/measure_ocr_lines.py` leaves out the lines whose text it
+learnt. """
+
+EASY = LineSet(
+    "synthetic-tiny",
+    {"train": 1_500, "dev": 150, "test": 200},
+    LineConfig(
+        texts=TextConfig(sentences=0.0, documents=0.0, prose=0.0, max_length=14),
+        clean=0.5,
+        screen=0.5,
+        photo=0.0,
+        least_size=22,
+        most_size=26,
+        varied=False,
+    ),
+    own_fonts=False,
+)
+"""Short lines of a clear print: a network of half a million parameters learns to read
+them in a minute."""
+
+
+def line_faces(chosen: LineSet) -> tuple[Face, ...]:
+    """The fonts of a set: matplotlib's, and those in $COURSEPKG_FONTS."""
+    own = os.environ.get("COURSEPKG_FONTS") if chosen.own_fonts else None
+    return faces_in([matplotlib_folder(), *([own] if own else [])])
+
+
+def measured_faces() -> tuple[Face, ...]:
+    """The held-out faces that a stored measurement is drawn in.
+
+    Raises:
+        ValueError: families are missing; without all of them it would be another
+            measurement.
+    """
+    faces = split_faces(line_faces(FULL))[1]
+    if missing := MEASURED - {face.family for face in faces}:
+        raise ValueError(
+            f"held-out families without a font file: {', '.join(sorted(missing))}; "
+            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    return faces
+
+
+@dataclass(frozen=True)
+class DrawnParts:
+    """Which generated lines are in which part; no text stands in two of them."""
+
+    config: LineConfig
+    faces: tuple[Face, ...]
+    sizes: dict[str, int]
+    seeds: dict[str, int] = field(default_factory=lambda: dict(SEEDS))
+
+    @cached_property
+    def lines(self) -> dict[str, SyntheticLines]:
+        """Of each part; the families of the test part are those that are held out."""
+        train, held_out = split_faces(self.faces)
+        faces = {"train": train, "dev": train, "test": held_out}
+        return {
+            part: SyntheticLines(
+                self.seeds[part], faces=faces[part], config=self.config
+            )
+            for part in PARTS
+        }
+
+    @cached_property
+    def texts(self) -> dict[str, dict[int, str]]:
+        """What the lines of each part say; nothing is drawn for it."""
+        known: set[str] = set()
+        found = {}
+        for part in PARTS:
+            found[part] = self._unseen(part, known)
+            known |= set(found[part].values())
+        return found
+
+    def _unseen(self, part: str, known: Collection[str]) -> dict[int, str]:
+        lines, wanted = self.lines[part], self.sizes[part]
+        chosen: dict[int, str] = {}
+        for number in range(_MOST_TRIES * wanted):
+            if len(chosen) == wanted:
+                break
+            text = lines.text(number)
+            if text not in known:
+                chosen[number] = text
+        return chosen
+
+    def read(self, part: str) -> Iterator[TextLine]:
+        """Draw the lines of a part."""
+        return (self.lines[part][number] for number in self.texts[part])
+
+    def labels(self, part: str) -> tuple[LabelledText, ...]:
+        """What they say."""
+        lines = self.lines[part]
+        return tuple(
+            LabelledText(text, *lines.place(i)) for i, text in self.texts[part].items()
+        )
+
+    def fingerprint(self) -> str:
+        """SHA-256 of texts, configuration and fonts."""
+        config = asdict(self.config)
+        if self.config.texts.own_file:
+            # What the file says counts, and not where it lies.
+            config["texts"]["own_file"] = file_sha256(self.config.texts.own_file)
+        fonts = [[face.family, face.style] for face in self.faces]
+        texts = [list(self.texts[part].values()) for part in PARTS]
+        content = json.dumps([config, fonts, self.seeds, texts])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def with_own_texts(config: LineConfig, own: Path | None) -> LineConfig:
+    """A configuration half of whose lines say a user's own texts, if there are any."""
+    if own is None:
+        return config
+    others = sum(getattr(config.texts, kind) for kind in KINDS)
+    return replace(config, texts=replace(config.texts, own=others, own_file=str(own)))
+
+
+def synthetic_lines(
+    chosen: LineSet, n_train: int = 0, own: Path | None = None
+) -> Corpus:
+    """Drawn lines: train and dev in some font families, test in others.
+
+    No text of dev or test stands in training.
+
+    Args:
+        chosen: `FULL`, `FRESH` or `EASY`.
+        n_train: training lines; 0 takes the set's number.
+        own: a file with a user's own texts, one a line; its SHA-256 is in the `source`
+            of the corpus.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not UTF-8, or has no text.
+    """
+    sizes = chosen.sizes | ({"train": n_train} if n_train else {})
+    faces = line_faces(chosen)
+    seeds = SEEDS | {"test": chosen.test_seed}
+    parts = DrawnParts(with_own_texts(chosen.config, own), faces, sizes, seeds)
+    return Corpus(
+        name=chosen.name,
+        protocol="fonts and texts held out",
+        labels={part: parts.labels(part) for part in PARTS},
+        read=parts.read,
+        source={"generator": parts.fingerprint()}
+        | ({OWN_TEXTS: file_sha256(own)} if own else {}),
+        sizes=lambda: sizes_of(
+            parts.lines["train"][i] for i in range(min(_MEASURED, sizes["train"]))
+        ),
+        notes=(_fonts_note(faces),),
+        generate=n_train,
+    )
+
+
+def _fonts_note(faces: Sequence[Face]) -> str:
+    train, held_out = (
+        {face.family: None for face in side} for side in split_faces(faces)
+    )
+    return (
+        f"{len(train)} font families for training; held out for testing:"
+        f" {', '.join(held_out)}"
+    )

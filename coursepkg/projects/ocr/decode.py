@@ -1,12 +1,13 @@
-"""From pictures to texts: encode by width, read by CTC, by the decoder, or by both.
+"""From pictures to texts: encode by width, then search with the decoder.
 
-The decoder's greedy search need not go letter by letter. CTC drafts the whole text; one pass of the decoder over the
-draft says at every place what it would have written there. Where both agree, which is most lines, greedy decoding is
-done; else the draft is mended at the first difference and looked at again. The result is that of greedy decoding,
-token for token: a draft decides how long it takes, never what comes out.
+Greedy search need not go letter by letter (speculative decoding). CTC drafts the whole
+text; one pass of the decoder over the draft says at every place what it would have
+written there. Where both agree, greedy decoding is done; else the draft is corrected at
+the first difference and checked again. The result is that of greedy decoding, token for
+token.
 
-Source: the idea of checking a draft in one pass is that of Leviathan et al., "Fast Inference from Transformers via
-Speculative Decoding" (arXiv 2211.17192), section 2.
+Source: Leviathan et al., "Fast Inference from Transformers via Speculative Decoding"
+(arXiv 2211.17192), section 2.
 """
 
 from collections.abc import Sequence
@@ -16,13 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.blocks.cache import CrossCache
-from coursepkg.blocks.memory import Memory
+from coursepkg.blocks.cache import CrossCache, Memory
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.filters import Forbid
 from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.projects.ocr.data.batches import bucket_width, pad_images
+from coursepkg.decoding.step import Hypothesis
+from coursepkg.projects.ocr.line import bucket_width, pad_images
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
 from coursepkg.training.losses import to_float32
@@ -30,9 +30,10 @@ from coursepkg.training.losses import to_float32
 NEVER = Forbid((PAD, BOS, UNK))
 """What the decoder must not write."""
 READING_STEP = 64
-"""Widths are rounded up to a multiple of this before reading. It is wider than in training, since new lines bring new
-widths, and a CPU builds its kernels anew for each size of a batch: with 32 unseen lines took a quarter longer to read,
-lines of known sizes a tenth."""
+"""Widths are rounded up to a multiple of this before reading. It is wider than in
+training, since new lines bring new widths, and a CPU builds its kernels anew for each
+size of a batch: with 32 unseen lines took a quarter longer to read, lines of known
+sizes a tenth."""
 EXTRA_LENGTH = 8
 """Characters by which a text may be longer than its line has columns."""
 ROUNDS = 4
@@ -40,8 +41,10 @@ ROUNDS = 4
 
 
 @torch.inference_mode()
-def encode_lines(model: LineTransformer, images: Sequence[np.ndarray], max_columns: int = 16384) -> Memory:
-    """Encode pictures, each padded to a width that it chooses alone, and put them side by side.
+def encode_lines(
+    model: LineTransformer, images: Sequence[np.ndarray], max_columns: int = 16384
+) -> Memory:
+    """Encode pictures, each padded to a width that it chooses alone.
 
     Args:
         model: in evaluation mode.
@@ -49,8 +52,8 @@ def encode_lines(model: LineTransformer, images: Sequence[np.ndarray], max_colum
         max_columns: most columns of pixels that go through the network at once.
 
     Returns:
-        outputs (B, S, E), a row for each picture in order and S the length of the longest, and which steps of it are
-        real (B, S).
+        outputs (B, S, E), a row for each picture in order and S the length of the
+        longest, and which steps of it are real (B, S).
     """
     device = next(model.parameters()).device
     buckets: dict[int, list[int]] = {}
@@ -70,7 +73,7 @@ def encode_lines(model: LineTransformer, images: Sequence[np.ndarray], max_colum
 
 
 def _in_order(parts: Sequence[Memory], order: Sequence[int]) -> Memory:
-    """Encoded batches of several lengths as one; row i of it is line i, where `order` has the lines of the parts."""
+    """Encoded batches of several lengths as one, in the order of the lines."""
     longest = max(part.is_real.shape[1] for part in parts)
     first = parts[0].outputs
     outputs = first.new_zeros(len(order), longest, first.shape[2])
@@ -85,13 +88,15 @@ def _in_order(parts: Sequence[Memory], order: Sequence[int]) -> Memory:
 
 
 def length_limits(model: LineTransformer, memory: Memory) -> Tensor:
-    """Most ids of each line (B,), EOS included: by its own columns, whatever stands beside it."""
+    """Most ids of each line (B,), EOS included, by its own columns."""
     return (model.n_columns(memory) + EXTRA_LENGTH).clamp(max=model.config.max_len - 1)
 
 
 @torch.inference_mode()
 def read_greedy(
-    model: LineTransformer, memory: Memory, drafts: Sequence[Sequence[int]] | None = None
+    model: LineTransformer,
+    memory: Memory,
+    drafts: Sequence[Sequence[int]] | None = None,
 ) -> list[Hypothesis]:
     """The decoder's greedy reading.
 
@@ -106,19 +111,25 @@ def read_greedy(
         return greedy(state, max_len=limits, filters=[NEVER])
     source, most = model.decoder.read(memory), limits.tolist()
     rows = [
-        _Row(i, [], [], list(draft[: n - 1])) for i, (draft, n) in enumerate(zip(drafts, most, strict=True))
+        _Row(i, [], [], list(draft[: n - 1]))
+        for i, (draft, n) in enumerate(zip(drafts, most, strict=True))
     ]
     found: list[Hypothesis | None] = [None] * len(rows)
     for _ in range(ROUNDS):
         if rows:
-            rows = _check_drafts(model, source, rows, most, found)
+            rows = _verify_drafts(model, source, rows, most, found)
     if rows:
         _write_on(model, memory, rows, most, found)
     return [one for one in found if one is not None]
 
 
 def read_beam(
-    model: LineTransformer, memory: Memory, *, beam_size: int, length_penalty: float = 0.6, n_best: int = 1
+    model: LineTransformer,
+    memory: Memory,
+    *,
+    beam_size: int,
+    length_penalty: float = 0.6,
+    n_best: int = 1,
 ) -> list[list[Hypothesis]]:
     """The decoder's beam search: for each line its readings, best first."""
     limits = length_limits(model, memory)
@@ -147,23 +158,29 @@ class _Row:
     """What the draft says behind them."""
 
 
-def _check_drafts(
+def _verify_drafts(
     model: LineTransformer,
     source: CrossCache,
     rows: Sequence[_Row],
     most: Sequence[int],
     found: list[Hypothesis | None],
 ) -> list[_Row]:
-    """One pass over all drafts; those that the decoder agrees with are `found`, the others come back mended."""
+    """One decoder pass over all drafts; the accepted go to `found`."""
     inputs, _ = pad_batch([[BOS, *row.ids, *row.tail] for row in rows])
     device = source.keys[0].device
     everyone = len(rows) == len(source.keys[0])
-    mine = source if everyone else source.select(torch.tensor([row.line for row in rows], device=device))
+    mine = (
+        source
+        if everyone
+        else source.select(torch.tensor([row.line for row in rows], device=device))
+    )
     logits = to_float32(model.decode(inputs.to(device), mine))
     logits[..., list(NEVER.ids)] = -torch.inf
     best, choices = logits.log_softmax(dim=-1).max(dim=-1)
     open_rows = []
-    for row, log_probs, chosen in zip(rows, best.tolist(), choices.tolist(), strict=True):
+    for row, log_probs, chosen in zip(
+        rows, best.tolist(), choices.tolist(), strict=True
+    ):
         ended = _take(row, log_probs, chosen, most[row.line])
         if ended is None:
             open_rows.append(row)
@@ -172,8 +189,10 @@ def _check_drafts(
     return open_rows
 
 
-def _take(row: _Row, log_probs: Sequence[float], chosen: Sequence[int], most: int) -> Hypothesis | None:
-    """Move a row on to the first place where decoder and draft differ; its hypothesis if it ends before."""
+def _take(
+    row: _Row, log_probs: Sequence[float], chosen: Sequence[int], most: int
+) -> Hypothesis | None:
+    """Accept ids up to the first difference from the draft; the result if it ends."""
     for place in range(len(row.ids), len(row.ids) + len(row.tail) + 1):
         token = chosen[place]
         row.log_probs.append(log_probs[place])
@@ -200,9 +219,15 @@ def _write_on(
 ) -> None:
     """Decode the rest of some lines letter by letter."""
     lines = [row.line for row in rows]
-    state = model.start(Memory(memory.outputs[lines], memory.is_real[lines]), max_len=max(most) + 1)
-    room = torch.tensor([most[row.line] - len(row.ids) for row in rows], device=state.device)
-    rests = greedy(state, max_len=room, prefix=[row.ids for row in rows], filters=[NEVER])
+    state = model.start(
+        Memory(memory.outputs[lines], memory.is_real[lines]), max_len=max(most) + 1
+    )
+    room = torch.tensor(
+        [most[row.line] - len(row.ids) for row in rows], device=state.device
+    )
+    rests = greedy(
+        state, max_len=room, prefix=[row.ids for row in rows], filters=[NEVER]
+    )
     for row, rest in zip(rows, rests, strict=True):
         row.ids += rest.ids
         row.log_probs += rest.token_log_probs

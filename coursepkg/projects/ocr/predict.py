@@ -14,20 +14,32 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.ocr.data.alphabet import decode_text
 from coursepkg.projects.ocr.data.images import fit_image, read_gray
 from coursepkg.projects.ocr.decode import encode_lines
-from coursepkg.projects.ocr.line import check_gray
-from coursepkg.projects.ocr.line_reading import Alternative, LineReading
-from coursepkg.projects.ocr.model.build import rebuild
-from coursepkg.projects.ocr.model.fast import encoding_type, fast_copy
-from coursepkg.projects.ocr.model.recognizer import LineTransformer
-from coursepkg.projects.ocr.readers import Candidate, Reader, read_encoded
+from coursepkg.projects.ocr.line import (
+    Alternative,
+    LineReading,
+    check_gray,
+    decode_text,
+)
+from coursepkg.projects.ocr.model.recognizer import (
+    LineTransformer,
+    encoding_type,
+    fast_copy,
+    rebuild,
+)
+from coursepkg.projects.ocr.readers import (
+    TTA_LINES,
+    Candidate,
+    Reader,
+    read_augmented,
+    read_encoded,
+    tta_threshold,
+)
 from coursepkg.projects.ocr.recipe import Recipe
-from coursepkg.projects.ocr.second_look import AT_ONCE, again_below, look_again
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import load_model
+from coursepkg.validation import check_count
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on rendered lines."""
@@ -44,16 +56,23 @@ class Recognizer:
         model: the network.
         vocabulary: its characters.
         recipe: what it was trained by; its way of reading is the default here.
-        precision: of reading. 32-true reads alike on every machine; auto encodes in bfloat16 where the processor
-            multiplies that itself, which is faster and may read a doubtful letter otherwise.
+        precision: of reading. 32-true reads alike on every machine; auto encodes in
+            bfloat16 where the processor multiplies that itself, which is faster and may
+            read a doubtful letter otherwise.
     """
 
     def __init__(
-        self, model: LineTransformer, vocabulary: Vocabulary, recipe: Recipe, *, precision: str = "32-true"
+        self,
+        model: LineTransformer,
+        vocabulary: Vocabulary,
+        recipe: Recipe,
+        *,
+        precision: str = "32-true",
     ) -> None:
         if model.config.vocab_size != len(vocabulary):
             raise ValueError(
-                f"vocabulary must have the model's {model.config.vocab_size} characters, got {len(vocabulary)}"
+                f"vocabulary must have the model's {model.config.vocab_size}"
+                f" characters, got {len(vocabulary)}"
             )
         self.model, self.vocabulary, self.recipe = model.eval(), vocabulary, recipe
         self.dtype = encoding_type(model, precision)
@@ -66,22 +85,37 @@ class Recognizer:
         """Read the folder that `coursepkg ocr train --out` wrote; `precision` as above.
 
         Raises:
-            FileNotFoundError: there is no finished model in it, or a file of it is missing.
-            ValueError: a file is damaged, or vocabulary and weights do not belong together.
+            FileNotFoundError: there is no finished model in it, or a file of it is
+                missing.
+            ValueError: a file is damaged, or vocabulary and weights do not belong
+                together.
         """
         folder = Path(folder)
         if not (folder / "model").is_dir():
             unfinished = (folder / "run").is_dir()
-            hint = "training was not finished: add --resume" if unfinished else "train one there first"
+            hint = (
+                "training was not finished: add --resume"
+                if unfinished
+                else "train one there first"
+            )
             raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
         if not (folder / VOCABULARY).is_file():
-            raise FileNotFoundError(f"{folder} has no {VOCABULARY}; copy the whole folder again")
+            raise FileNotFoundError(
+                f"{folder} has no {VOCABULARY}; copy the whole folder again"
+            )
         vocabulary = Vocabulary.load(folder / VOCABULARY)
-        model, meta = load_model(folder / "model", rebuild, vocabulary=vocabulary.fingerprint)
+        model, meta = load_model(
+            folder / "model", rebuild, vocabulary=vocabulary.fingerprint
+        )
         if not isinstance(model, LineTransformer):
             raise ValueError(f"{folder}: its model reads no lines")
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(model.float().to(device), vocabulary, Recipe.of(meta["recipe"]), precision=precision)
+        return cls(
+            model.float().to(device),
+            vocabulary,
+            Recipe.of(meta["recipe"]),
+            precision=precision,
+        )
 
     @classmethod
     def load_default(cls, *, precision: str = "32-true") -> "Recognizer":
@@ -90,7 +124,7 @@ class Recognizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of weights and vocabulary, of the pictures' fixed width where they have one, and of bfloat16."""
+        """SHA-256 of weights, vocabulary, fixed width of pictures and bfloat16."""
         box = f" box {self.recipe.box_width}" if self.recipe.box_width else ""
         half = " bfloat16" if self.dtype == torch.bfloat16 else ""
         digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}{half}".encode())
@@ -112,78 +146,107 @@ class Recognizer:
     ) -> list[LineReading]:
         """Read pictures that show one line each, in order.
 
-        A picture is scaled to the model's height and padded to a width that it chooses alone, and padding is hidden
-        from every layer: what else is read in the same call changes nothing but the last digits of its confidence.
+        A picture is scaled to the model's height and padded to a width that it chooses
+        alone, and padding is hidden from every layer: what else is read in the same
+        call changes nothing but the last digits of its confidence.
 
         Args:
             pictures: files, or grayscale pixels uint8 (height, width), of any width.
-            n_best: readings of each line; there may be fewer. More than one needs as many beams, which are then the
-                default.
-            batch_size: lines encoded at once; they are read in groups of at most `LINES_AT_ONCE`.
+            n_best: readings of each line; there may be fewer. More than one needs as
+                many beams, which are then the default.
+            batch_size: lines encoded at once; they are read in groups of at most
+                `LINES_AT_ONCE`.
             reader: ctc (fastest), attention or joint; None takes the recipe's.
-            beam_size: beams of the search; None takes the recipe's, or `n_best` if that is more.
-            second_look: lines read with less confidence are read again, in several widths, see `look_again`; 0 reads
-                none again. None is `UNSURE` for the joint reader, and 0 for the others, who have no second look.
-            keep_going: a picture that cannot be read gives a reading with its `error` instead of stopping all.
-            names: what messages call pixels, one for each picture; None counts them from 1. Files have their own.
+            beam_size: beams of the search; None takes the recipe's, or `n_best` if that
+                is more.
+            second_look: lines read with less confidence are read again, in several
+                widths (test-time augmentation); 0 reads none again. None is `TTA_BELOW`
+                for the joint reader, and 0 for the others, who have no second look.
+            keep_going: a picture that cannot be read gives a reading with its `error`
+                instead of stopping all.
+            names: what messages call pixels, one for each picture; None counts them
+                from 1. Files have their own.
 
         Raises:
             ValueError: a picture cannot be read, or an option is out of range.
             FileNotFoundError: there is no such picture.
         """
         if isinstance(pictures, str | Path | np.ndarray):
-            raise ValueError("pictures must be a list of pictures, got one; put it into a list")
+            raise ValueError(
+                "pictures must be a list of pictures, got one; put it into a list"
+            )
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
-        limit = self.second_look_below(reader, beam_size, second_look)
+        limit = self.tta_below(reader, beam_size, second_look)
         if names is None:
             names = [f"picture {i + 1}" for i in range(len(pictures))]
         if len(names) != len(pictures):
-            raise ValueError(f"names must be as many as pictures, {len(pictures)}, got {len(names)}")
+            raise ValueError(
+                f"names must be as many as pictures, {len(pictures)}, got {len(names)}"
+            )
         images, errors = self._images(pictures, names, keep_going)
-        found: dict[int, LineReading] = {i: LineReading((), reason) for i, reason in errors.items()}
+        found: dict[int, LineReading] = {
+            i: LineReading((), reason) for i, reason in errors.items()
+        }
         ids: dict[int, list[tuple[int, ...]]] = {}
         order = sorted(images, key=lambda i: (images[i].shape[1], i))
         for first in range(0, len(order), batch_size):
             chosen = order[first : first + batch_size]
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
-            found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
-            ids |= {i: [one.ids for one in line] for i, line in zip(chosen, readings, strict=True)}
+            found |= {
+                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
+            }
+            ids |= {
+                i: [one.ids for one in line]
+                for i, line in zip(chosen, readings, strict=True)
+            }
         unsure = [i for i in order if found[i].is_doubtful(limit)]
-        for first in range(0, len(unsure), AT_ONCE):
-            chosen = unsure[first : first + AT_ONCE]
+        for first in range(0, len(unsure), TTA_LINES):
+            chosen = unsure[first : first + TTA_LINES]
             known = [ids[i] for i in chosen]
-            readings = look_again(self.fast, [images[i] for i in chosen], way, n_best, known=known)
-            found |= {i: self._reading(one) for i, one in zip(chosen, readings, strict=True)}
+            readings = read_augmented(
+                self.fast, [images[i] for i in chosen], way, n_best, known=known
+            )
+            found |= {
+                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
+            }
         return [found[i] for i in range(len(pictures))]
 
-    def second_look_below(
-        self, reader: str | None = None, beam_size: int | None = None, second_look: int | float | None = None
+    def tta_below(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
     ) -> float:
-        """Confidence below which `read_lines` with these options reads a line again; 0 where it never does.
+        """Confidence below which `read_lines` reads a line again; 0 for never.
 
         Raises:
-            ValueError: this way of reading has no second look, or pictures of one fixed width can have none.
+            ValueError: this way of reading has no second look, or pictures of one fixed
+                width can have none.
         """
-        below = again_below(self._way(1, reader, beam_size), second_look)
+        below = tta_threshold(self._way(1, reader, beam_size), second_look)
         if below and self.recipe.box_width:
             if second_look is not None:
                 raise ValueError(
-                    f"second_look needs other widths, and this model reads pictures of {self.recipe.box_width} pixels "
-                    "alone; take second_look 0"
+                    "second_look needs other widths, and this model reads pictures of"
+                    f" {self.recipe.box_width} pixels alone; take second_look 0"
                 )
             return 0.0
         return below
 
-    def said_way(
-        self, reader: str | None = None, beam_size: int | None = None, second_look: int | float | None = None
+    def describe_reading(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
     ) -> str:
         """How `read_lines` reads with these options, for the signature of a score."""
         way = self._way(1, reader, beam_size)
-        below = self.second_look_below(reader, beam_size, second_look)
+        below = self.tta_below(reader, beam_size, second_look)
         looks = f", second look below {below:g}" if below else ""
-        return f"{way.kind} beam {way.beam_size}{looks}{', bfloat16' if self.dtype == torch.bfloat16 else ''}"
+        half = ", bfloat16" if self.dtype == torch.bfloat16 else ""
+        return f"{way.kind} beam {way.beam_size}{looks}{half}"
 
     def _way(self, n_best: int, reader: str | None, beam_size: int | None) -> Reader:
         """How to read: as the recipe says, where nothing else is asked for."""
@@ -191,17 +254,20 @@ class Recognizer:
         beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
         check_count("beam_size", beams)
         check_count("n_best", n_best, most=beams)
-        way = replace(Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams)
+        way = replace(
+            Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams
+        )
         if way.kind != "attention" and not self.recipe.ctc_weight:
             raise ValueError(
-                f"reader {way.kind} needs a model with a trained CTC head; take reader attention"
+                f"reader {way.kind} needs a model with a trained CTC head; take reader"
+                " attention"
             )
         return way
 
     def _images(
         self, pictures: Sequence[Picture], names: Sequence[str], keep_going: bool
     ) -> tuple[dict[int, np.ndarray], dict[int, str]]:
-        """By number the pictures at the model's height, and why others cannot be read."""
+        """By number the pictures at the model's height, and others' errors."""
         images: dict[int, np.ndarray] = {}
         errors: dict[int, str] = {}
         for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
@@ -214,9 +280,10 @@ class Recognizer:
         return images, errors
 
     def prepare(self, picture: Picture, name: str = "picture") -> np.ndarray:
-        """One picture as the network takes it: grayscale, of the model's height, not wider than it can take.
+        """One picture as the network takes it: grayscale, of its height, not too wide.
 
-        A model that was trained on pictures of one fixed width gets such pictures here, too.
+        A model that was trained on pictures of one fixed width gets such pictures here,
+        too.
 
         Raises:
             ValueError: it cannot be read; it is named by its file or by `name`.
@@ -232,7 +299,9 @@ class Recognizer:
     def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
         return LineReading(
             tuple(
-                Alternative(decode_text(one.ids, self.vocabulary), one.confidence, one.score)
+                Alternative(
+                    decode_text(one.ids, self.vocabulary), one.confidence, one.score
+                )
                 for one in candidates
             )
         )

@@ -1,24 +1,35 @@
-"""A recipe: all that decides a recogniser besides its data and its seed; and the presets."""
+"""All that decides a recogniser besides its data and its seed; and the presets."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coursepkg.arguments import (
+from coursepkg.app.recipe import (
+    AttentionDropout,
+    ClipNorm,
+    Count,
+    Ema,
+    FeedForwardWidth,
+    Fraction,
+    NonNegative,
+    Positive,
+    Precision,
+    Share,
+    Size0,
+    Warmup,
+    WeightDecay,
+    check_fields,
+)
+from coursepkg.validation import (
     as_json,
-    check_choices,
-    check_count,
-    check_field,
-    check_finite,
-    flag_of,
     with_tuples,
 )
 
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
 READERS = ("ctc", "attention", "joint")
 ReadingPrecision = Literal["32-true", "auto"]
-"""What a finished network encodes in: float32; or bfloat16 where the processor multiplies that itself."""
+"""What a finished network encodes in: float32; or bfloat16 where the processor
+multiplies that itself."""
 STEP = 32
 """Batches are padded to a multiple of so many pixels in width."""
 LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
@@ -27,127 +38,118 @@ LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
 
 @dataclass(frozen=True)
 class Recipe:
-    """Text, model, training and decoding; the defaults are those of the preset `small`."""
+    """Text, model, training and decoding; the defaults are the preset `small`."""
 
-    height: int = 40
+    height: Count = 40
     """Height of the pictures in pixels, a multiple of 8."""
-    box_width: int = 0
-    """Width in pixels that every picture is squeezed or stretched to, as source 000 does; 0 keeps the proportions."""
-    max_width: int = 2048
+    box_width: Size0 = 0
+    """Width in pixels that every picture is squeezed or stretched to, as source 000
+    does; 0 keeps the proportions."""
+    max_width: Count = 2048
     """Widest picture in pixels; a wider one is squeezed in reading."""
-    max_len: int = 192
-    """Most characters of a line, BOS or EOS included; longer lines are left out of training and counted."""
+    max_len: Count = 192
+    """Most characters of a line, BOS or EOS included; longer lines are left out of
+    training and counted."""
     backbone: Literal["small", "resnet"] = "small"
     """The CNN of this package, or a ResNet of the transformers library."""
     pretrained: str = ""
-    """Name or folder of the ResNet whose weights to begin with, as microsoft/resnet-50; empty begins at random."""
+    """Name or folder of the ResNet whose weights to begin with, as microsoft/resnet-50;
+    empty begins at random."""
     channels: tuple[int, ...] = (32, 64, 128, 192)
     """Channels of the four stages of the CNN."""
     n_blocks: tuple[int, ...] = (0, 1, 1, 0)
     """Residual blocks of each stage."""
     sequence: Literal["fold", "grid"] = "fold"
-    """How a feature map becomes a sequence: its height folded into the channels, or every place a step."""
-    d_model: int = 256
+    """How a feature map becomes a sequence: its height folded into the channels, or
+    every place a step."""
+    d_model: Count = 256
     """Width of the residual stream."""
-    n_heads: int = 4
+    n_heads: Count = 4
     """Heads of attention."""
-    n_encoder_layers: int = 3
+    n_encoder_layers: Count = 3
     """Transformer layers behind the CNN."""
-    n_decoder_layers: int = 2
+    n_decoder_layers: Count = 2
     """Transformer layers of the decoder."""
-    d_ff: int = 768
-    """Width inside the feed-forward networks."""
+    d_ff: FeedForwardWidth = 768
     norm_first: bool = True
     """Pre-norm instead of post-norm."""
-    dropout: float = 0.1
-    """Probability of dropping a component of an embedding or a sublayer's output, in [0, 1)."""
-    attention_dropout: float = 0.0
-    """Probability of dropping an attention weight, in [0, 1)."""
+    dropout: Fraction = 0.1
+    """Probability of dropping a component of an embedding or a sublayer's output, in
+    [0, 1)."""
+    attention_dropout: AttentionDropout = 0.0
     learns: Literal["all", "ctc", "decoder"] = "all"
-    """What is trained: everything; CNN, encoder and CTC head without the decoder; or the decoder behind them alone."""
-    ctc_weight: float = 0.5
-    """Weight of the CTC loss beside that of the decoder, at least 0; 0 leaves the CTC head untrained."""
-    token_mask: float = 0.05
+    """What is trained: everything; CNN, encoder and CTC head without the decoder; or
+    the decoder behind them alone."""
+    ctc_weight: NonNegative = 0.5
+    """Weight of the CTC loss beside that of the decoder, at least 0; 0 leaves the CTC
+    head untrained."""
+    token_mask: Fraction = 0.05
     """Share of the decoder's inputs that training hides behind UNK, in [0, 1)."""
-    label_smoothing: float = 0.1
+    label_smoothing: Fraction = 0.1
     """Share of the target distribution that goes to other characters, in [0, 1)."""
     augment: bool = False
-    """Disturb the training pictures anew in every epoch: for real ones, since generated ones are disturbed already."""
-    batch_columns: int = 16384
-    """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line comes alone."""
-    learning_rate: float = 1e-3
-    """The highest learning rate; the factor of `staircase`, which is 0.3 in the notes (source 001)."""
+    """Disturb the training pictures anew in every epoch: for real ones, since generated
+    ones are disturbed already."""
+    batch_columns: Count = 16384
+    """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line
+    comes alone."""
+    learning_rate: NonNegative = 1e-3
+    """The highest learning rate; the factor of `staircase`, which is 0.3 in the notes
+    (source 001)."""
     schedule: Literal["constant", "inverse-sqrt", "cosine", "staircase"] = "cosine"
     """How it moves from step to step."""
-    warmup: int = 1000
-    """Steps until the learning rate is highest."""
-    weight_decay: float = 0.01
-    """AdamW's decoupled decay, at least 0."""
-    clip_norm: float = 1.0
-    """Largest norm of the gradient, above 0."""
-    ema: float = 0.999
-    """Decay of the averaged weights that are kept, in [0, 1); 0 keeps the last ones."""
-    max_epochs: int = 12
-    """Passes over the training part, at least 1. Those of `small` over the lines of `synthetic` are about an hour on
-    two cores, and some minutes on a GPU."""
-    max_seconds: float = 3600.0
-    """Seconds of training by the `clock`, above 0; this bounds `small` where lines are more or the machine is slower.
-    Then `schedule` does not come to its end: choose fewer epochs, or more time."""
+    warmup: Warmup = 1000
+    weight_decay: WeightDecay = 0.01
+    clip_norm: ClipNorm = 1.0
+    ema: Ema = 0.999
+    max_epochs: Count = 12
+    """Passes over the training part, at least 1. Those of `small` over the lines of
+    `synthetic` are about an hour on two cores, and some minutes on a GPU."""
+    max_seconds: Positive = 3600.0
+    """Seconds of training by the `clock`, above 0; this bounds `small` where lines are
+    more or the machine is slower. Then `schedule` does not come to its end: choose
+    fewer epochs, or more time."""
     clock: Literal["wall", "cpu"] = "wall"
-    """What `max_seconds` counts: time on the wall, or CPU time of this process, its threads added up, which other
-    programs on the machine do not use up."""
-    patience: int = 10
+    """What `max_seconds` counts: time on the wall, or CPU time of this process, its
+    threads added up, which other programs on the machine do not use up."""
+    patience: Count = 10
     """Validations without a new best CER until training stops, at least 1."""
-    validate_every: int = 0
+    validate_every: Size0 = 0
     """Steps between validations; 0 validates at the end of each epoch."""
-    precision: Literal["auto", "32-true", "bf16-mixed", "16-mixed"] = "auto"
-    """What the forward pass computes in; auto is bf16-mixed where the processor multiplies bfloat16 itself."""
+    precision: Precision = "auto"
     reader: Literal["ctc", "attention", "joint"] = "joint"
     """Who reads: the CTC head alone, the decoder, or both, whose scores are added."""
-    beam_size: int = 1
+    beam_size: Count = 1
     """Beams of the search; 1 is greedy."""
     length_penalty: float = 0.6
     """Exponent alpha of the length penalty of beam search."""
-    ctc_share: float = 0.3
+    ctc_share: Share = 0.3
     """Share of the CTC head in the joint score, in [0, 1]."""
 
     def __post_init__(self) -> None:
-        counts = ("height", "max_width", "max_len", "d_model", "n_heads", "n_encoder_layers", "beam_size")
-        more = ("n_decoder_layers", "d_ff", "batch_columns", "warmup", "max_epochs", "patience")
-        for name in (*counts, *more):
-            check_count(flag_of(name), getattr(self, name))
-        for name in ("validate_every", "box_width"):
-            check_count(flag_of(name), getattr(self, name), least=0)
-        for name in (f.name for f in dataclasses.fields(self) if f.type is float):
-            check_finite(flag_of(name), getattr(self, name))
-        for name in ("dropout", "attention_dropout", "label_smoothing", "ema", "token_mask"):
-            check_field(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
-        check_field(self, "ctc_share", 0 <= self.ctc_share <= 1, "in [0, 1]")
-        for name in ("ctc_weight", "weight_decay", "learning_rate"):
-            check_field(self, name, getattr(self, name) >= 0, "at least 0")
-        for name in ("max_seconds", "clip_norm"):
-            check_field(self, name, getattr(self, name) > 0, "above 0")
-        check_choices(self)
-        self._check_parts()
-
-    def _check_parts(self) -> None:
+        check_fields(self)
         if self.box_width > self.widest_line:
             least = f"{self.box_width + STEP}, for batches are padded"
             raise ValueError(
-                f"--box-width {self.box_width} needs --max-width of at least {least}, got {self.max_width}"
+                f"--box-width {self.box_width} needs --max-width of at least {least},"
+                f" got {self.max_width}"
             )
         if self.learns == "ctc" and self.reader != "ctc":
             raise ValueError(
-                f"--learns ctc needs --reader ctc, got {self.reader}: the decoder learns nothing"
+                f"--learns ctc needs --reader ctc, got {self.reader}: the decoder"
+                " learns nothing"
             )
         if self.reader != "attention" and not self.ctc_weight:
-            raise ValueError(f"--reader {self.reader} needs --ctc-weight above 0, which trains the CTC head")
+            raise ValueError(
+                f"--reader {self.reader} needs --ctc-weight above 0, which trains the"
+                " CTC head"
+            )
         if self.pretrained and self.backbone != "resnet":
             raise ValueError(f"--pretrained {self.pretrained} needs --backbone resnet")
 
     @property
     def widest_line(self) -> int:
-        """Widest picture to train on, in pixels: a batch is padded by less than a step."""
+        """Widest picture to train on in pixels; padding adds less than a step."""
         return self.max_width - STEP
 
     @classmethod
@@ -183,11 +185,11 @@ TINY = Recipe(
     clock="cpu",
     reader="ctc",
 )
-"""For generated lines on a CPU, under two minutes; in so short a time CTC learns to read well before the decoder.
+"""For generated lines on a CPU, under two minutes; in so short a time CTC learns to
+read well before the decoder.
 
-The epochs end it, so that a busy machine makes the same model; the seconds are for more lines than those of
-`synthetic-tiny`, and for slower machines.
-"""
+The epochs end it, so that a busy machine makes the same model; the seconds are for more
+lines than those of `synthetic-tiny`, and for slower machines. """
 
 REPORT = Recipe(
     height=32,
@@ -218,8 +220,8 @@ REPORT = Recipe(
 )
 """The network of source 001, trained as source 000 says: for a GPU.
 
-Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is that of source 001's settings.
-"""
+Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is
+that of source 001's settings. """
 
 PRESETS = {"tiny": TINY, "small": Recipe(), "report": REPORT}
 """By the name that `--preset` takes."""

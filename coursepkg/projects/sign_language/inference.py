@@ -1,12 +1,15 @@
 """What networks say of clips: probabilities of the words, and what each frame weighed.
 
-    views       a clip is looked at several times, shifted in time and cropped; probabilities are averaged
+    views       a clip is looked at several times, shifted in time and cropped;
+                probabilities are averaged
     ensemble    several networks look at it; probabilities are averaged
-    adjustment  log p - tau log prior, for a network that has learnt that rare words are rare
+    adjustment  log p - tau log prior, for a network that has learnt that rare words are
+    rare
 
 in this order. One view of one network without adjustment is a plain pass.
 
-Source of the adjustment: Menon et al., "Long-tail learning via logit adjustment" (arXiv 2007.07314), section 4.1.
+Source of the adjustment: Menon et al., "Long-tail learning via logit adjustment" (arXiv
+2007.07314), section 4.1.
 """
 
 from collections.abc import Sequence
@@ -18,17 +21,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.sign_language.clip import Clip
 from coursepkg.projects.sign_language.data.cache import CachedClips
-from coursepkg.projects.sign_language.data.imagenet import normalise
-from coursepkg.projects.sign_language.data.sampling import Places, sample_frames
-from coursepkg.projects.sign_language.losses import adjusted
+from coursepkg.projects.sign_language.data.clip import (
+    Clip,
+    Places,
+    normalise,
+    sample_frames,
+)
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.training.losses import to_float32
+from coursepkg.validation import check_count
 
 Clips = CachedClips | Sequence[Clip]
-"""What can be looked at: cached clips, or clips in memory whose frames have the size that the network reads."""
+"""What can be looked at: cached clips, or clips in memory whose frames have the size
+that the network reads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +44,8 @@ class Predicted:
     probabilities: np.ndarray
     """Of the words, float32 (N, V)."""
     weights: np.ndarray | None
-    """What each sampled frame weighed in attention pooling, float32 (N, T), 0 at padding; None without such pooling."""
+    """What each sampled frame weighed in attention pooling, float32 (N, T), 0 at
+    padding; None without such pooling."""
 
     @property
     def numbers(self) -> np.ndarray:
@@ -54,18 +61,24 @@ class View(NamedTuple):
     """One way to look at a clip."""
 
     offset: float
-    """By what share of the distance between two sampled moments all of them are moved, in [-1, 1]."""
+    """By what share of the distance between two sampled moments all of them are moved,
+    in [-1, 1]."""
     crop: float
-    """Share of height and width that is kept of the middle and enlarged to the old size, in (0, 1]."""
+    """Share of height and width that is kept of the middle and enlarged to the old
+    size, in (0, 1]."""
 
 
 def views_of(count: int) -> tuple[View, ...]:
-    """The views that are averaged: first the clip as it is, then later and earlier moments and closer crops.
+    """Return the views to average: the clip, then shifted moments and closer crops.
+
+    The moments are later and earlier ones.
 
     No view is mirrored: a mirrored sign may be another sign.
     """
     check_count("--views", count)
-    return tuple(View((0.0, 1 / 3, -1 / 3)[k % 3], max(0.8, 1 - 0.05 * k)) for k in range(count))
+    return tuple(
+        View((0.0, 1 / 3, -1 / 3)[k % 3], max(0.8, 1 - 0.05 * k)) for k in range(count)
+    )
 
 
 def predict_clips(
@@ -77,7 +90,9 @@ def predict_clips(
     models: Sequence[nn.Module] = (),
     counts: Sequence[int] = (),
 ) -> Predicted:
-    """What a network, or several together, say of clips. The networks' modes stay as they were.
+    """Predict the words of clips with one network or an ensemble.
+
+    The networks' modes stay as they were.
 
     Args:
         model: `ClipClassifier`.
@@ -85,11 +100,12 @@ def predict_clips(
         recipe: frames, padding, `views` and `adjust`.
         batch_size: clips at once; it changes the result by rounding alone.
         models: further networks for the same words and frames, for an ensemble.
-        counts: training clips of each word, at least 1; needed where `recipe.adjust` is above 0.
+        counts: training clips of each word, at least 1; needed where `recipe.adjust` is
+            above 0.
 
     Raises:
-        ValueError: there is no clip, frames have another size than the network reads, the networks do not go together,
-            or counts are needed and missing.
+        ValueError: there is no clip, frames have another size than the network reads,
+            the networks do not go together, or counts are needed and missing.
     """
     check_count("--batch-size", batch_size)
     together = (model, *models)
@@ -99,11 +115,14 @@ def predict_clips(
         raise ValueError("clips must hold at least one clip, got none")
     if source.size != recipe.size:
         raise ValueError(
-            f"the clips have {source.size} pixels and the model reads {recipe.size}; prepare them with --size "
-            f"{recipe.size}"
+            f"the clips have {source.size} pixels and the model reads {recipe.size};"
+            f" prepare them with --size {recipe.size}"
         )
     if recipe.adjust and not counts:
-        raise ValueError(f"--adjust {recipe.adjust:g} needs the number of training clips of each word")
+        raise ValueError(
+            f"--adjust {recipe.adjust:g} needs the number of training clips of each"
+            " word"
+        )
     said: list[Tensor] = []
     weighed: list[Tensor | None] = []
     for start in range(0, len(source), batch_size):
@@ -118,8 +137,39 @@ def predict_clips(
     return Predicted(probabilities.numpy(), torch.cat(kept).numpy() if kept else None)
 
 
-def adjust_probabilities(probabilities: Tensor, counts: Sequence[int], tau: float) -> Tensor:
-    """Probabilities (N, V) as they would be if all words were alike frequent: softmax(log p - tau log prior).
+def log_prior(counts: Sequence[int]) -> Tensor:
+    """log of each word's share of the training clips, float32 (V,)."""
+    shares = np.asarray(counts, dtype=np.float64)
+    return torch.tensor(np.log(shares / shares.sum()), dtype=torch.float32)
+
+
+def adjusted(logits: Tensor, counts: Sequence[int], tau: float = 1.0) -> Tensor:
+    """Adjust logits (B, V) of a plain cross-entropy network to equal word frequencies.
+
+        logits_v - tau log(prior_v)
+
+    With tau = 1 this is Bayes' rule: it divides the posterior by the prior. It asks for
+    a network that has learnt the prior; after training with a balanced sampler there is
+    none to take out. Source: Menon et al., "Long-tail learning via logit adjustment"
+    (arXiv 2007.07314), sections 4.1 and 5.
+
+    Raises:
+        ValueError: counts do not fit the logits, or tau is negative.
+    """
+    if not 0 <= tau < float("inf"):
+        raise ValueError(f"tau must be at least 0 and finite, got {tau}")
+    if len(counts) != logits.shape[-1] or min(counts) < 1:
+        raise ValueError(
+            f"counts must be {logits.shape[-1]} numbers of at least 1, one a word, got"
+            f" {list(counts)}"
+        )
+    return logits - tau * log_prior(counts).to(logits)
+
+
+def adjust_probabilities(
+    probabilities: Tensor, counts: Sequence[int], tau: float
+) -> Tensor:
+    """Adjust p (N, V) to equal word frequencies as softmax(log p - tau log prior).
 
     Raises:
         ValueError: counts do not fit, one of them is 0, or tau is negative.
@@ -132,15 +182,19 @@ def adjust_probabilities(probabilities: Tensor, counts: Sequence[int], tau: floa
 def view_of(
     source: "CachedClips | _InMemory", number: int, recipe: Recipe, view: View
 ) -> tuple[Tensor, Tensor]:
-    """A clip as a network takes it: frames float32 (T, 3, size, size), mask bool (T,)."""
+    """A clip as a network takes it: float32 (T, 3, size, size), mask bool (T,)."""
     places = _moved(view.offset) if view.offset else None
-    sampled = sample_frames(source.times(number), recipe.n_frames, recipe.padding, places=places)
+    sampled = sample_frames(
+        source.times(number), recipe.n_frames, recipe.padding, places=places
+    )
     frames = normalise(source.frames(number, sampled.numbers))
     if view.crop < 1:
         side = round(view.crop * recipe.size)
         at = (recipe.size - side) // 2
         inside = frames[..., at : at + side, at : at + side]
-        frames = F.interpolate(inside, size=(recipe.size, recipe.size), mode="bilinear", antialias=True)
+        frames = F.interpolate(
+            inside, size=(recipe.size, recipe.size), mode="bilinear", antialias=True
+        )
     return frames, torch.from_numpy(sampled.mask)
 
 
@@ -153,7 +207,8 @@ class _InMemory:
             if clip.frames.shape[1:3] != (self.size, self.size):
                 height, width = clip.frames.shape[1:3]
                 raise ValueError(
-                    f"{clip.name}: frames must be squares of one size, {self.size}, got {width} x {height}"
+                    f"{clip.name}: frames must be squares of one size, {self.size}, got"
+                    f" {width} x {height}"
                 )
 
     def __len__(self) -> int:
@@ -175,9 +230,15 @@ class _InMemory:
 
 @torch.no_grad()
 def _of_batch(
-    models: Sequence[nn.Module], source: CachedClips | _InMemory, numbers: range, recipe: Recipe
+    models: Sequence[nn.Module],
+    source: CachedClips | _InMemory,
+    numbers: range,
+    recipe: Recipe,
 ) -> tuple[Tensor, Tensor | None]:
-    """Mean probabilities (B, V) and, of the first view, mean weights (B, T) of some clips."""
+    """Return a batch's mean probabilities (B, V) and first-view mean weights (B, T).
+
+    The weights are None where no model has any.
+    """
     views = views_of(recipe.views)
     total: Tensor | None = None
     weighed: list[Tensor] = []
@@ -188,7 +249,9 @@ def _of_batch(
         for place, view in enumerate(views):
             frames, mask = (
                 torch.stack(one)
-                for one in zip(*(view_of(source, i, recipe, view) for i in numbers), strict=True)
+                for one in zip(
+                    *(view_of(source, i, recipe, view) for i in numbers), strict=True
+                )
             )
             for model in models:
                 device = next(model.parameters()).device
@@ -206,7 +269,9 @@ def _of_batch(
 
 
 def _attends(model: nn.Module) -> bool:
-    return getattr(getattr(model, "config", None), "pooling", "attention") == "attention"
+    return (
+        getattr(getattr(model, "config", None), "pooling", "attention") == "attention"
+    )
 
 
 def _moved(offset: float) -> Places:
@@ -219,10 +284,12 @@ def _moved(offset: float) -> Places:
 
 
 def _check_together(models: Sequence[nn.Module]) -> None:
-    """Raises a ValueError unless networks have the same number of words and read the same frames."""
+    """Raise a ValueError unless networks share the number of words and frame size."""
     configs = [getattr(model, "config", None) for model in models]
     for field, what in (("n_classes", "words"), ("size", "pixels")):
         values = [getattr(config, field, None) for config in configs]
         if len(set(values)) > 1:
             told = " and ".join(str(value) for value in dict.fromkeys(values))
-            raise ValueError(f"models of an ensemble must have the same number of {what}, got {told}")
+            raise ValueError(
+                f"models of an ensemble must have the same number of {what}, got {told}"
+            )

@@ -5,7 +5,6 @@
 ['Cảm ơn', 'Xin lỗi']
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,18 +14,84 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.sign_language.clip import Clip
-from coursepkg.projects.sign_language.clip_reading import made_small, read_small
-from coursepkg.projects.sign_language.corpora import cache_config
-from coursepkg.projects.sign_language.data.sampling import sample_frames
+from coursepkg.app.model_folder import (
+    check_finished,
+    default_device,
+    read_trained,
+    weights_sha256,
+)
+from coursepkg.projects.sign_language.data.cache import cache_config
+from coursepkg.projects.sign_language.data.clip import Clip, sample_frames
+from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
+from coursepkg.projects.sign_language.data.video import made_small, read_small
 from coursepkg.projects.sign_language.inference import Predicted, predict_clips
-from coursepkg.projects.sign_language.model.classifier import ClipClassifier
+from coursepkg.projects.sign_language.model.classifier import ClipClassifier, rebuild
+from coursepkg.projects.sign_language.options import Common, Use
 from coursepkg.projects.sign_language.recipe import Recipe
-from coursepkg.projects.sign_language.trained_model import check_ensemble, read_model
-from coursepkg.wording import one_line
+from coursepkg.training.saved_model import CARD
+from coursepkg.validation import check_count, one_line
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """What a folder holds."""
+
+    model: ClipClassifier
+    """In evaluation mode, in float32."""
+    labels: tuple[str, ...]
+    """Its words in the order of their class numbers (V)."""
+    recipe: Recipe
+    counts: tuple[int, ...]
+    """Training clips of each word (V); empty where the card does not tell them."""
+    card: dict[str, Any]
+    """What is stored beside the weights."""
+
+
+def read_model(folder: str | Path) -> TrainedModel:
+    """Read the folder that `coursepkg sign-language train --out` wrote.
+
+    Raises:
+        FileNotFoundError: there is no finished model in it.
+        ValueError: a file is damaged, or the model is one of another project.
+    """
+    folder = check_finished(folder)
+    needs, lacks = {"labels": list}, "names no signed words"
+    model, recipe, meta = read_trained(
+        folder, rebuild, Recipe, needs=needs, lacks=lacks
+    )
+    labels = tuple(meta["labels"])
+    if not isinstance(model, ClipClassifier) or model.config.n_classes != len(labels):
+        raise ValueError(
+            f"{folder / 'model' / CARD} is damaged: it has {len(labels)} words, and the"
+            " weights have another number"
+        )
+    LabelMapping(labels)  # which checks the words
+    counts = tuple(int(count) for count in meta.get("counts", ()))
+    return TrainedModel(model, labels, recipe, counts, meta)
+
+
+def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
+    """Check that models have the same words and read the same frames.
+
+    Raises:
+        ValueError: they do not; the first one that differs is named.
+    """
+    first = read[0]
+    for name, one in zip(names[1:], read[1:], strict=True):
+        if one.labels != first.labels:
+            raise ValueError(
+                f"{name} has other words than {names[0]}; an ensemble must know the"
+                " same ones"
+            )
+        for field in ("size", "n_frames", "padding"):
+            ours, theirs = getattr(first.recipe, field), getattr(one.recipe, field)
+            if ours != theirs:
+                raise ValueError(
+                    f"{name} reads {field} {theirs}, and {names[0]} {ours}; the models"
+                    " of an ensemble must agree"
+                )
+
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on generated signers."""
@@ -39,12 +104,15 @@ class Recognition:
     name: str
     """Of its file."""
     candidates: tuple[tuple[str, float], ...]
-    """Words with their probabilities, the likeliest first; empty where the clip could not be read."""
+    """Words with their probabilities, the likeliest first; empty where the clip could
+    not be read."""
     weights: np.ndarray | None
-    """What each sampled frame weighed in the decision, float32 (T,), 0 at padding; None where the network has no
-    attention pooling, and for a clip that could not be read."""
+    """What each sampled frame weighed in the decision, float32 (T,), 0 at padding; None
+    where the network has no attention pooling, and for a clip that could not be
+    read."""
     times: np.ndarray
-    """When the sampled frames are shown, in seconds from the start of the clip, float64 (T,)."""
+    """When the sampled frames are shown, in seconds from the start of the clip, float64
+    (T,)."""
     flaw: str = ""
     """What is wrong with the clip although it was read, in one line."""
     error: str = ""
@@ -62,14 +130,16 @@ class Recognition:
 
 
 class SignRecognizer:
-    """One trained network with its words, or several that look at the same frames and decide together.
+    """A recogniser names words by one trained network or by several together.
 
     Args:
         model: the network.
         labels: its words in the order of their class numbers (V).
         recipe: what it was trained by; `views` and `adjust` are the defaults here.
-        counts: training clips of each word (V); needed where `recipe.adjust` is above 0.
-        others: further networks for the same words and frames; probabilities are averaged.
+        counts: training clips of each word (V); needed where `recipe.adjust` is above
+            0.
+        others: further networks for the same words and frames; probabilities are
+            averaged.
         card: what is stored beside the weights.
 
     Raises:
@@ -89,7 +159,8 @@ class SignRecognizer:
         for one in (model, *others):
             if one.config.n_classes != len(labels):
                 raise ValueError(
-                    f"labels must be the model's {one.config.n_classes} words, got {len(labels)}"
+                    f"labels must be the model's {one.config.n_classes} words, got"
+                    f" {len(labels)}"
                 )
         self.models = tuple(one.eval() for one in (model, *others))
         self.labels, self.recipe = tuple(labels), recipe
@@ -104,17 +175,20 @@ class SignRecognizer:
 
     @classmethod
     def load(cls, *folders: str | Path) -> "SignRecognizer":
-        """Read the folder that `coursepkg sign-language train --out` wrote; several become an ensemble.
+        """Read folders that `coursepkg sign-language train --out` wrote.
+
+        Several folders become an ensemble.
 
         Raises:
             FileNotFoundError: there is no finished model in it.
-            ValueError: a file is damaged, the model is one of another project, or the models do not go together.
+            ValueError: a file is damaged, the model is one of another project, or the
+                models do not go together.
         """
         if not folders:
             raise ValueError("folders must hold at least one model, got none")
         read = [read_model(folder) for folder in folders]
         check_ensemble([str(folder) for folder in folders], read)
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = default_device()
         first, *others = read
         return cls(
             first.model.to(device),
@@ -127,29 +201,47 @@ class SignRecognizer:
 
     @classmethod
     def load_default(cls) -> "SignRecognizer":
-        """The model that ships with the package; a FileNotFoundError where this installation has none."""
+        """Read the model that ships with the package.
+
+        Raises:
+            FileNotFoundError: this installation has no model.
+        """
         if not (DEFAULT / "model").is_dir():
             raise FileNotFoundError(
-                "this installation has no model of its own; give --model FOLDER or --preset"
+                "this installation has no model of its own; give --model FOLDER or"
+                " --preset"
             )
         return cls.load(DEFAULT)
 
-    def looking(self, *, views: int | None = None, adjust: float | None = None) -> "SignRecognizer":
-        """The same networks with other settings of looking; None keeps what the recipe says.
+    def with_settings(
+        self, *, views: int | None = None, adjust: float | None = None
+    ) -> "SignRecognizer":
+        """Return the same networks with other settings; None keeps the recipe's.
 
         Raises:
-            ValueError: a setting is out of range, or the model's card has no counts to adjust by.
+            ValueError: a setting is out of range, or the model's card has no counts to
+                adjust by.
         """
         changes: dict[str, Any] = {
-            name: v for name, v in (("views", views), ("adjust", adjust)) if v is not None
+            name: v
+            for name, v in (("views", views), ("adjust", adjust))
+            if v is not None
         }
         recipe = replace(self.recipe, **changes)
         if recipe.adjust and not self.counts:
             raise ValueError(
-                f"--adjust {recipe.adjust:g} needs the training clips of each word, which the card lacks"
+                f"--adjust {recipe.adjust:g} needs the training clips of each word,"
+                " which the card lacks"
             )
         first, *others = self.models
-        return SignRecognizer(first, self.labels, recipe, counts=self.counts, others=others, card=self.card)
+        return SignRecognizer(
+            first,
+            self.labels,
+            recipe,
+            counts=self.counts,
+            others=others,
+            card=self.card,
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -158,11 +250,7 @@ class SignRecognizer:
         told = [self.labels, [getattr(self.recipe, name) for name in names]]
         if self.recipe.adjust:
             told.append(self.counts)
-        digest = hashlib.sha256(json.dumps(told).encode())
-        for model in self.models:
-            for name, weight in model.state_dict().items():
-                digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
-        return digest.hexdigest()
+        return weights_sha256(json.dumps(told), self.models)
 
     def recognize(
         self,
@@ -172,10 +260,19 @@ class SignRecognizer:
         batch_size: int = 32,
         keep_going: bool = False,
     ) -> list[Recognition]:
-        """Name the words of video files, one recognition a file, in order; see `recognize_each`."""
+        """Name the words of video files in order, as `recognize_each` does.
+
+        The list has one recognition for each file.
+        """
         if isinstance(paths, str | Path):
-            raise ValueError("paths must be a list of videos, got one; put it into a list")
-        return list(self.recognize_each(paths, n_best=n_best, batch_size=batch_size, keep_going=keep_going))
+            raise ValueError(
+                "paths must be a list of videos, got one; put it into a list"
+            )
+        return list(
+            self.recognize_each(
+                paths, n_best=n_best, batch_size=batch_size, keep_going=keep_going
+            )
+        )
 
     def recognize_each(
         self,
@@ -185,7 +282,9 @@ class SignRecognizer:
         batch_size: int = 32,
         keep_going: bool = False,
     ) -> Iterator[Recognition]:
-        """The same as they come: the clips of one batch are in memory, however many there are.
+        """Yield one recognition for each file, in order.
+
+        Memory holds the clips of one batch only, however many files there are.
 
         What else is in a batch changes nothing but the last digits.
 
@@ -193,7 +292,8 @@ class SignRecognizer:
             paths: of videos.
             n_best: words of each clip; never more than there are.
             batch_size: clips at once.
-            keep_going: a clip that cannot be read gives a recognition with its `error` instead of stopping all.
+            keep_going: a clip that cannot be read gives a recognition with its `error`
+                instead of stopping all.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -213,9 +313,13 @@ class SignRecognizer:
                 else:
                     yield Recognition(str(path), (), None, np.zeros(0), error=one)
 
-    def recognize_clips(self, clips: Sequence[Clip], *, n_best: int = 5) -> list[Recognition]:
+    def recognize_clips(
+        self, clips: Sequence[Clip], *, n_best: int = 5
+    ) -> list[Recognition]:
         """Name the words of clips in memory, of any size and length, all at once."""
-        return self._name([made_small(clip, self.cache_config) for clip in clips], n_best)
+        return self._name(
+            [made_small(clip, self.cache_config) for clip in clips], n_best
+        )
 
     def probabilities(self, clip: Clip) -> np.ndarray:
         """The probability of each word for one clip in memory, float32 (V,)."""
@@ -224,7 +328,12 @@ class SignRecognizer:
     def _look(self, clips: Sequence[Clip]) -> Predicted:
         first, *others = self.models
         return predict_clips(
-            first, clips, self.recipe, batch_size=len(clips), models=others, counts=self.counts
+            first,
+            clips,
+            self.recipe,
+            batch_size=len(clips),
+            models=others,
+            counts=self.counts,
         )
 
     def _read(self, path: Path, keep_going: bool) -> tuple[Clip | str, str]:
@@ -243,8 +352,24 @@ class SignRecognizer:
         order = np.argsort(-found.probabilities, axis=1, kind="stable")[:, :n_best]
         named = []
         for row, clip in enumerate(clips):
-            words = tuple((self.labels[i], float(found.probabilities[row, i])) for i in order[row])
+            words = tuple(
+                (self.labels[i], float(found.probabilities[row, i])) for i in order[row]
+            )
             weights = None if found.weights is None else found.weights[row]
-            sampled = sample_frames(clip.times, self.recipe.n_frames, self.recipe.padding)
-            named.append(Recognition(clip.name, words, weights, clip.times[sampled.numbers]))
+            sampled = sample_frames(
+                clip.times, self.recipe.n_frames, self.recipe.padding
+            )
+            named.append(
+                Recognition(clip.name, words, weights, clip.times[sampled.numbers])
+            )
         return named
+
+
+def load_recognizer(common: Common, use: Use) -> SignRecognizer:
+    """The model or the ensemble that options name, with the settings that they give."""
+    folders = use.folders(common)
+    if folders:
+        recognizer = SignRecognizer.load(*folders)
+    else:
+        recognizer = SignRecognizer.load_default()
+    return recognizer.with_settings(views=use.views, adjust=use.adjust)

@@ -1,16 +1,23 @@
-"""Signs in a stream: a window slides over the frames, each window is named, and what stays the same becomes an event.
+"""The module turns a stream of frames into events of signed words.
+
+A window slides over the frames, each window is named, and a word that lasts
+becomes an event.
 
     frames      ....................................
-    windows     [.........]  [.........]              `window` seconds each, the next one `hop` seconds later
+    windows     [.........]  [.........]    `window` seconds each, every `hop` seconds
                    [.........]  [.........]
-    smoothed    p_k = s p_(k-1) + (1 - s) q_k         q_k: what the network says of window k alone
+    smoothed    p_k = s p_(k-1) + (1 - s) q_k    q_k: of window k alone
     events      a word from where it is sure to where it is not
 
-A window speaks for the `hop` seconds around its middle; the first one also for what lies before, the last one for what
-comes after. Memory does not grow with the stream: the frames of one window are kept, scaled to the network's size.
+A window speaks for the `hop` seconds around its middle; the first one also for what
+lies before, the last one for what comes after. Memory does not grow with the stream:
+the frames of one window are kept, scaled to the network's size.
 
-A network that was trained on words alone names one for everything, a person who scratches their head included. The
-threshold helps against that and does not solve it.
+A network that was trained on words alone names one for everything, a person who
+scratches their head included. The threshold helps against that and does not solve it.
+
+How a stream of frames is cut into windows, and when what is read in them counts as a
+signed word.
 """
 
 from collections import deque
@@ -20,12 +27,13 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from coursepkg.projects.sign_language.clip import Clip
-from coursepkg.projects.sign_language.stream_config import StreamConfig
-from coursepkg.projects.sign_language.stream_frames import TimedFrame
+from coursepkg.projects.sign_language.data.clip import Clip
+from coursepkg.projects.sign_language.data.video import TimedFrame
+from coursepkg.projects.sign_language.recipe import StreamConfig
 
 MOST_FRAMES = 4096
-"""Frames that one window may have: 2.5 seconds at 1,600 a second, or at 30 with times in the wrong unit."""
+"""Frames that one window may have: 2.5 seconds at 1,600 a second, or at 30 with times
+in the wrong unit."""
 _ROUNDING = 1e-6
 """Seconds by which a sum of times may be off."""
 
@@ -75,21 +83,27 @@ class SignStream:
         config: windows and events; None takes the usual ones.
     """
 
-    def __init__(self, recognizer: NamesClips, config: StreamConfig | None = None) -> None:
+    def __init__(
+        self, recognizer: NamesClips, config: StreamConfig | None = None
+    ) -> None:
         self.recognizer, self.config = recognizer, config or StreamConfig()
 
     def readings(
-        self, frames: Iterable[TimedFrame], *, look: Callable[[Clip], np.ndarray] | None = None
+        self,
+        frames: Iterable[TimedFrame],
+        *,
+        look: Callable[[Clip], np.ndarray] | None = None,
     ) -> Iterator[WindowReading]:
         """One reading a window, as soon as the first frame behind it is there.
 
         Args:
             frames: in the order of their times.
-            look: from a window to the probabilities of the words; None asks the recogniser. A caller who has kept
-                earlier answers can give these again.
+            look: from a window to the probabilities of the words; None asks the
+                recogniser. A caller who has kept earlier answers can give these again.
 
         Raises:
-            ValueError: times do not rise, or a window has more than `MOST_FRAMES` frames.
+            ValueError: times do not rise, or a window has more than `MOST_FRAMES`
+                frames.
         """
         look = look or self.recognizer.probabilities
         share = self.config.smoothing
@@ -100,10 +114,15 @@ class SignStream:
             yield WindowReading(window.start, window.stop, own, before)
 
     def events(
-        self, frames: Iterable[TimedFrame], *, look: Callable[[Clip], np.ndarray] | None = None
+        self,
+        frames: Iterable[TimedFrame],
+        *,
+        look: Callable[[Clip], np.ndarray] | None = None,
     ) -> Iterator[SignEvent]:
         """The words that are signed, each when it is over; see `readings`."""
-        return find_events(self.readings(frames, look=look), self.recognizer.labels, self.config)
+        return find_events(
+            self.readings(frames, look=look), self.recognizer.labels, self.config
+        )
 
 
 class Window(NamedTuple):
@@ -116,11 +135,13 @@ class Window(NamedTuple):
     """The frames from start until before stop, with their times in the stream."""
 
 
-def sliding_windows(frames: Iterable[TimedFrame], config: StreamConfig) -> Iterator[Window]:
+def sliding_windows(
+    frames: Iterable[TimedFrame], config: StreamConfig
+) -> Iterator[Window]:
     """The windows [k hop, k hop + window) of a stream, counted from its first frame.
 
-    Behind the last frame one more window follows if some frame was in none yet. A stretch without frames, as of a
-    camera that stood still, has no window.
+    Behind the last frame one more window follows if some frame was in none yet. A
+    stretch without frames, as of a camera that stood still, has no window.
 
     Raises:
         ValueError: times do not rise, or a window has more than `MOST_FRAMES` frames.
@@ -129,7 +150,10 @@ def sliding_windows(frames: Iterable[TimedFrame], config: StreamConfig) -> Itera
     number, origin, last, seen = 0, 0.0, -np.inf, -np.inf
     for frame in frames:
         if frame.seconds <= last:
-            raise ValueError(f"times of a stream must rise, got {frame.seconds:g} s behind {last:g} s")
+            raise ValueError(
+                f"times of a stream must rise, got {frame.seconds:g} s behind"
+                f" {last:g} s"
+            )
         origin, last = (frame.seconds if last == -np.inf else origin), frame.seconds
         while held and last >= origin + number * config.hop + config.window - _ROUNDING:
             window = _window(held, origin + number * config.hop, config.window)
@@ -143,12 +167,15 @@ def sliding_windows(frames: Iterable[TimedFrame], config: StreamConfig) -> Itera
         held.append(frame)
         if len(held) > MOST_FRAMES:
             raise ValueError(
-                f"a window of {config.window:g} s has more than {MOST_FRAMES:,} frames; give times in seconds"
+                f"a window of {config.window:g} s has more than {MOST_FRAMES:,} frames;"
+                " give times in seconds"
             )
     if held and last >= seen - _ROUNDING:
         rest = last - origin - number * config.hop
         usual = rest / (len(held) - 1) if len(held) > 1 else 0.0
-        yield _window(held, origin + number * config.hop, min(config.window, rest + usual))
+        yield _window(
+            held, origin + number * config.hop, min(config.window, rest + usual)
+        )
 
 
 def find_events(
@@ -156,8 +183,9 @@ def find_events(
 ) -> Iterator[SignEvent]:
     """What stays the same over the readings.
 
-    An event ends when another word is sure, or when its own has not been sure for `refractory` seconds. A word whose
-    last event ended less than `refractory` seconds ago begins no new one, even if another word came in between.
+    An event ends when another word is sure, or when its own has not been sure for
+    `refractory` seconds. A word whose last event ended less than `refractory` seconds
+    ago begins no new one, even if another word came in between.
     """
     current: SignEvent | None = None
     ended: dict[str, float] = {}
@@ -171,7 +199,9 @@ def find_events(
         if not is_sure:
             continue
         if current is not None and current.label == label:
-            current = current._replace(end=end, confidence=max(confidence, current.confidence))
+            current = current._replace(
+                end=end, confidence=max(confidence, current.confidence)
+            )
         elif start - ended.get(label, -np.inf) >= config.refractory - _ROUNDING:
             if current is not None:
                 yield current
@@ -181,8 +211,10 @@ def find_events(
         yield current
 
 
-def _spans(readings: Iterable[WindowReading], hop: float) -> Iterator[tuple[float, float, np.ndarray]]:
-    """The stretch of time that each reading speaks for, and its smoothed probabilities."""
+def _spans(
+    readings: Iterable[WindowReading], hop: float
+) -> Iterator[tuple[float, float, np.ndarray]]:
+    """The time that each reading speaks for, and its smoothed probabilities."""
     waiting: WindowReading | None = None
     start = 0.0
     for reading in readings:
@@ -201,7 +233,13 @@ def _spans(readings: Iterable[WindowReading], hop: float) -> Iterator[tuple[floa
 def _window(held: Iterable[TimedFrame], start: float, seconds: float) -> Window:
     frames = list(held)
     times = np.array([frame.seconds for frame in frames])
-    clip = Clip(np.stack([frame.pixels for frame in frames]), times, "", "", f"stream at {start:.2f} s")
+    clip = Clip(
+        np.stack([frame.pixels for frame in frames]),
+        times,
+        "",
+        "",
+        f"stream at {start:.2f} s",
+    )
     return Window(start, start + seconds, clip)
 
 

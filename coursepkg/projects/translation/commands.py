@@ -1,4 +1,4 @@
-"""The options of `coursepkg translation audit|describe|train|evaluate|predict|export`."""
+"""The options of the six verbs of `coursepkg translation`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,36 +7,49 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from coursepkg.projects.options import RUNS, Flag, preset_in
+from coursepkg.app.options import (
+    File,
+    Flag,
+    Json,
+    Model,
+    Out,
+    Part,
+    Resume,
+    preset_in,
+    run_folder,
+)
+from coursepkg.app.options import TrainThreads as Threads
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
+from coursepkg.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.corpora import Parts
 
-Language = Literal["zh", "vi", "en"]
-Preset = Literal["gru-baseline", "tiny", "plain", "small", "report"]
-Part = Literal["train", "dev", "test"]
+    Language = str
+else:
+    Language = Literal[tuple(LANGUAGES)]
+Prefix = Annotated[Path | None, tyro.conf.arg(metavar="PREFIX")]
 
 
 @dataclass(frozen=True)
 class Common:
     """What every verb takes."""
 
-    preset: Preset | None = None
-    """Settings to start from; the other verbs then take the run that `train` made by it."""
+    preset: Literal["gru-baseline", "tiny", "plain", "small", "report"] | None = None
+    """Settings to start from; the other verbs then take the run that `train` made by
+    it."""
     source: Annotated[Language, tyro.conf.arg(name="from")] = "zh"
     """Language to translate from."""
     target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
     """Language to translate into."""
     data: str = "auto"
-    """auto (the corpus of the two languages), zh-vi, en-vi, phrasebook or phrasebook-compositional."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Where results go."""
-    json: Flag = False
-    """Print one JSON document as the last line."""
+    """auto (the corpus of the two languages), zh-vi, en-vi, phrasebook or
+    phrasebook-compositional."""
+    out: Out = None
+    json: Json = False
 
     def corpus(self, model: Path | None = None) -> str:
-        """The corpus to use: `--data`, where `auto` is the phrasebook for `tiny` and for the model that ships."""
+        """`--data`; `auto` is the phrasebook for `tiny` and the shipped model."""
         is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
         return "phrasebook" if is_tiny and self.data == "auto" else self.data
 
@@ -52,15 +65,14 @@ class Common:
     @property
     def run_folder(self) -> Path:
         """Where `train` puts a run of this preset and direction."""
-        return RUNS / f"translation-{self.preset or 'tiny'}-{self.source}-{self.target}"
+        return run_folder("translation", self.preset, self.source, self.target)
 
 
 @dataclass(frozen=True)
 class Search:
     """Which trained model to use, and how it searches."""
 
-    model: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
+    model: Model = None
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     length_penalty: float | None = None
@@ -68,17 +80,16 @@ class Search:
     batch_size: int = 64
     """Sentences at once."""
     neighbours: Flag = False
-    """Mix in the neighbours that `neighbours` stored with the model, with the settings that were best on dev."""
+    """Mix in the neighbours that `neighbours` stored with the model, with the settings
+    that were best on dev."""
     ensemble: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER...")] = ()
-    """Further models that decode together with the first one; of the same vocabulary, such as other seeds."""
+    """Further models that decode together with the first one; of the same vocabulary,
+    such as other seeds."""
 
     def options(self) -> dict[str, Any]:
         """What `Translator.translate` takes."""
-        return {
-            "beam_size": self.beam_size,
-            "length_penalty": self.length_penalty,
-            "batch_size": self.batch_size,
-        }
+        names = ("beam_size", "length_penalty", "batch_size")
+        return {name: getattr(self, name) for name in names}
 
 
 CommonOptions = tyro.conf.OmitArgPrefixes[Common]
@@ -87,17 +98,14 @@ SearchOptions = tyro.conf.OmitArgPrefixes[Search]
 
 @dataclass(frozen=True)
 class Audit:
-    """Look at the raw lines for duplicates and bad rows, then at their split for leakage; exit 1 where it leaks."""
+    """Look for duplicates and bad rows, then for leakage; exit 1 where it leaks.
+
+    The raw lines are audited first, then their split.
+    """
 
     common: CommonOptions = field(default_factory=Common)
     random_split: Flag = False
     """Audit a random split of the raw lines instead, to see what it leaks."""
-
-    def run(self) -> int:
-        """Print the audit."""
-        from coursepkg.projects.translation.audit_command import audit
-
-        return audit(self)
 
 
 @dataclass(frozen=True)
@@ -106,47 +114,39 @@ class Describe:
 
     common: CommonOptions = field(default_factory=Common)
 
-    def run(self) -> int:
-        """Print the description."""
-        from coursepkg.projects.translation.inspect_commands import describe
-
-        return describe(self)
-
 
 @dataclass(frozen=True)
 class Train:
     """Train a model. The preset gives every setting of the recipe its default."""
 
     common: CommonOptions = field(default_factory=Common)
-    recipe: tyro.conf.OmitArgPrefixes[Recipe] = field(default_factory=lambda: PRESETS["tiny"])
+    recipe: tyro.conf.OmitArgPrefixes[Recipe] = field(
+        default_factory=lambda: PRESETS["tiny"]
+    )
     """All that decides the model besides data and seed."""
     seed: int = 0
     """Of weights, order and dropout."""
     also: tuple[Language, ...] = ()
     """Further languages to translate from, in the same model."""
-    extra: Annotated[Path | None, tyro.conf.arg(metavar="PREFIX")] = None
-    """Further training pairs: PREFIX.zh and PREFIX.vi, as `back-translate` writes them."""
-    round_trips: Annotated[Path | None, tyro.conf.arg(metavar="PREFIX")] = None
-    """What came back for each training pair, for --versions round-trip: PREFIX.zh and PREFIX.vi."""
+    extra: Prefix = None
+    """Further training pairs: PREFIX.zh and PREFIX.vi, as `back-translate` writes them.
+    """
+    round_trips: Prefix = None
+    """What came back for each training pair, for --versions round-trip: PREFIX.zh and
+    PREFIX.vi."""
     start: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Begin with the weights and the vocabulary of the model in this folder (fine-tuning)."""
+    """Begin with the weights and the vocabulary of the model in this folder
+    (fine-tuning)."""
     contest_rules: Flag = False
-    """Refuse what the contest forbids: pretrained models, and data from outside its training file."""
-    resume: Flag = False
-    """Go on with the run in --out."""
-    threads: int = 0
-    """CPU threads; 0 is one for `tiny`, whose matrices are too small to share, and else torch's own choice."""
+    """Refuse what the contest forbids: pretrained models, and data from outside its
+    training file."""
+    resume: Resume = False
+    threads: Threads = 0
 
     @staticmethod
     def defaults(arguments: Sequence[str]) -> "Train":
-        """The options with the recipe of the preset that the arguments name; `tiny` where they name none."""
+        """The options with the recipe of the preset that the arguments name."""
         return Train(recipe=preset_in(arguments, PRESETS))
-
-    def run(self) -> int:
-        """Train, then score the dev part."""
-        from coursepkg.projects.translation.model_commands import train_command
-
-        return train_command(self)
 
 
 @dataclass(frozen=True)
@@ -156,25 +156,24 @@ class Evaluate:
     common: CommonOptions = field(default_factory=Common)
     search: SearchOptions = field(default_factory=Search)
     part: Part = "dev"
-    """Which part to score. The test part is for the last word, the train part for finding hard examples."""
-    hypotheses: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Which part to score. The test part is for the last word, the train part for
+    finding hard examples."""
+    hypotheses: File = None
     """Score these lines instead of translating."""
     against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Compare with another system: the folder of a model, or a file of its translations."""
+    """Compare with another system: the folder of a model, or a file of its
+    translations."""
     limit: int = 0
-    """Score only so many sentences of the part, the first ones; 0 takes all. The signature says so."""
-    dictionary: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Terms whose translations are known, as `dictionary` writes them; the report then names wrong terms."""
+    """Score only so many sentences of the part, the first ones; 0 takes all. The
+    signature says so."""
+    dictionary: File = None
+    """Terms whose translations are known, as `dictionary` writes them; the report then
+    names wrong terms."""
     repair: Flag = False
     """Repair numbers, terms and repetitions after decoding, and say how many."""
     hard: int = 0
-    """With --part train, write so many pairs of lowest sentence BLEU to --out: hard.zh and hard.vi, to fine-tune on."""
-
-    def run(self) -> int:
-        """Print the scores; with --out also write translations, JSON and an HTML report into that folder."""
-        from coursepkg.projects.translation.evaluate_command import evaluate_command
-
-        return evaluate_command(self)
+    """With --part train, write so many pairs of lowest sentence BLEU to --out: hard.zh
+    and hard.vi, to fine-tune on."""
 
 
 @dataclass(frozen=True)
@@ -185,20 +184,16 @@ class Predict:
     search: SearchOptions = field(default_factory=Search)
     text: Annotated[tuple[str, ...], tyro.conf.arg(metavar="SENTENCE...")] = ()
     """One or more sentences."""
-    file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """A UTF-8 file, one sentence a line; a run that was stopped goes on where it was."""
+    file: File = None
+    """A UTF-8 file, one sentence a line; a run that was stopped goes on where it was.
+    """
     form: Literal["reader", "corpus", "contest"] = "reader"
-    """How a file is written: as it is read, spaced as in training, or as the contest's CSV."""
+    """How a file is written: as it is read, spaced as in training, or as the contest's
+    CSV."""
     n_best: int = 1
     """Translations of each sentence of --text."""
     alignments: Flag = False
     """Also say which source word each word of the translation looked at most."""
-
-    def run(self) -> int:
-        """Print or write the translations."""
-        from coursepkg.projects.translation.predict_command import predict_command
-
-        return predict_command(self)
 
 
 @dataclass(frozen=True)
@@ -206,14 +201,6 @@ class Export:
     """Write a model for the CTranslate2 runtime."""
 
     common: CommonOptions = field(default_factory=Common)
-    model: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
-
+    model: Model = None
     quantization: Literal["none", "int8", "float16", "bfloat16"] = "none"
     """How its matrices are stored."""
-
-    def run(self) -> int:
-        """Write the folder."""
-        from coursepkg.projects.translation.model_commands import export_command
-
-        return export_command(self)

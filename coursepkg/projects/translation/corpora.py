@@ -1,14 +1,13 @@
-"""The corpora by name, each split into train, dev and test so that no sentence is on two sides."""
+"""The corpora by name, split so that no sentence is on two sides."""
 
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coursepkg.data.location import data_folder
+from coursepkg.data.registry import data_folder
 from coursepkg.data.split import grouped_split
 from coursepkg.projects.translation.corpus import (
-    LANGUAGES,
     SentencePair,
     not_composed,
     pair_keys,
@@ -16,10 +15,14 @@ from coursepkg.projects.translation.corpus import (
     read_published,
     without_duplicates,
 )
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES as PHRASEBOOK_LANGUAGES,
+)
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
+from coursepkg.text.languages import LANGUAGES, PAIRS, pair_of
 
 SHARES = {"train": 0.94, "dev": 0.03, "test": 0.03}
-"""Of the pairs of `zh-vi`: some 900 for choosing and 900 for the last word."""
+"""Of a pair's lines; of `zh-vi` some 900 for choosing and 900 for the last word."""
 SPLIT_SEED = 0
 
 
@@ -28,7 +31,8 @@ class Parts:
     """A corpus in one direction, split."""
 
     corpus: str
-    """Name of the corpus that was read; `phrasebook` where the one asked for is missing."""
+    """Name of the corpus that was read; `phrasebook` where the one asked for is
+    missing."""
     source: str
     """Language of the sources."""
     target: str
@@ -43,26 +47,35 @@ class Parts:
 
     def swapped(self) -> "Parts":
         """The other direction of the same split."""
-        train, dev, test = (tuple(p.swapped() for p in part) for part in (self.train, self.dev, self.test))
-        return Parts(self.corpus, self.target, self.source, train, dev, test, self.notes)
+        train, dev, test = (
+            tuple(p.swapped() for p in part)
+            for part in (self.train, self.dev, self.test)
+        )
+        return Parts(
+            self.corpus, self.target, self.source, train, dev, test, self.notes
+        )
 
 
-def load_parts(corpus: str, source: str, target: str, *, folder: Path | None = None) -> Parts:
-    """Read a corpus and split it; where its files are missing, the Phrasebook stands in and a note says so.
+def load_parts(
+    corpus: str, source: str, target: str, *, folder: Path | None = None
+) -> Parts:
+    """Read a corpus and split it; the Phrasebook stands in for missing files.
 
     Args:
         corpus: "auto" for the one of the language pair, or one of `CORPORA`.
-        source: language to translate from.
-        target: language to translate into.
         folder: of the data sets; None is `data_folder()`.
 
     Raises:
-        ValueError: a language or the corpus is unknown, or the corpus has other languages.
+        ValueError: a language or the corpus is unknown, or the corpus has other
+            languages.
     """
     name = corpus_named(corpus, source, target)
     parts = CORPORA[name](source, target, data_folder() if folder is None else folder)
     if corpus == "auto" and name == "phrasebook":
-        note = f"no corpus here has {source} and {target}, so the generated phrasebook serves"
+        note = (
+            f"no corpus here has {source} and {target}, so the generated phrasebook"
+            " serves"
+        )
         return replace(parts, notes=(note, *parts.notes))
     return parts
 
@@ -71,56 +84,83 @@ def corpus_named(corpus: str, source: str, target: str) -> str:
     """The corpus that a name stands for; "auto" is the one of the language pair.
 
     Raises:
-        ValueError: a language or the corpus is unknown, or the corpus has other languages.
+        ValueError: a language or the corpus is unknown, or the corpus has other
+            languages.
     """
     for name, language in (("--from", source), ("--to", target)):
         if language not in LANGUAGES:
-            raise ValueError(f"{name} must be one of {', '.join(LANGUAGES)}, got {language}")
+            raise ValueError(
+                f"{name} must be one of {', '.join(LANGUAGES)}, got {language}"
+            )
     if source == target:
         raise ValueError(f"--from and --to must differ, got {source} twice")
-    pair = "-".join(sorted((source, target), key=("zh", "en", "vi").index))
-    corpus = (pair if pair in CORPORA else "phrasebook") if corpus == "auto" else corpus
+    pair = pair_of(source, target)
+    corpus = (pair or "phrasebook") if corpus == "auto" else corpus
     if corpus not in CORPORA:
-        raise ValueError(f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}")
-    if corpus in ("zh-vi", "en-vi") and corpus != pair:
         raise ValueError(
-            f"--data {corpus} has no {source} to {target}; use --data phrasebook, or other languages"
+            f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}"
+        )
+    if corpus in PAIRS and corpus != pair:
+        raise ValueError(
+            f"--data {corpus} has no {source} to {target}; use --data phrasebook, or"
+            " other languages"
         )
     return corpus
 
 
 def random_split(parts: Parts) -> Parts:
-    """The corpus cut at random, line by line, as the tutorials do it: duplicates stay, and sentences leak into dev.
+    """The corpus cut at random, line by line, as the tutorials do it.
 
-    The lines of `zh-vi` are read again as they stand in the file; those of other corpora are taken together from
-    their parts.
+    Duplicates stay, and sentences leak into dev.
+
+    The lines of `zh-vi` are read again as they stand in the file; those of other
+    corpora are taken together from their parts.
     """
     if parts.corpus == "zh-vi":
-        files = (data_folder() / "zh_vi" / f"train.{language}" for language in (parts.source, parts.target))
+        files = (
+            data_folder() / "zh_vi" / f"train.{language}"
+            for language in (parts.source, parts.target)
+        )
         pairs = read_parallel(*files)
     else:
         pairs = [*parts.train, *parts.dev, *parts.test]
     random.Random(SPLIT_SEED).shuffle(pairs)
-    first, second = (round(share * len(pairs)) for share in (SHARES["train"], 1 - SHARES["test"]))
-    train, dev, test = (tuple(part) for part in (pairs[:first], pairs[first:second], pairs[second:]))
+    first, second = (
+        round(share * len(pairs)) for share in (SHARES["train"], 1 - SHARES["test"])
+    )
+    train, dev, test = (
+        tuple(part) for part in (pairs[:first], pairs[first:second], pairs[second:])
+    )
     note = "raw lines split at random: sentences of dev are in train, too"
     return replace(
-        parts, corpus=f"{parts.corpus}-random", train=train, dev=dev, test=test, notes=(*parts.notes, note)
+        parts,
+        corpus=f"{parts.corpus}-random",
+        train=train,
+        dev=dev,
+        test=test,
+        notes=(*parts.notes, note),
     )
 
 
-def _zh_vi(source: str, target: str, folder: Path) -> Parts:
-    files = [folder / "zh_vi" / f"train.{language}" for language in ("zh", "vi")]
+def _raw_pair(source: str, target: str, folder: Path) -> Parts:
+    """A pair of languages whose folder holds training lines alone; they are split."""
+    name = pair_of(source, target)
+    first, second = name.split("-")
+    own = folder / f"{first}_{second}"
+    files = [own / f"train.{language}" for language in (first, second)]
     if not all(file.is_file() for file in files):
-        return _stand_in("zh-vi", files[0], source, target)
+        return _stand_in(name, files[0], source, target)
     pairs = read_parallel(*files)
     notes = _composition_notes(pairs)
-    kept, left_out = without_duplicates(pairs, lambda p: pair_keys(p, "zh", "vi"))
+    kept, left_out = without_duplicates(pairs, lambda p: pair_keys(p, first, second))
     notes.append(f"{len(left_out)} of {len(pairs)} pairs left out as duplicates")
-    split = grouped_split([pair_keys(p, "zh", "vi") for p in kept], SHARES, seed=SPLIT_SEED)
+    split = grouped_split(
+        [pair_keys(p, first, second) for p in kept], SHARES, seed=SPLIT_SEED
+    )
     train, dev, test = ([kept[i] for i in split[name]] for name in SHARES)
     return _in_direction(
-        Parts("zh-vi", "zh", "vi", tuple(train), tuple(dev), tuple(test), tuple(notes)), source
+        Parts(name, first, second, tuple(train), tuple(dev), tuple(test), tuple(notes)),
+        source,
     )
 
 
@@ -128,40 +168,54 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
     empty: list[str] = []
 
     def read(name: str) -> list[SentencePair]:
-        pairs, left_out = read_published(*(folder / "en_vi" / f"{name}.{one}" for one in ("en", "vi")))
+        pairs, left_out = read_published(
+            *(folder / "en_vi" / f"{name}.{one}" for one in ("en", "vi"))
+        )
         empty.extend(left_out)
         return pairs
 
     if not (folder / "en_vi" / "tst2012.en").is_file():
         return _stand_in("en-vi", folder / "en_vi" / "tst2012.en", source, target)
-    if (folder / "en_vi" / "train.en").is_file() and (folder / "en_vi" / "tst2013.en").is_file():
+    if (folder / "en_vi" / "train.en").is_file() and (
+        folder / "en_vi" / "tst2013.en"
+    ).is_file():
         train, dev, test = (read(name) for name in ("train", "tst2012", "tst2013"))
         notes = ["the full IWSLT'15 set: dev is tst2012, test is tst2013"]
     else:
-        talks = [pair for name in ("dev2010", "tst2010", "tst2011") for pair in read(name)]
-        split = grouped_split([pair_keys(p, "en", "vi") for p in talks], {"train": 0.94, "dev": 0.06})
+        talks = [
+            pair for name in ("dev2010", "tst2010", "tst2011") for pair in read(name)
+        ]
+        split = grouped_split(
+            [pair_keys(p, "en", "vi") for p in talks], {"train": 0.94, "dev": 0.06}
+        )
         train, dev = ([talks[i] for i in split[name]] for name in ("train", "dev"))
         test = read("tst2012")
         book = [_pair(t, "en", "vi") for t in Phrasebook().triples]
-        notes = [f"train is dev2010, tst2010, tst2011 ({len(train)} pairs) and the phrasebook ({len(book)})"]
+        notes = [
+            f"train is dev2010, tst2010, tst2011 ({len(train)} pairs) and the"
+            f" phrasebook ({len(book)})"
+        ]
         train += book
     notes += empty
     dev, repeated = _apart(dev, test)
     notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
     clean, repeated = _apart(train, [*dev, *test])
-    notes.append(f"{len(repeated)} training pairs left out, whose sentences are in dev or test")
+    notes.append(
+        f"{len(repeated)} training pairs left out, whose sentences are in dev or test"
+    )
     clean, left_out = without_duplicates(clean, lambda p: pair_keys(p, "en", "vi"))
     notes.append(f"{len(left_out)} training pairs left out as duplicates")
     notes += _composition_notes([*clean, *dev, *test])
     return _in_direction(
-        Parts("en-vi", "en", "vi", tuple(clean), tuple(dev), tuple(test), tuple(notes)), source
+        Parts("en-vi", "en", "vi", tuple(clean), tuple(dev), tuple(test), tuple(notes)),
+        source,
     )
 
 
 def _apart(
     pairs: Sequence[SentencePair], others: Sequence[SentencePair]
 ) -> tuple[list[SentencePair], list[SentencePair]]:
-    """The English-Vietnamese pairs that share no sentence on either side with others, and those that do."""
+    """English-Vietnamese pairs that share no sentence with others, and the rest."""
     held = {key for p in others for key in pair_keys(p, "en", "vi")}
     shared = [not held.isdisjoint(pair_keys(p, "en", "vi")) for p in pairs]
     return (
@@ -172,7 +226,8 @@ def _apart(
 
 def _phrasebook(source: str, target: str, folder: Path, kind: str = "random") -> Parts:
     train, dev, test = (
-        tuple(_pair(triple, source, target) for triple in part) for part in Phrasebook().split(kind)
+        tuple(_pair(triple, source, target) for triple in part)
+        for part in Phrasebook().split(kind)
     )
     name = "phrasebook" if kind == "random" else f"phrasebook-{kind}"
     return Parts(name, source, target, train, dev, test, ())
@@ -185,19 +240,23 @@ def _compositional(source: str, target: str, folder: Path) -> Parts:
 CORPORA: dict[str, Callable[[str, str, Path], Parts]] = {
     "phrasebook": _phrasebook,
     "phrasebook-compositional": _compositional,
-    "zh-vi": _zh_vi,
+    **dict.fromkeys(PAIRS, _raw_pair),
     "en-vi": _en_vi,
 }
 """By the name that `--data` takes."""
 
 
 def _stand_in(wanted: str, missing: Path, source: str, target: str) -> Parts:
+    if not {source, target} <= set(PHRASEBOOK_LANGUAGES):
+        raise ValueError(f"--data {wanted}: {missing} is missing")
     parts = _phrasebook(source, target, missing.parent)
     note = (
         f"{missing} is missing, so the generated phrasebook stands in for {wanted}; "
         "coursepkg data list says how to get it"
     )
-    return Parts(parts.corpus, source, target, parts.train, parts.dev, parts.test, (note,))
+    return Parts(
+        parts.corpus, source, target, parts.train, parts.dev, parts.test, (note,)
+    )
 
 
 def _pair(triple: Triple, source: str, target: str) -> SentencePair:
@@ -215,7 +274,8 @@ def _composition_notes(pairs: Sequence[SentencePair]) -> list[str]:
         if found:
             first = pairs[found[0] - 1]
             notes.append(
-                f"{len(found)} {side} lines, the first in line {first.line} of {first.file}, are not in Unicode form "
-                "NFC; they are composed when read"
+                f"{len(found)} {side} lines, the first in line {first.line} of"
+                f" {first.file}, are not in Unicode form NFC; they are composed when"
+                " read"
             )
     return notes

@@ -5,15 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coursepkg.text.chinese import remove_spaces
-from coursepkg.text.entities import unescape
-from coursepkg.text.segmentation import unjoin
-from coursepkg.text.spacing import detokenize, space_punctuation
+from coursepkg.text.cleaning import unescape
+from coursepkg.text.languages import language_of
+from coursepkg.text.spacing import detokenize, remove_spaces, space_punctuation, unjoin
 from coursepkg.text.tokenizer import WORD_MARK
 from coursepkg.text.vietnamese import compose
-
-LANGUAGES = ("zh", "vi", "en")
-NAMES = {"zh": "Chinese", "vi": "Vietnamese", "en": "English"}
 
 
 class SentencePair(NamedTuple):
@@ -32,50 +28,64 @@ class SentencePair(NamedTuple):
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1, without line ends, one at a time.
+    """The lines of a UTF-8 file with their numbers from 1, one at a time.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: a line is not UTF-8; it is named.
     """
     if not Path(path).exists():
-        raise FileNotFoundError(f"{path}: no such file; give the path of a UTF-8 file, one sentence a line")
+        raise FileNotFoundError(
+            f"{path}: no such file; give the path of a UTF-8 file, one sentence a line"
+        )
     with Path(path).open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as reason:
                 raise ValueError(
-                    f"{path}, line {number}: not UTF-8 ({reason.reason} at byte {reason.start} of the line); "
-                    "save the file as UTF-8"
+                    f"{path}, line {number}: not UTF-8 ({reason.reason} at byte"
+                    f" {reason.start} of the line); save the file as UTF-8"
                 ) from None
             yield number, text.rstrip("\r\n")
 
 
-def read_parallel(source_path: str | Path, target_path: str | Path) -> list[SentencePair]:
+def read_parallel(
+    source_path: str | Path, target_path: str | Path
+) -> list[SentencePair]:
     """Read two files of equal length.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a line is not UTF-8, empty or holds U+2581, or the files differ in length; file and line are named.
+        ValueError: a line is not UTF-8, empty or holds U+2581, or the files differ in
+            length; file and line are named.
     """
     pairs = _read_both(source_path, target_path)
-    for path, lines in ((source_path, (p.source for p in pairs)), (target_path, (p.target for p in pairs))):
+    for path, lines in (
+        (source_path, (p.source for p in pairs)),
+        (target_path, (p.target for p in pairs)),
+    ):
         for number, text in enumerate(lines, start=1):
             if not text.strip():
-                raise ValueError(f"{path}, line {number}: empty; remove the line from both files")
+                raise ValueError(
+                    f"{path}, line {number}: empty; remove the line from both files"
+                )
     return pairs
 
 
-def read_published(source_path: str | Path, target_path: str | Path) -> tuple[list[SentencePair], list[str]]:
-    """Read two files that must stay as their publisher made them; pairs with an empty side are left out.
+def read_published(
+    source_path: str | Path, target_path: str | Path
+) -> tuple[list[SentencePair], list[str]]:
+    """Read two files as published; pairs with an empty side are left out.
 
     Returns:
-        the other pairs, and a note on how many were left out and where they stand, if there are any.
+        the other pairs, and a note on how many were left out and where they stand, if
+        there are any.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a line is not UTF-8 or holds U+2581, or the files differ in length; file and line are named.
+        ValueError: a line is not UTF-8 or holds U+2581, or the files differ in length;
+            file and line are named.
     """
     pairs = _read_both(source_path, target_path)
     kept = [p for p in pairs if p.source.strip() and p.target.strip()]
@@ -84,80 +94,109 @@ def read_published(source_path: str | Path, target_path: str | Path) -> tuple[li
     empty = [str(p.line) for p in pairs if not (p.source.strip() and p.target.strip())]
     places = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
     files = f"{Path(source_path).name} and {Path(target_path).name}"
-    return kept, [f"{len(empty)} pairs of {files} left out, which have an empty side: line {places}"]
+    return kept, [
+        f"{len(empty)} pairs of {files} left out, which have an empty side: line"
+        f" {places}"
+    ]
 
 
 def _read_both(source_path: str | Path, target_path: str | Path) -> list[SentencePair]:
     """The lines of both files, empty ones too."""
-    sources, targets = ([text for _, text in numbered_lines(path)] for path in (source_path, target_path))
+    sources, targets = (
+        [text for _, text in numbered_lines(path)]
+        for path in (source_path, target_path)
+    )
     if len(sources) != len(targets):
         raise ValueError(
-            f"{source_path} has {len(sources)} lines and {target_path} has {len(targets)}; "
-            "line i of one must translate line i of the other"
+            f"{source_path} has {len(sources)} lines and {target_path} has"
+            f" {len(targets)}; line i of one must translate line i of the other"
         )
     if not sources:
         raise ValueError(f"{source_path}: empty; a corpus holds at least one pair")
     for path, lines in ((source_path, sources), (target_path, targets)):
-        marked = next((number for number, text in enumerate(lines, start=1) if WORD_MARK in text), None)
+        marked = next(
+            (number for number, text in enumerate(lines, start=1) if WORD_MARK in text),
+            None,
+        )
         if marked:
             raise ValueError(
-                f"{path}, line {marked}: holds {WORD_MARK} (U+2581), which vocabularies use; put a space in its place"
+                f"{path}, line {marked}: holds {WORD_MARK} (U+2581), which vocabularies"
+                " use; put a space in its place"
             )
     name = Path(source_path).name
     return [
         SentencePair(source, target, name, number)
-        for number, (source, target) in enumerate(zip(sources, targets, strict=True), start=1)
+        for number, (source, target) in enumerate(
+            zip(sources, targets, strict=True), start=1
+        )
     ]
 
 
 def not_composed(lines: Iterable[str]) -> list[int]:
     """Numbers, from 1, of the lines that are not in Unicode form NFC."""
-    return [i for i, line in enumerate(lines, start=1) if not unicodedata.is_normalized("NFC", line)]
+    return [
+        i
+        for i, line in enumerate(lines, start=1)
+        if not unicodedata.is_normalized("NFC", line)
+    ]
 
 
 def to_model(text: str, language: str, *, underscores: str = "remove") -> str:
     """A sentence in the form that models see, whatever form it was written in.
 
-    Chinese is joined, Vietnamese and English have a space on both sides of each punctuation mark. All are in NFC,
-    without HTML entities. Nothing is lower-cased and no Chinese character replaced.
+    Chinese is joined, Vietnamese and English have a space on both sides of each
+    punctuation mark. All are in NFC, without HTML entities. Nothing is lower-cased and
+    no Chinese character replaced.
 
     Args:
         text: one line, of a file or of a user.
-        language: zh, vi or en.
-        underscores: "keep" leaves word-segmentation underscores in Vietnamese, "remove" makes them spaces.
+        language: a code of `LANGUAGES`.
+        underscores: "keep" leaves word-segmentation underscores in Vietnamese, "remove"
+            makes them spaces.
     """
     text = compose(unescape(text).text)
-    if language == "zh":
+    written = language_of(language)
+    if written.is_han:
         return remove_spaces(text)
-    if language == "vi" and underscores == "remove":
+    if written.joins_syllables and underscores == "remove":
         text = unjoin(text)
     return space_punctuation(text)
 
 
 def to_reader(text: str, language: str) -> str:
-    """What a model wrote as it is read: no underscores, punctuation where it belongs."""
-    return remove_spaces(text) if language == "zh" else detokenize(unjoin(text))
+    """What a model wrote as it is read: no underscores, usual punctuation."""
+    if language_of(language).is_han:
+        return remove_spaces(text)
+    return detokenize(unjoin(text))
 
 
 def to_scorer(text: str, language: str, *, underscores: str = "remove") -> str:
     """A hypothesis or reference as it is scored: the same for both sides.
 
-    Chinese joined, for SacreBLEU's `zh` tokenizer; of the others entities are resolved and, with "remove", the
-    underscores of Vietnamese become spaces. Unicode form NFC. Spacing stays as it is.
+    Chinese joined, for SacreBLEU's `zh` tokenizer; of the others entities are resolved
+    and, with "remove", the underscores of Vietnamese become spaces. Unicode form NFC.
+    Spacing stays as it is.
     """
     text = compose(unescape(text).text)
-    if language == "zh":
+    written = language_of(language)
+    if written.is_han:
         return remove_spaces(text)
-    return unjoin(text) if language == "vi" and underscores == "remove" else text
+    joined = written.joins_syllables and underscores == "remove"
+    return unjoin(text) if joined else text
 
 
 def sentence_key(text: str, language: str) -> str:
-    """What two spellings of one sentence have in common: letters and digits, in lower case.
+    """What two spellings of one sentence share: letters and digits, lower case.
 
-    Spaces, underscores, punctuation and width are left out; a sentence of nothing else is its own key.
+    Spaces, underscores, punctuation and width are left out; a sentence of nothing else
+    is its own key.
     """
     folded = unicodedata.normalize("NFKC", to_model(text, language)).casefold()
-    kept = "".join(sign for sign in folded if sign.isalnum() or unicodedata.category(sign).startswith("M"))
+    kept = "".join(
+        sign
+        for sign in folded
+        if sign.isalnum() or unicodedata.category(sign).startswith("M")
+    )
     return f"{language}:{kept or folded}"
 
 

@@ -1,27 +1,35 @@
-"""Several trained translators as one, see `coursepkg.decoding.ensemble`.
+"""The systems that options name: a model, with its neighbours, or an ensemble.
 
-They may differ in seed, recipe and size, and each may have neighbours of its own. They must have one vocabulary: a
-token then means the same to all of them.
+`coursepkg.decoding.ensemble` has the mechanism.
+
+They may differ in seed, recipe and size, and each may have neighbours of its own. They
+must have one vocabulary: a token then means the same to all of them.
 """
 
 import copy
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from coursepkg.decoding.ensemble import Ensemble
-from coursepkg.projects.translation.neighbours import neighbours_note, neighbours_settings
-from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.predict import DEFAULT, Translator
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.commands import Common, Search
 
 
 def together(members: Sequence[Translator]) -> Translator:
-    """A translator whose search asks all members; recipe, card and alignments are the first one's.
+    """A translator whose search asks all members.
+
+    Recipe, card and alignments are the first one's.
 
     Args:
         members: two or more, on one device; they stay as they are.
 
     Raises:
-        ValueError: there are fewer, or they differ in vocabulary, longest sentence or direction.
+        ValueError: there are fewer, or they differ in vocabulary, longest sentence or
+            direction.
     """
     first, *others = members
     if not others:
@@ -29,15 +37,20 @@ def together(members: Sequence[Translator]) -> Translator:
     for number, other in enumerate(others, start=2):
         if other.subwords.fingerprints != first.subwords.fingerprints:
             raise ValueError(
-                f"model {number} of the ensemble has another vocabulary than the first; train them on the same data "
-                "with the same text settings, with other seeds"
+                f"model {number} of the ensemble has another vocabulary than the first;"
+                " train them on the same data with the same text settings, with other"
+                " seeds"
             )
         if other.longest != first.longest:
             raise ValueError(
-                f"model {number} of the ensemble takes {other.longest} tokens, and the first {first.longest}; they "
-                "must agree"
+                f"model {number} of the ensemble takes {other.longest} tokens, and the"
+                f" first {first.longest}; they must agree"
             )
-    shared = [one for one in first.directions if all(one in other.directions for other in others)]
+    shared = [
+        one
+        for one in first.directions
+        if all(one in other.directions for other in others)
+    ]
     if not shared:
         raise ValueError("the models of the ensemble have no direction in common")
     changed = copy.copy(first)
@@ -54,29 +67,67 @@ def members_of(translator: Translator) -> tuple[Translator, ...]:
 
 
 def cards_of(translator: Translator) -> list[dict[str, Any]]:
-    """What the members learnt from, as their cards tell; `neighbours_of` names the corpus of a member's datastore."""
+    """Cards of the members; `neighbours_of` names the corpus of a datastore."""
     members = members_of(translator)
-    return [one.card | ({"neighbours_of": one.looked_up} if one.looked_up else {}) for one in members]
+    return [
+        one.card | ({"neighbours_of": one.looked_up} if one.looked_up else {})
+        for one in members
+    ]
 
 
 def system_note(translator: Translator) -> str:
-    """What a signature says of a system, ", ensemble of 2, neighbours 0.3"; empty for a model alone."""
+    """What a signature says of a system, such as ", ensemble of 2, neighbours 0.3"."""
     members = members_of(translator)
     note = f", ensemble of {len(members)}" if len(members) > 1 else ""
-    return note + neighbours_note(members[0])
+    found = _neighbours(members[0])
+    return note + (f", neighbours {found['weight']:g}" if found else "")
 
 
 def system_settings(translator: Translator) -> dict[str, Any]:
     """Ensemble and neighbours, as a result file holds them."""
     members = members_of(translator)
-    told: dict[str, Any] = {"neighbours": neighbours_settings(members[0])}
+    told: dict[str, Any] = {"neighbours": _neighbours(members[0])}
     if len(members) > 1:
         told["ensemble"] = [
             {
                 "fingerprint": one.fingerprint,
                 "seed": one.card.get("seed"),
-                "neighbours": neighbours_settings(one),
+                "neighbours": _neighbours(one),
             }
             for one in members
         ]
     return told
+
+
+def load_translator(
+    common: "Common", model: Path | None, *, neighbours: bool = False
+) -> tuple[Translator, Path]:
+    """The model that options name, with its neighbours if asked for, and its folder."""
+    folder = model or (common.run_folder if common.preset else DEFAULT)
+    return _loaded(folder, neighbours), folder
+
+
+def load_system(common: "Common", search: "Search") -> tuple[Translator, Path]:
+    """The model or ensemble that the options of a search name, and the first folder."""
+    first, folder = load_translator(common, search.model, neighbours=search.neighbours)
+    others = [_loaded(one, search.neighbours) for one in search.ensemble]
+    return (together([first, *others]) if others else first), folder
+
+
+def _loaded(folder: Path, neighbours: bool) -> Translator:
+    translator = Translator.load(folder)
+    if not neighbours:
+        return translator
+    # The datastore brings what only training needs.
+    from coursepkg.projects.translation.knn_mt import with_stored_neighbours
+
+    return with_stored_neighbours(translator, folder)
+
+
+def _neighbours(translator: Translator) -> dict[str, Any] | None:
+    """Settings of a translator's neighbours; None where it has none."""
+    if not translator.looked_up:
+        return None
+    from coursepkg.projects.translation.knn_mt import neighbours_settings
+
+    return neighbours_settings(translator)

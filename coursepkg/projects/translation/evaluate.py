@@ -1,20 +1,40 @@
-"""Score translations: several metrics, both conventions of Vietnamese, seen and unseen sources, intervals.
+"""Scores of translations, overlap with the training text, cross-validation on dev.
 
-References come from the files as they stand, never through a tokenizer of a model. Each score carries its signature.
+Several metrics, both conventions of Vietnamese, seen and unseen sources, intervals.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from coursepkg.data.split import grouped_split
 from coursepkg.metrics.bleu import BLEU
-from coursepkg.metrics.bootstrap import Comparison, compare
 from coursepkg.metrics.chrf import CHRF
-from coursepkg.metrics.scoring import score
-from coursepkg.metrics.signature import Metric, Score, score_as_json
+from coursepkg.metrics.scoring import (
+    Comparison,
+    Metric,
+    Score,
+    compare,
+    score,
+    score_as_json,
+)
 from coursepkg.metrics.ter import TER
-from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_scorer
+from coursepkg.projects.translation.corpora import (
+    CORPORA,
+    Parts,
+    load_parts,
+    random_split,
+)
+from coursepkg.projects.translation.corpus import (
+    SentencePair,
+    pair_keys,
+    sentence_key,
+    to_scorer,
+)
 from coursepkg.projects.translation.predict import Translation, Translator
+from coursepkg.text.languages import language_of
 
 N_RESAMPLES = 1000
 
@@ -69,84 +89,111 @@ def evaluate(
     Args:
         hypotheses: as the system wrote them.
         pairs: the test set, its targets as they stand in the file.
-        source: language of the sources.
-        target: language of the targets.
         protocol: split and decoding in a few words, for the signatures.
-        seen: the training pairs; sources among theirs are scored apart. None: they are not known.
+        seen: the training pairs; sources among theirs are scored apart. None: they are
+            not known.
         notes: what is known of hypotheses and pairs and belongs beside the scores.
-        n_resamples: bootstrap resamples behind the intervals of the headline; 0 leaves them out.
+        n_resamples: bootstrap resamples behind the intervals of the headline; 0 leaves
+            them out.
 
     Raises:
         ValueError: the numbers of hypotheses and pairs differ, or there is none.
     """
     if len(hypotheses) != len(pairs):
-        raise ValueError(f"hypotheses must be {len(pairs)}, one for each reference, got {len(hypotheses)}")
-    said, true = (
-        [to_scorer(text, target) for text in texts] for texts in (hypotheses, [p.target for p in pairs])
+        raise ValueError(
+            f"hypotheses must be {len(pairs)}, one for each reference, got"
+            f" {len(hypotheses)}"
+        )
+    predictions, true = (
+        [to_scorer(text, target) for text in texts]
+        for texts in (hypotheses, [p.target for p in pairs])
     )
     options: dict[str, Any] = {"protocol": protocol}
     bleu = bleu_of(target)
     scores = {
-        "BLEU": score(bleu, said, true, n_resamples=n_resamples, **options),
-        "chrF": score(CHRF(), said, true, **options),
-        "TER": score(TER(), said, true, **options),
+        "BLEU": score(bleu, predictions, true, n_resamples=n_resamples, **options),
+        "chrF": score(CHRF(), predictions, true, **options),
+        "TER": score(TER(), predictions, true, **options),
     }
     told = list(notes)
     if target == "vi":
         kept = [
-            to_scorer(text, target, underscores="keep") for text in (*hypotheses, *(p.target for p in pairs))
+            to_scorer(text, target, underscores="keep")
+            for text in (*hypotheses, *(p.target for p in pairs))
         ]
-        scores["BLEU, underscores kept"] = score(bleu, kept[: len(said)], kept[len(said) :], **options)
-        if any("_" in line for line in kept[len(said) :]) and not any(
-            "_" in line for line in kept[: len(said)]
+        scores["BLEU, underscores kept"] = score(
+            bleu, kept[: len(predictions)], kept[len(predictions) :], **options
+        )
+        if any("_" in line for line in kept[len(predictions) :]) and not any(
+            "_" in line for line in kept[: len(predictions)]
         ):
-            told.append("the references have word-segmentation underscores and the hypotheses have none")
+            told.append(
+                "the references have word-segmentation underscores and the hypotheses"
+                " have none"
+            )
     n_seen = None
     if seen is not None:
         known = {sentence_key(p.source, source) for p in seen}
         is_seen = [sentence_key(p.source, source) in known for p in pairs]
         n_seen = sum(is_seen)
-        scores |= _scores_apart(bleu, said, true, is_seen, options)
+        scores |= _scores_apart(bleu, predictions, true, is_seen, options)
     return Evaluation(
-        source, target, scores, n_seen, tuple(told), tuple(said), tuple(true), tuple(p.source for p in pairs)
+        source,
+        target,
+        scores,
+        n_seen,
+        tuple(told),
+        tuple(predictions),
+        tuple(true),
+        tuple(p.source for p in pairs),
     )
 
 
 def _scores_apart(
     bleu: Metric,
-    said: Sequence[str],
+    predictions: Sequence[str],
     true: Sequence[str],
     is_seen: Sequence[bool],
     options: dict[str, Any],
 ) -> dict[str, Score]:
-    """BLEU of sources that training saw, and of those that it did not; nothing where all are of one kind."""
+    """BLEU of seen and of unseen sources; nothing where all are of one kind."""
     found = {}
-    for name, wanted in (("sources seen in training", True), ("sources not seen in training", False)):
+    for name, wanted in (
+        ("sources seen in training", True),
+        ("sources not seen in training", False),
+    ):
         chosen = [i for i, one in enumerate(is_seen) if one == wanted]
-        if chosen and len(chosen) < len(said):
-            part = [said[i] for i in chosen], [true[i] for i in chosen]
-            found[f"BLEU, {name}"] = score(bleu, *part, n_in_file=len(said), **options)
+        if chosen and len(chosen) < len(predictions):
+            part = [predictions[i] for i in chosen], [true[i] for i in chosen]
+            found[f"BLEU, {name}"] = score(
+                bleu, *part, n_in_file=len(predictions), **options
+            )
     return found
 
 
 def bleu_of(target: str, *, sentence: bool = False) -> Metric:
-    """BLEU with SacreBLEU's tokenizer for the language: `zh` splits Chinese into characters.
+    """BLEU with SacreBLEU's tokenizer: `zh` splits Chinese into characters.
 
-    With `sentence` it counts the n-gram orders that fit into an output, for single sentences.
+    With `sentence` it counts the n-gram orders that fit into an output, for single
+    sentences.
     """
-    return BLEU(tokenize="zh" if target == "zh" else "13a", effective_order=sentence)
+    cut = language_of(target).bleu_tokenizer
+    return BLEU(tokenize=cut, effective_order=sentence)
 
 
 def compare_systems(
     baseline: Evaluation, system: Evaluation, *, n_resamples: int = N_RESAMPLES
 ) -> Comparison:
-    """Paired bootstrap of the headline BLEU of two systems on one test set, as a change from the first to the second.
+    """Paired bootstrap of the headline BLEU, as a change from first to second.
 
     Raises:
         ValueError: they were scored against different references.
     """
     if baseline.references != system.references:
-        raise ValueError("the two systems must be scored on the same test set; their references differ")
+        raise ValueError(
+            "the two systems must be scored on the same test set; their references"
+            " differ"
+        )
     return compare(
         bleu_of(system.target),
         baseline.hypotheses,
@@ -163,13 +210,9 @@ def translate_pairs(
     target: str,
     **options: Any,
 ) -> tuple[list[Translation], list[str]]:
-    """Translate the sources of a test set; sources longer than the model takes are cut, counted and named.
+    """Translate a test set; sources that are too long are cut, counted, named.
 
     Args:
-        translator: the system.
-        pairs: the test set.
-        source: language of the sources.
-        target: language of the targets.
         **options: of `Translator.translate`.
 
     Returns:
@@ -185,13 +228,15 @@ def translate_pairs(
     if cut:
         places = ", ".join(cut[:5]) + (", ..." if len(cut) > 5 else "")
         notes.append(
-            f"{len(cut)} of {len(pairs)} sources are longer than the model's {translator.longest} tokens and were cut: "
-            f"{places}"
+            f"{len(cut)} of {len(pairs)} sources are longer than the model's"
+            f" {translator.longest} tokens and were cut: {places}"
         )
     return translator.translate(texts, source=source, target=target, **options), notes
 
 
-def _cut(translator: Translator, text: str, source: str, target: str) -> tuple[str, bool]:
+def _cut(
+    translator: Translator, text: str, source: str, target: str
+) -> tuple[str, bool]:
     """The longest beginning of a sentence that the model takes."""
 
     def fits(n_signs: int) -> bool:
@@ -205,3 +250,169 @@ def _cut(translator: Translator, text: str, source: str, target: str) -> tuple[s
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return text[:low], True
+
+
+RANDOM = "-random"
+"""Ends the name of a corpus that `random_split` cut."""
+
+
+def seen_by(
+    cards: Sequence[Mapping[str, Any]], language: str
+) -> tuple[list[SentencePair] | None, list[str]]:
+    """The training sentences of a system in a language.
+
+    Args:
+        cards: for each of its models what lies beside the weights: `corpora`,
+            `directions`, `n_train`, `n_extra`, `start`; and `neighbours_of`, see
+            `ensemble.cards_of`.
+        language: of the sources that are to be known as seen or unseen.
+
+    Returns:
+        pairs whose sources are the sentences, of either side of the training; or None
+        and a note that says why the training cannot be rebuilt.
+    """
+    try:
+        corpora = [parts for card in _distinct(cards) for parts in _rebuilt(card)]
+    except ValueError as reason:
+        return None, [f"seen and unseen sources are not told apart: {reason}"]
+    pairs: list[SentencePair] = []
+    for parts in corpora:
+        pairs += parts.train if parts.source == language else ()
+        pairs += (p.swapped() for p in parts.train) if parts.target == language else ()
+    return pairs, []
+
+
+def _distinct(cards: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One card of those that tell the same of their training."""
+    names = ("corpora", "directions", "n_train", "n_extra", "start", "neighbours_of")
+    return list(
+        {
+            json.dumps([card.get(name) for name in names]): card for card in cards
+        }.values()
+    )
+
+
+def _rebuilt(card: Mapping[str, Any]) -> Sequence[Parts]:
+    """The corpora of a card, in the directions that were trained."""
+    names = card.get("corpora")
+    if not names:
+        raise ValueError("the model's card names no training data")
+    if card.get("start"):
+        raise ValueError(f"the model began with another one ({card['start']})")
+    if card.get("n_extra"):
+        raise ValueError(
+            f"the model learnt {card['n_extra']} further pairs, which its folder does"
+            " not hold"
+        )
+    if card.get("neighbours_of") not in (None, *names):
+        raise ValueError(
+            f"its neighbours come from {card['neighbours_of']}, which the model did not"
+            " learn from"
+        )
+    # The directions begin with one for each corpus; the turned ones stand behind.
+    corpora = [
+        _corpus(name, *way)
+        for name, way in zip(names, card["directions"], strict=False)
+    ]
+    n_here, n_then = sum(len(parts.train) for parts in corpora), card.get("n_train")
+    if n_here != n_then:
+        raise ValueError(
+            f"the training parts of {', '.join(names)} have {n_here} pairs here and had"
+            f" {n_then}"
+        )
+    return corpora
+
+
+def _corpus(name: str, source: str, target: str) -> Parts:
+    plain = name.removesuffix(RANDOM)
+    if plain not in CORPORA:
+        raise ValueError(
+            f"the model learnt from {name}, which is none of the corpora"
+            f" {', '.join(CORPORA)}"
+        )
+    parts = load_parts(plain, source, target)
+    if parts.corpus != plain:
+        raise ValueError(f"the model learnt from {name}, which is not here")
+    return parts if name == plain else random_split(parts)
+
+
+HALVES_SEED = 1
+"""Another one than that of any corpus: the hash that put a pair into dev would put all
+of dev into one half."""
+
+
+def dev_halves(parts: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
+    """The dev part in two halves: one to choose with, one to score on.
+
+    Raises:
+        ValueError: the dev part is too small to be halved.
+    """
+    choose, judge = ([parts.dev[i] for i in places] for places in _places(parts))
+    return choose, judge
+
+
+def dev_cross_validation(
+    candidates: Mapping[float, Sequence[str]], parts: Parts
+) -> tuple[list[str], tuple[float, float]]:
+    """Translate each half of dev with the weight that is best on the other half.
+
+    Args:
+        candidates: for each weight translations of the whole dev part.
+
+    Raises:
+        ValueError: the dev part is too small to be halved.
+    """
+    halves = _places(parts)
+
+    def bleu(places: Sequence[int], weight: float) -> float:
+        predictions = [to_scorer(candidates[weight][i], parts.target) for i in places]
+        true = [to_scorer(parts.dev[i].target, parts.target) for i in places]
+        return float(score(bleu_of(parts.target), predictions, true).value)
+
+    best = [max(candidates, key=partial(bleu, other)) for other in reversed(halves)]
+    chosen = {
+        i: candidates[weight][i]
+        for weight, own in zip(best, halves, strict=True)
+        for i in own
+    }
+    return [chosen[i] for i in range(len(parts.dev))], (best[0], best[1])
+
+
+def on_grid_boundary(
+    chosen: Any, tried: Sequence[Any], names: Sequence[str]
+) -> list[str]:
+    """Settings whose chosen value is the least or greatest of several; 0 is no edge.
+
+    Args:
+        chosen: a point of a grid.
+        tried: all points of the grid.
+        names: their attributes to look at.
+    """
+    values = {name: {getattr(point, name) for point in tried} for name in names}
+    edges = {
+        name: (min(found), max(found))
+        for name, found in values.items()
+        if len(found) > 1
+    }
+    return [
+        name
+        for name, edge in edges.items()
+        if (own := getattr(chosen, name)) and own in edge
+    ]
+
+
+def _places(parts: Parts) -> tuple[list[int], list[int]]:
+    """Numbers of the pairs of either half."""
+    keys = [pair_keys(pair, parts.source, parts.target) for pair in parts.dev]
+    shares = {"choose": 0.5, "judge": 0.5}
+    halves = (
+        grouped_split(keys, shares, seed=HALVES_SEED)
+        if keys
+        else {name: [] for name in shares}
+    )
+    if not all(halves.values()):
+        raise ValueError(
+            f"the dev part of {parts.corpus} has {len(parts.dev)} pairs, too few for"
+            " two halves"
+        )
+    return halves["choose"], halves["judge"]

@@ -1,19 +1,32 @@
-"""From a recipe to a network, and from a network's file back to one."""
+"""From a recipe to a network and its vocabulary, and from files back to them.
 
+A vocabulary serves both languages, with tags, or there is one for each.
+"""
+
+import dataclasses
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.prefix_model import PrefixTransformer
+from coursepkg.blocks.language_model import PrefixTransformer
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.files import read_json
+from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.text.subword import SentencePiece
+from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK
 
 
-def config_of(recipe: Recipe, source_vocab: int, target_vocab: int) -> TransformerConfig | Seq2SeqConfig:
+def config_of(
+    recipe: Recipe, source_vocab: int, target_vocab: int
+) -> TransformerConfig | Seq2SeqConfig:
     """The configuration of the network that a recipe asks for.
 
     Args:
@@ -56,22 +69,21 @@ def config_of(recipe: Recipe, source_vocab: int, target_vocab: int) -> Transform
 
 def build_model(recipe: Recipe, source_vocab: int, target_vocab: int) -> nn.Module:
     """A fresh network; its weights come from PyTorch's generator as it stands."""
-    config = config_of(recipe, source_vocab, target_vocab)
-    if isinstance(config, Seq2SeqConfig):
-        return GRUSeq2Seq(config)
-    return PrefixTransformer(config) if recipe.architecture == "decoder-only" else Transformer(config)
+    return _network(recipe, config_of(recipe, source_vocab, target_vocab))
 
 
 def rebuilder(recipe: Recipe) -> Callable[[dict[str, Any]], nn.Module]:
-    """What makes a network of the recipe's architecture from the configuration that its file holds."""
+    """What makes a recipe's network from the configuration in its file."""
+    is_gru = recipe.architecture in ("gru", "gru-attention")
+    kind = Seq2SeqConfig if is_gru else TransformerConfig
+    return lambda fields: _network(recipe, kind(**fields))
 
-    def rebuild(fields: dict[str, Any]) -> nn.Module:
-        if recipe.architecture in ("gru", "gru-attention"):
-            return GRUSeq2Seq(Seq2SeqConfig(**fields))
-        config = TransformerConfig(**fields)
-        return PrefixTransformer(config) if recipe.architecture == "decoder-only" else Transformer(config)
 
-    return rebuild
+def _network(recipe: Recipe, config: TransformerConfig | Seq2SeqConfig) -> nn.Module:
+    if isinstance(config, Seq2SeqConfig):
+        return GRUSeq2Seq(config)
+    decoder_only = recipe.architecture == "decoder-only"
+    return PrefixTransformer(config) if decoder_only else Transformer(config)
 
 
 def count_parameters(model: nn.Module) -> int:
@@ -85,3 +97,178 @@ def model_sha256(model: nn.Module, vocabulary: str) -> str:
     for name, weight in model.state_dict().items():
         digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
     return digest.hexdigest()
+
+
+FILES = ("source.model", "target.model")
+"""In the folder of a model; with one vocabulary only the second."""
+
+
+TAG = re.compile(r"\s*<2\w+>")
+"""A tag in front of a text, one that the vocabulary knows or another."""
+
+
+def tag_of(language: str) -> str:
+    """The tag that asks for a translation into a language."""
+    return f"<2{language}>"
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """Text of two languages to ids and back."""
+
+    source: SentencePiece
+    target: SentencePiece
+    """The same object as `source` where the vocabulary is joint."""
+    underscores: str
+    """Whether Vietnamese targets keep word-segmentation underscores: keep or remove."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary, and sources begin with a tag."""
+        return self.source is self.target
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """SHA-256 of the vocabularies; a model stores them."""
+        return [self.source.fingerprint, self.target.fingerprint]
+
+    @classmethod
+    def train(
+        cls,
+        corpora: Sequence[tuple[tuple[str, str], Sequence[SentencePair]]],
+        recipe: Recipe,
+    ) -> "Subwords":
+        """Learn the vocabulary from training parts, and from nothing else.
+
+        Args:
+            corpora: for each pair of languages, of sources and targets, the training
+                pairs.
+            recipe: `vocab_size`, `subword`, `joint` and `underscores` of it.
+        """
+        pairs = [
+            (
+                to_model(p.source, source),
+                to_model(p.target, target, underscores=recipe.underscores),
+            )
+            for (source, target), part in corpora
+            for p in part
+        ]
+
+        def learn(lines: Iterable[str], tags: Sequence[str]) -> SentencePiece:
+            return SentencePiece.train(
+                lines,
+                vocab_size=recipe.vocab_size,
+                model_type=recipe.subword,
+                tags=tags,
+            )
+
+        if recipe.joint:
+            pieces = learn((line for pair in pairs for line in pair), LANGUAGE_TAGS)
+            return cls(pieces, pieces, recipe.underscores)
+        return cls(
+            learn((s for s, _ in pairs), ()),
+            learn((t for _, t in pairs), ()),
+            recipe.underscores,
+        )
+
+    def encode_sources(
+        self, texts: Sequence[str], source: str, target: str
+    ) -> list[list[int]]:
+        """Ids of sources; where joint, the tag of the target language in front."""
+        lines = [to_model(text, source) for text in texts]
+        return self.source.encode_batch(
+            lines, tag=tag_of(target) if self.joint else None
+        )
+
+    def encode_targets(self, texts: Sequence[str], target: str) -> list[list[int]]:
+        """Ids of targets."""
+        return self.target.encode_batch(
+            [to_model(text, target, underscores=self.underscores) for text in texts]
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the files into an existing folder."""
+        if not self.joint:
+            self.source.save(folder / FILES[0])
+        self.target.save(folder / FILES[1])
+
+    @classmethod
+    def load(cls, folder: Path, underscores: str) -> "Subwords":
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: there is no vocabulary in the folder.
+            ValueError: a file is no SentencePiece model.
+        """
+        target = SentencePiece.load(folder / FILES[1])
+        one_each = (folder / FILES[0]).exists()
+        return cls(
+            SentencePiece.load(folder / FILES[0]) if one_each else target,
+            target,
+            underscores,
+        )
+
+
+def cut_sources(
+    subwords: Subwords, texts: Sequence[str], source: str, target: str, most: int
+) -> tuple[list[list[int]], int]:
+    """Ids of sources cut behind their first `most`, and how many were cut."""
+    ids = subwords.encode_sources(texts, source, target)
+    return [one[:most] for one in ids], sum(len(one) > most for one in ids)
+
+
+def check_plain(texts: Sequence[str], *, first: int = 1, name: str = "line") -> None:
+    """Refuse what a vocabulary would misread: a tag in front, or its word mark.
+
+    Args:
+        texts: sentences.
+        first: number of the first one.
+        name: what they are, for the message.
+
+    Raises:
+        ValueError: a text begins with a tag or holds U+2581; it is named by its number.
+    """
+    for number, text in enumerate(texts, start=first):
+        if tag := TAG.match(text):
+            raise ValueError(
+                f"{name} {number}: the text begins with {tag[0].strip()}; tags are"
+                " added by the direction (--from, --to), so leave it out"
+            )
+        if WORD_MARK in text:
+            raise ValueError(
+                f"{name} {number}: holds {WORD_MARK} (U+2581); put a space in its place"
+            )
+
+
+def recipe_from(folder: Path) -> Recipe:
+    """The recipe of the finished model in the folder of a run.
+
+    Raises:
+        FileNotFoundError: there is no finished model.
+        ValueError: the card is damaged, of another kind of model, or of a later version
+            of this package.
+    """
+    meta = read_json(folder / "model" / "model.json").get("meta")
+    fields = meta.get("recipe") if isinstance(meta, dict) else None
+    wanted = "give a folder that coursepkg translation train wrote"
+    if (
+        not isinstance(meta, dict)
+        or not isinstance(fields, dict)
+        or "directions" not in meta
+    ):
+        raise ValueError(
+            f"{folder} holds no translator (its card has no recipe and directions of"
+            f" one); {wanted}"
+        )
+    unknown = sorted(set(fields) - {field.name for field in dataclasses.fields(Recipe)})
+    if unknown:
+        raise ValueError(
+            f"{folder} holds no translator that this version reads (it does not know"
+            f" {', '.join(unknown)}); {wanted}, or update coursepkg"
+        )
+    try:
+        return Recipe(**fields)
+    except (TypeError, ValueError) as reason:
+        raise ValueError(
+            f"{folder} holds no translator (its recipe is damaged: {reason}); {wanted}"
+        ) from reason

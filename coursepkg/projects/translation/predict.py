@@ -3,6 +3,8 @@
 >>> translator = Translator.load_default()
 >>> [one.text for one in translator.translate(["酒店在哪里？"], source="zh", target="vi")]
 ['Khách sạn ở đâu?']
+
+Sources to hypotheses: sorted by length, in batches, back in order.
 """
 
 import math
@@ -15,22 +17,109 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursepkg.arguments import check_count, check_finite
-from coursepkg.blocks.attention_maps import attention_maps
+from coursepkg.app.model_folder import check_finished, default_device
 from coursepkg.blocks.packed import pack_where_possible
-from coursepkg.blocks.transformer import Transformer
-from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.projects.translation.corpus import LANGUAGES, NAMES, to_reader
-from coursepkg.projects.translation.decode import search
-from coursepkg.projects.translation.models import model_sha256, rebuilder
+from coursepkg.blocks.transformer import Transformer, attention_maps
+from coursepkg.decoding.beam import beam_search
+from coursepkg.decoding.filters import Filter
+from coursepkg.decoding.generate import greedy
+from coursepkg.decoding.step import Hypothesis, source_limits
+from coursepkg.projects.translation.corpus import to_reader
+from coursepkg.projects.translation.models import (
+    Subwords,
+    check_plain,
+    model_sha256,
+    rebuilder,
+    recipe_from,
+)
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.run_folder import recipe_from
-from coursepkg.projects.translation.tokenizers import Subwords, check_plain
-from coursepkg.text.vocabulary import BOS, EOS
+from coursepkg.text.languages import LANGUAGES
+from coursepkg.text.vocabulary import BOS, EOS, pad_batch
 from coursepkg.training.saved_model import load_model
+from coursepkg.validation import check_count, check_finite
+
+EXTRA_LENGTH = 30
+"""Tokens by which a translation may be longer than its source."""
+
+
+@torch.inference_mode()
+def search(
+    model: nn.Module,
+    sources: Sequence[Sequence[int]],
+    *,
+    max_len: int,
+    beam_size: int = 5,
+    length_penalty: float = 1.0,
+    n_best: int = 1,
+    batch_size: int = 64,
+    filters: Sequence[Filter] = (),
+) -> list[list[Hypothesis]]:
+    """Translate ids by beam search, or greedily with one beam.
+
+    Args:
+        model: `Transformer` or `GRUSeq2Seq`; it decodes in evaluation mode and goes
+            back to the mode it came in.
+        sources: ids of each source, its tag in front, EOS not yet behind.
+        max_len: most tokens of a target, EOS included, that the model takes.
+        beam_size: beams; 1 is greedy.
+        length_penalty: exponent of the length penalty.
+        n_best: hypotheses of each source, at most `beam_size`.
+        batch_size: sources at once.
+        filters: applied to the logits of every step.
+
+    Returns:
+        for each source its hypotheses, best first.
+    """
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    device, was_training = next(model.parameters()).device, model.training
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    model.eval()
+    try:
+        for first in range(0, len(order), batch_size):
+            chosen = order[first : first + batch_size]
+            src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
+            results = _one_batch(
+                model,
+                src.to(device),
+                max_len,
+                beam_size,
+                length_penalty,
+                n_best,
+                filters,
+            )
+            for i, result in zip(chosen, results, strict=True):
+                found[i] = result
+    finally:
+        model.train(was_training)
+    return found
+
+
+def _one_batch(
+    model: Any,
+    src: torch.Tensor,
+    most: int,
+    beam_size: int,
+    alpha: float,
+    n_best: int,
+    filters: Sequence[Filter],
+) -> list[list[Hypothesis]]:
+    limits = source_limits(src, EXTRA_LENGTH, most=most - 1)
+    state = model.start(src, max_len=int(limits.max()) + 1)
+    if beam_size == 1:
+        return [[one] for one in greedy(state, max_len=limits, filters=filters)]
+    return beam_search(
+        state,
+        beam_size=beam_size,
+        max_len=limits,
+        length_penalty=alpha,
+        n_best=n_best,
+        filters=filters,
+    )
+
 
 DEFAULT = Path(__file__).parent / "checkpoint"
-"""The model that ships with the package: small, trained on the phrasebook in four directions."""
+"""The model that ships with the package: small, trained on the phrasebook in four
+directions."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +129,8 @@ class Alternative:
     text: str
     """As it is read."""
     line: str
-    """In the form of the training data: punctuation spaced, underscores where the model writes them."""
+    """In the form of the training data: punctuation spaced, underscores where the model
+    writes them."""
     tokens: tuple[str, ...]
     """Its subwords."""
     confidence: float
@@ -60,7 +150,8 @@ class Translation:
     n_best: tuple[Alternative, ...]
     """Translations, best first."""
     alignment: Tensor | None
-    """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was asked for; rows sum to 1."""
+    """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
+    asked for; rows sum to 1."""
 
     @property
     def text(self) -> str:
@@ -97,10 +188,16 @@ class Translator:
         directions: Sequence[Sequence[str]],
         card: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.subwords, self.recipe, self.card = model.eval(), subwords, recipe, dict(card or {})
+        self.model, self.subwords, self.recipe, self.card = (
+            model.eval(),
+            subwords,
+            recipe,
+            dict(card or {}),
+        )
         self.directions = [(source, target) for source, target in directions]
         self.fast = pack_where_possible(model)
-        """The same model with packed matrices, where it can have them: for searching."""
+        """The same model with packed matrices, where it can have them: for searching.
+        """
         self.members: Sequence[Translator] = ()  # those of an ensemble
         self.looked_up = ""  # corpus of the datastore, if it has neighbours
 
@@ -110,21 +207,18 @@ class Translator:
 
         Raises:
             FileNotFoundError: there is no finished model in it.
-            ValueError: a file is damaged, it is no translator, or vocabulary and weights do not belong together.
+            ValueError: a file is damaged, it is no translator, or vocabulary and
+                weights do not belong together.
         """
-        folder = Path(folder)
-        if not (folder / "model").is_dir():
-            hint = (
-                "training was not finished: add --resume"
-                if (folder / "run").is_dir()
-                else "train one there first"
-            )
-            raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
+        folder = check_finished(folder)
         recipe = recipe_from(folder)
         subwords = Subwords.load(folder, recipe.underscores)
-        model, meta = load_model(folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(model.to(device), subwords, recipe, meta["directions"], meta)
+        model, meta = load_model(
+            folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints
+        )
+        return cls(
+            model.to(default_device()), subwords, recipe, meta["directions"], meta
+        )
 
     @classmethod
     def load_default(cls) -> "Translator":
@@ -142,33 +236,46 @@ class Translator:
         return self.recipe.max_len - 1
 
     def check_direction(self, source: str, target: str) -> None:
-        """Raises a ValueError unless the model translates from `source` into `target`."""
+        """Raises a ValueError unless the model knows the direction."""
         for name, language in (("--from", source), ("--to", target)):
             if language not in LANGUAGES:
-                raise ValueError(f"{name} must be one of {', '.join(LANGUAGES)}, got {language}")
+                raise ValueError(
+                    f"{name} must be one of {', '.join(LANGUAGES)}, got {language}"
+                )
         if (source, target) not in self.directions:
             known = ", ".join(f"{a} to {b}" for a, b in self.directions)
             raise ValueError(
-                f"this model does not translate {NAMES[source]} into {NAMES[target]} (it knows {known}); "
-                "choose one of these, or another model"
+                f"this model does not translate {LANGUAGES[source].name} into"
+                f" {LANGUAGES[target].name}"
+                f" (it knows {known}); choose one of these, or another model"
             )
 
     def encode(
-        self, texts: Sequence[str], source: str, target: str, *, first: int = 1, name: str = "line"
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        *,
+        first: int = 1,
+        name: str = "line",
     ) -> list[list[int]]:
         """Ids of sentences, tag in front.
 
         Raises:
-            ValueError: a sentence is empty, too long or not plain (`check_plain`); it is named by `name` and number.
+            ValueError: a sentence is empty, too long or not plain (`check_plain`); it
+                is named by `name` and number.
         """
         check_plain(texts, first=first, name=name)
         ids = self.subwords.encode_sources(texts, source, target)
         for number, (text, own) in enumerate(zip(texts, ids, strict=True), start=first):
             if not text.strip() or len(own) <= int(self.subwords.joint):
-                raise ValueError(f"{name} {number}: empty; give a sentence or remove it")
+                raise ValueError(
+                    f"{name} {number}: empty; give a sentence or remove it"
+                )
             if len(own) > self.longest:
                 raise ValueError(
-                    f"{name} {number}: {len(own)} tokens, and the model takes {self.longest}; split it into sentences"
+                    f"{name} {number}: {len(own)} tokens, and the model takes"
+                    f" {self.longest}; split it into sentences"
                 )
         return ids
 
@@ -187,20 +294,25 @@ class Translator:
         """Translate sentences, in order.
 
         Args:
-            texts: one sentence each, as users write them or as the training files have them.
+            texts: one sentence each, as users write them or as the training files have
+                them.
             source: language of the sentences: zh, vi or en.
-            target: language to translate into.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's.
             length_penalty: exponent of its length penalty; None takes the recipe's.
-            n_best: translations of each sentence, at most `beam_size`; fewer where several of them read the same.
-            alignments: also compute where the best translation looks, in a `Transformer`.
-            batch_size: sentences at once.
+            n_best: translations of each sentence, at most `beam_size`; fewer where
+                several of them read the same.
+            alignments: also compute where the best translation looks, in a
+                `Transformer`.
 
         Raises:
-            ValueError: the direction is not the model's, a sentence is empty or too long, or an option is out of range.
+            ValueError: the direction is not the model's, a sentence is empty or too
+                long, or an option is out of range.
         """
         if isinstance(texts, str):
-            raise ValueError(f"texts must be a list of sentences, got one string; write [{texts[:20]!r}]")
+            raise ValueError(
+                "texts must be a list of sentences, got one string; write"
+                f" [{texts[:20]!r}]"
+            )
         self.check_direction(source, target)
         beams = self.recipe.beam_size if beam_size is None else beam_size
         alpha = self.recipe.length_penalty if length_penalty is None else length_penalty
@@ -215,15 +327,24 @@ class Translator:
             max_len=self.recipe.max_len,
             beam_size=beams,
             length_penalty=alpha,
-            n_best=beams if n_best > 1 else 1,  # the rest takes the place of those that read the same
+            n_best=(
+                beams if n_best > 1 else 1
+            ),  # the rest takes the place of those that read the same
             batch_size=batch_size,
         )
         return [
-            self._translation(*one, target, n_best, alignments) for one in zip(texts, ids, found, strict=True)
+            self._translation(*one, target, n_best, alignments)
+            for one in zip(texts, ids, found, strict=True)
         ]
 
     def _translation(
-        self, text: str, ids: list[int], found: list[Hypothesis], target: str, n_best: int, aligned: bool
+        self,
+        text: str,
+        ids: list[int],
+        found: list[Hypothesis],
+        target: str,
+        n_best: int,
+        aligned: bool,
     ) -> Translation:
         by_text: dict[str, Alternative] = {}
         for one in found:
@@ -237,14 +358,18 @@ class Translator:
         line = self.subwords.target.decode(one.ids)
         tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
         mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
-        return Alternative(to_reader(line, target), line, tokens, math.exp(mean), one.score)
+        return Alternative(
+            to_reader(line, target), line, tokens, math.exp(mean), one.score
+        )
 
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
-        """Mean over the heads of the last layer but one, which aligns words best (Garg et al., arXiv 1909.02074)."""
+        """Mean over heads of the last layer but one (Garg et al., arXiv 1909.02074)."""
         model: Any = self.model
         if not isinstance(model, Transformer) or not target:
             return None
         device = next(model.parameters()).device
         src = torch.tensor([[*source, EOS]], device=device)
-        cross = attention_maps(model, src, torch.tensor([[BOS, *target[:-1]]], device=device)).cross
+        cross = attention_maps(
+            model, src, torch.tensor([[BOS, *target[:-1]]], device=device)
+        ).cross
         return cross[max(0, len(cross) - 2), 0].mean(dim=0).cpu()

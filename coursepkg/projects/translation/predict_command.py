@@ -1,42 +1,175 @@
-"""What `coursepkg translation predict` does."""
+"""Translate sentences, or a file of any length in constant memory.
 
+Translations of a file grow in `OUT.part`; `OUT.part.json` says what they are
+translations of. The same command goes on behind the last whole line.
+"""
+
+import csv
+import io
+import itertools
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from coursepkg.documents import print_json
-from coursepkg.projects.translation.commands import Common, Predict, Search
-from coursepkg.projects.translation.contest import follows_rules
+from coursepkg.app.jobs import ResumableJsonl
+from coursepkg.app.output import print_json
+from coursepkg.files import check_new, file_sha256
+from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
-from coursepkg.projects.translation.ensemble import cards_of, together
-from coursepkg.projects.translation.neighbours import with_stored_neighbours
-from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
-from coursepkg.projects.translation.predict_file import translate_file
+from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.predict import Translation, Translator
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.commands import Predict
+
+CHUNK = 512
+"""Lines that are read, translated and written at a time."""
+CONTEST_HEADER = ("tieng_trung", "tieng_viet")
+"""Columns of the contest's file."""
+
+Form = Literal["reader", "corpus", "contest"]
+"""How a translation is written: as it is read, spaced as in the training data, or as a
+row of the contest's CSV."""
 
 
-def load_translator(
-    common: Common, model: Path | None, *, neighbours: bool = False
-) -> tuple[Translator, Path]:
-    """The model that the options name, with its stored neighbours where they are asked for, and its folder."""
-    folder = model or (common.run_folder if common.preset else DEFAULT)
-    return _loaded(folder, neighbours), folder
+@runtime_checkable
+class Written(Protocol):
+    """What a translator made of a sentence."""
+
+    @property
+    def text(self) -> str:
+        """The best translation as it is read."""
+
+    @property
+    def line(self) -> str:
+        """The same in the form of the training data."""
 
 
-def load_system(common: Common, search: Search) -> tuple[Translator, Path]:
-    """The model, or the ensemble, that the options of a search name, and the folder of the first model."""
-    first, folder = load_translator(common, search.model, neighbours=search.neighbours)
-    others = [_loaded(one, search.neighbours) for one in search.ensemble]
-    return (together([first, *others]) if others else first), folder
+@runtime_checkable
+class LineTranslator(Protocol):
+    """What can translate a file: `Translator` and `T5Translator`."""
+
+    def check_direction(self, source: str, target: str) -> None:
+        """Raises a ValueError unless it translates from `source` into `target`."""
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        *,
+        first: int = 1,
+        name: str = "line",
+    ) -> list[list[int]]:
+        """Ids of sentences; a ValueError names an empty or too long one."""
+
+    def translate(
+        self, texts: Sequence[str], *args: Any, **kwargs: Any
+    ) -> Sequence[Written]:
+        """Translate sentences, in order."""
 
 
-def _loaded(folder: Path, neighbours: bool) -> Translator:
-    translator = Translator.load(folder)
-    return with_stored_neighbours(translator, folder) if neighbours else translator
+def check_file(translator: LineTranslator, path: Path, source: str, target: str) -> int:
+    """Read a file once before anything is translated.
+
+    Returns:
+        its lines.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: a line is not UTF-8, empty or too long; file and line are named.
+    """
+    translator.check_direction(source, target)
+    count = 0
+    for lines in _chunks(path, 0):
+        translator.encode(lines, source, target, first=count + 1, name=f"{path}, line")
+        count += len(lines)
+    if not count:
+        raise ValueError(f"{path}: empty; a file to translate has at least one line")
+    return count
 
 
-def predict_command(options: Predict) -> int:
+def translate_file(
+    translator: LineTranslator,
+    path: Path,
+    out: Path,
+    *,
+    source: str,
+    target: str,
+    form: Form = "reader",
+    identity: dict[str, Any] | None = None,
+    report: Callable[[int], None] = lambda n_lines: None,
+    **options: Any,
+) -> int:
+    """Translate every line of `path` into the same line of `out`.
+
+    Args:
+        path: UTF-8, one sentence a line.
+        out: where to; it must not exist.
+        form: how translations are written.
+        identity: what else decides the result, such as the model's folder; a part with
+            another identity is refused.
+        report: called with the number of lines after each chunk.
+        **options: of the translator's `translate`.
+
+    Returns:
+        lines that were already there from a run before.
+
+    Raises:
+        ValueError: a line is bad, `out` exists, or the part beside it belongs to
+            another command.
+    """
+    check_new(out)
+    check_file(translator, path, source, target)
+    decides = {
+        "input": file_sha256(path),
+        "from": source,
+        "to": target,
+        "form": form,
+    } | options
+    part, n_head = (
+        ResumableJsonl(out, decides | (identity or {})),
+        int(form == "contest"),
+    )
+    done = max(0, part.n_lines - n_head)
+    if part.n_lines < n_head:
+        part.write("\ufeff" + _row(CONTEST_HEADER))
+    count = done
+    for lines in _chunks(path, done):
+        found = translator.translate(lines, source=source, target=target, **options)
+        part.write(
+            "".join(
+                _written(text, one, form)
+                for text, one in zip(lines, found, strict=True)
+            )
+        )
+        count += len(lines)
+        report(count)
+    part.finish()
+    return done
+
+
+def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
+    lines = itertools.islice(numbered_lines(path), skip, None)
+    while chunk := [text for _, text in itertools.islice(lines, CHUNK)]:
+        yield chunk
+
+
+def _written(text: str, one: Written, form: Form) -> str:
+    if form == "contest":
+        return _row((text, one.line))
+    return (one.text if form == "reader" else one.line) + "\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def predict_command(options: "Predict") -> int:
     """Translate and return the exit code."""
     if bool(options.text) == (options.file is not None):
         raise ValueError("give either --text SENTENCE... or --file FILE")
@@ -46,7 +179,7 @@ def predict_command(options: Predict) -> int:
     search = options.search.options()
     if options.file is not None:
         return _file(options, options.file, translator, folder, search)
-    _say_if_composed(options.text, "sentence")
+    _note_composition(options.text, "sentence")
     found = translator.translate(
         list(options.text),
         source=options.common.source,
@@ -57,7 +190,8 @@ def predict_command(options: Predict) -> int:
     )
     for one in found:
         for alternative in one.n_best:
-            # With n-best the confidence tells the alternatives apart; one translation alone is printed bare.
+            # With n-best the confidence tells the alternatives apart; one translation
+            # alone is printed bare.
             print(
                 f"{alternative.confidence:.3f}  {alternative.text}"
                 if options.n_best > 1
@@ -70,13 +204,24 @@ def predict_command(options: Predict) -> int:
     return 0
 
 
-def _file(options: Predict, path: Path, translator: Translator, folder: Path, search: dict[str, Any]) -> int:
+def _file(
+    options: "Predict",
+    path: Path,
+    translator: Translator,
+    folder: Path,
+    search: dict[str, Any],
+) -> int:
     if options.common.out is None:
         raise ValueError("--file needs --out FILE, the file to write")
     if not options.common.out.absolute().parent.is_dir():
-        raise ValueError(f"--out {options.common.out}: the folder does not exist; make it first")
+        raise ValueError(
+            f"--out {options.common.out}: the folder does not exist; make it first"
+        )
     if options.n_best > 1 or options.alignments:
-        raise ValueError("--n-best and --alignments go with --text; a file gets one translation a line")
+        raise ValueError(
+            "--n-best and --alignments go with --text; a file gets one translation a"
+            " line"
+        )
 
     def report(n_lines: int) -> None:
         print(f"{n_lines} lines", file=sys.stderr)
@@ -88,11 +233,11 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
     )
     if options.form == "contest" and not all(map(follows_rules, cards_of(translator))):
         print(
-            f"note: {folder}{more} was not trained with --contest-rules; nothing says that the contest allows "
-            "its output",
+            f"note: {folder}{more} was not trained with --contest-rules; nothing says"
+            " that the contest allows its output",
             file=sys.stderr,
         )
-    _say_if_composed((text for _, text in numbered_lines(path)), f"{path}, line")
+    _note_composition((text for _, text in numbered_lines(path)), f"{path}, line")
     done = translate_file(
         translator,
         path,
@@ -105,19 +250,31 @@ def _file(options: Predict, path: Path, translator: Translator, folder: Path, se
         **search,
     )
     if done:
-        print(f"went on behind line {done}, where an earlier run had stopped", file=sys.stderr)
+        print(
+            f"went on behind line {done}, where an earlier run had stopped",
+            file=sys.stderr,
+        )
     if options.common.json:
-        print(json.dumps({"out": str(options.common.out), "resumed_after": done, "model": str(folder)}))
+        print(
+            json.dumps(
+                {
+                    "out": str(options.common.out),
+                    "resumed_after": done,
+                    "model": str(folder),
+                }
+            )
+        )
     return 0
 
 
-def _say_if_composed(texts: Iterable[str], name: str) -> None:
-    """One line about text in another Unicode form than NFC, which the model was trained on."""
+def _note_composition(texts: Iterable[str], name: str) -> None:
+    """Note text in another Unicode form than NFC, which models train on."""
     found = not_composed(texts)
     if found:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         print(
-            f"note: {name} {found[0]}{more}: not in Unicode form NFC; composed before translating",
+            f"note: {name} {found[0]}{more}: not in Unicode form NFC; composed before"
+            " translating",
             file=sys.stderr,
         )
 
@@ -138,10 +295,15 @@ def _as_json(one: Translation) -> dict[str, Any]:
         "source": one.source,
         "text": one.text,
         "confidence": one.confidence,
-        "n_best": [{"text": a.text, "confidence": a.confidence, "score": a.score} for a in one.n_best],
+        "n_best": [
+            {"text": a.text, "confidence": a.confidence, "score": a.score}
+            for a in one.n_best
+        ],
         "source_tokens": list(one.source_tokens),
         "tokens": list(one.n_best[0].tokens),
-        "alignment": None
-        if one.alignment is None
-        else [[round(w, 4) for w in row] for row in one.alignment.tolist()],
+        "alignment": (
+            None
+            if one.alignment is None
+            else [[round(w, 4) for w in row] for row in one.alignment.tolist()]
+        ),
     }

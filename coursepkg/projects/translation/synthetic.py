@@ -1,14 +1,15 @@
-"""The Phrasebook: Chinese, English and Vietnamese sentences made by one grammar, aligned word by word.
+"""The Phrasebook: sentences in three languages by one grammar, aligned by word.
 
     >>> book = Phrasebook()
     >>> triple = book.triples[0]
     >>> triple.zh, triple.en, triple.vi          # as a reader sees them
-    >>> triple.tokens("vi")                      # words; Vietnamese compounds as one: "khách_sạn"
-    >>> triple.alignment("zh", "vi")             # ((0, 0), (1, 2), ...) pairs of token positions
+    >>> triple.tokens("vi")          # words; compounds as one: "khách_sạn"
+    >>> triple.alignment("zh", "vi") # ((0, 0), (1, 2), ...) token positions
     >>> train, valid, test = book.split("compositional")
 
-Every sentence occurs once in each language, so no part of a split shares a sentence with another. Nothing is
-generated before it is asked for, and generation reads no file but the lexicon in the package.
+Every sentence occurs once in each language, so no part of a split shares a sentence
+with another. Nothing is generated before it is asked for, and generation reads no file
+but the lexicon in the package.
 """
 
 import os
@@ -23,7 +24,7 @@ from typing import NamedTuple, TypeVar
 
 from coursepkg.files import part_of
 from coursepkg.projects.translation.phrasebook.interlinear import LANGUAGES, Words
-from coursepkg.projects.translation.phrasebook.topics import TOPICS, sentences
+from coursepkg.projects.translation.phrasebook.patterns import TOPICS, sentences
 
 BEFORE_PUNCTUATION = re.compile(r" (?=[.,?!])")
 
@@ -38,7 +39,8 @@ class Triple:
     pattern: str
     """Name of the sentence pattern, unique over all topics."""
     concepts: tuple[str, ...]
-    """English names of what fills the slots of the pattern, in the order of the slots."""
+    """English names of what fills the slots of the pattern, in the order of the slots.
+    """
     words: tuple[Words, Words, Words]
     """Tokens with their alignment marks, in the order of ``LANGUAGES``."""
 
@@ -59,11 +61,11 @@ class Triple:
 
     @property
     def combination(self) -> tuple[str, ...]:
-        """The pattern with its two key concepts: what the compositional split keeps unseen."""
+        """The pattern with its two key concepts, held out by compositional splits."""
         return (self.pattern, *self.concepts[:2])
 
     def tokens(self, language: str, *, compounds: bool = True) -> list[str]:
-        """The tokens of one language; ``compounds=False`` splits Vietnamese words into syllables."""
+        """The tokens; ``compounds=False`` splits Vietnamese words into syllables."""
         texts = [word.text for word in self._words(language)]
         return texts if compounds else "_".join(texts).split("_")
 
@@ -77,13 +79,19 @@ class Triple:
             raise _unknown(language)
         return str(getattr(self, language))
 
-    def alignment(self, source: str, target: str, *, compounds: bool = True) -> tuple[tuple[int, int], ...]:
-        """Pairs (source position, target position) of tokens that mean the same, sorted.
+    def alignment(
+        self, source: str, target: str, *, compounds: bool = True
+    ) -> tuple[tuple[int, int], ...]:
+        """Pairs (source position, target position) of aligned tokens, sorted.
 
         Positions count the tokens that ``tokens`` gives with the same ``compounds``.
         """
-        rows, columns = (self._marks(language, compounds) for language in (source, target))
-        return tuple((i, j) for i, a in enumerate(rows) for j, b in enumerate(columns) if a & b)
+        rows, columns = (
+            self._marks(language, compounds) for language in (source, target)
+        )
+        return tuple(
+            (i, j) for i, a in enumerate(rows) for j, b in enumerate(columns) if a & b
+        )
 
     def _words(self, language: str) -> Words:
         if language not in LANGUAGES:
@@ -93,7 +101,11 @@ class Triple:
     def _marks(self, language: str, compounds: bool) -> list[frozenset[str]]:
         words = self._words(language)
         repeats = [1 if compounds else word.text.count("_") + 1 for word in words]
-        return [frozenset(word.marks) for word, n in zip(words, repeats, strict=True) for _ in range(n)]
+        return [
+            frozenset(word.marks)
+            for word, n in zip(words, repeats, strict=True)
+            for _ in range(n)
+        ]
 
 
 class Split(NamedTuple):
@@ -123,33 +135,39 @@ class Phrasebook:
         return {topic: tuple(triples) for topic, triples in topics.items()}
 
     def split(
-        self, kind: str = "compositional", seed: int = 0, *, valid: float = 0.05, test: float = 0.05
+        self,
+        kind: str = "compositional",
+        seed: int = 0,
+        *,
+        valid: float = 0.05,
+        test: float = 0.05,
     ) -> Split:
         """Train, valid and test.
 
-        ``"random"`` cuts the shuffled sentences. ``"compositional"`` holds out whole combinations (a pattern
-        with its two key concepts): each word of valid and test, in each language, occurs in train, and no
-        combination of theirs does.
+        ``"random"`` cuts the shuffled sentences. ``"compositional"`` holds out whole
+        combinations (a pattern with its two key concepts): each word of valid and test,
+        in each language, occurs in train, and no combination of theirs does.
 
         Args:
-            kind: ``"compositional"`` or ``"random"``.
             seed: which sentences or combinations are held out.
-            valid: share of all triples, in (0, 0.25].
-            test: share of all triples, in (0, 0.25].
 
         Raises:
             ValueError: the kind is unknown or a share is out of range.
         """
         for name, share in (("valid", valid), ("test", test)):
             if not 0 < share <= 0.25:
-                raise ValueError(f"{name}: got {share}, needs a share of the triples in (0, 0.25]")
+                raise ValueError(
+                    f"{name}: got {share}, needs a share of the triples in (0, 0.25]"
+                )
         sizes = [round(share * len(self.triples)) for share in (valid, test)]
         if kind == "compositional":
             return _compositional(self.triples, seed, *sizes)
         if kind == "random":
             order = _shuffled(self.triples, seed)
             first, second = sizes[0], sum(sizes)
-            return Split(tuple(order[second:]), tuple(order[:first]), tuple(order[first:second]))
+            return Split(
+                tuple(order[second:]), tuple(order[:first]), tuple(order[first:second])
+            )
         raise ValueError(f"kind: got {kind!r}, needs 'compositional' or 'random'")
 
     def write(
@@ -160,11 +178,11 @@ class Phrasebook:
         *,
         compounds: bool = True,
     ) -> list[Path]:
-        """Writes ``train``, ``valid`` and ``test`` with the endings ``.zh``, ``.en``, ``.vi``; gives the paths.
+        """Writes ``train``, ``valid`` and ``test`` with ``.zh``, ``.en`` and ``.vi``.
 
-        One sentence a line, tokens separated by a space, Vietnamese compounds joined by underscores unless
-        ``compounds=False``. Each file grows as ``NAME.part``; all are renamed once all are
-        complete, and a failure leaves none behind.
+        One sentence a line, tokens separated by a space, Vietnamese compounds joined by
+        underscores unless ``compounds=False``. Each file grows as ``NAME.part``; all
+        are renamed once all are complete, and a failure leaves none behind.
         """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -174,8 +192,13 @@ class Phrasebook:
                 for language in LANGUAGES:
                     path = target / f"{part}.{language}"
                     growing[path] = part_of(path)
-                    with growing[path].open("w", encoding="utf-8", newline="\n") as file:
-                        file.writelines(t.line(language, compounds=compounds) + "\n" for t in triples)
+                    with growing[path].open(
+                        "w", encoding="utf-8", newline="\n"
+                    ) as file:
+                        file.writelines(
+                            t.line(language, compounds=compounds) + "\n"
+                            for t in triples
+                        )
         except BaseException:
             for half_written in growing.values():
                 half_written.unlink(missing_ok=True)
@@ -190,12 +213,14 @@ def _attach(line: str) -> str:
 
 
 def _unknown(language: str) -> ValueError:
-    return ValueError(f"language: got {language!r}, needs one of {', '.join(LANGUAGES)}")
+    return ValueError(
+        f"language: got {language!r}, needs one of {', '.join(LANGUAGES)}"
+    )
 
 
 @cache
 def _all_triples() -> tuple[Triple, ...]:
-    """Every sentence of the grammar that no earlier one repeats in any language, in grammar order."""
+    """Every sentence that no earlier one repeats in any language, in grammar order."""
     seen: set[str] = set()
     triples = []
     for topic, sentence in sentences():
@@ -208,13 +233,15 @@ def _all_triples() -> tuple[Triple, ...]:
 
 
 def _shuffled(items: Sequence[T], seed: int) -> list[T]:
-    """A shuffle that no version of Python changes: only ``random()`` itself is promised to stay."""
+    """A shuffle that no version of Python changes: only ``random()`` is promised."""
     draw = random.Random(seed).random
     return sorted(items, key=lambda _: draw())
 
 
-def _compositional(triples: Sequence[Triple], seed: int, n_valid: int, n_test: int) -> Split:
-    """Holds out random combinations while every word that they use is left in the rest."""
+def _compositional(
+    triples: Sequence[Triple], seed: int, n_valid: int, n_test: int
+) -> Split:
+    """Holds out random combinations whose every word is left in the rest."""
     groups: dict[tuple[str, ...], list[Triple]] = defaultdict(list)
     for triple in triples:
         groups[triple.combination].append(triple)
@@ -237,4 +264,9 @@ def _compositional(triples: Sequence[Triple], seed: int, n_valid: int, n_test: i
 
 
 def _word_counts(triples: Sequence[Triple]) -> Counter[tuple[int, str]]:
-    return Counter((side, word.text) for t in triples for side, words in enumerate(t.words) for word in words)
+    return Counter(
+        (side, word.text)
+        for t in triples
+        for side, words in enumerate(t.words)
+        for word in words
+    )

@@ -7,35 +7,218 @@ OUT/run/                  logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/                the finished model: the weights of the best validation
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
 from torch import nn
 
-from coursepkg.arguments import check_count
-from coursepkg.bench.machine import circumstances
+from coursepkg.app import training_run
+from coursepkg.app.output import Log
+from coursepkg.app.training_run import training_config
+from coursepkg.blocks.transformer import Transformer
+from coursepkg.data.batching import Pair
 from coursepkg.metrics.scoring import score
-from coursepkg.projects.translation.contrastive.task import WithProjection
+from coursepkg.projects.translation.contrastive.batches import (
+    ContrastiveBatches,
+    MaskedVersions,
+    RoundTripVersions,
+    Versions,
+    dropout_versions,
+)
+from coursepkg.projects.translation.contrastive.task import (
+    ContrastiveTask,
+    ProjectionHead,
+    WithProjection,
+)
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
-from coursepkg.projects.translation.decode import search
+from coursepkg.projects.translation.corpus import (
+    SentencePair,
+    pair_keys,
+    to_model,
+    to_scorer,
+)
 from coursepkg.projects.translation.evaluate import bleu_of
-from coursepkg.projects.translation.examples import fitting
-from coursepkg.projects.translation.learning import learning_of, train_config
-from coursepkg.projects.translation.models import build_model, count_parameters, rebuilder
+from coursepkg.projects.translation.models import (
+    FILES,
+    Subwords,
+    build_model,
+    count_parameters,
+    cut_sources,
+    rebuilder,
+    tag_of,
+)
+from coursepkg.projects.translation.predict import search
 from coursepkg.projects.translation.recipe import LATER, Recipe
-from coursepkg.projects.translation.run_folder import CHANGEABLE, Corpora, card_of, vocabulary_of
-from coursepkg.projects.translation.tokenizers import Subwords, cut_sources
-from coursepkg.training.call_log import add_call
-from coursepkg.training.dropout import draw_bytewise
-from coursepkg.training.finish import restore_best, store_model, take_weights
-from coursepkg.training.loop import History, fit
-from coursepkg.training.run_card import begun_run
-from coursepkg.training.saved_model import load_model
+from coursepkg.projects.translation.task import (
+    TranslationBatches,
+    TranslationTask,
+    fitting,
+)
+from coursepkg.training import schedules
+from coursepkg.training.config import TrainConfig
+from coursepkg.training.loop import History
+from coursepkg.training.saved_model import (
+    load_model,
+)
 from coursepkg.training.seed import set_seed
+from coursepkg.training.task import Batches, Task
+from coursepkg.validation import check_count
+
+CHANGEABLE = ("max_epochs", "max_seconds", "patience")
+"""Settings of a recipe that may change when a run goes on."""
+
+Corpora = list[tuple[tuple[str, str], Sequence[SentencePair]]]
+"""For each pair of languages, of sources and targets, its training pairs."""
+
+
+def card_of(
+    recipe: Recipe, corpora: Sequence[Parts], seed: int, **more: Any
+) -> dict[str, Any]:
+    """What decides a run, as JSON holds it."""
+    directions = [[parts.source, parts.target] for parts in corpora]
+    if recipe.reverse and recipe.reverse_fault == "none":
+        directions += [[parts.target, parts.source] for parts in corpora]
+    return {
+        "recipe": recipe.described(),
+        "directions": directions,
+        "corpora": [parts.corpus for parts in corpora],
+        "n_train": sum(len(parts.train) for parts in corpora),
+        "seed": seed,
+        **more,
+    }
+
+
+def vocabulary_of(
+    recipe: Recipe, corpora: Corpora, out: Path, start: Path | None
+) -> Subwords:
+    """The vocabulary of the run: learnt once, or that of the model to start from."""
+    if start is not None or (out / FILES[1]).exists():
+        return _kept(
+            Subwords.load(out if start is None else start, recipe.underscores), out
+        )
+    return _kept(Subwords.train(corpora, recipe), out)
+
+
+def _kept(subwords: Subwords, out: Path) -> Subwords:
+    subwords.save(out)
+    return subwords
+
+
+class Learning(NamedTuple):
+    """What is trained, and on what."""
+
+    network: nn.Module
+    """The model, inside its projection head in the contrastive stage."""
+    task: Task
+    batches: Batches
+    n_steps: int
+    """Steps of an epoch."""
+
+
+def learning_of(
+    recipe: Recipe,
+    model: nn.Module,
+    corpora: Corpora,
+    subwords: Subwords,
+    seed: int,
+    round_trips: Sequence[SentencePair] = (),
+) -> Learning:
+    """Put together model, loss and data.
+
+    The contrastive stage translates the same examples, batched in its own way.
+
+    Raises:
+        ValueError: the recipe asks for a contrastive loss with another model than a
+            Transformer, several corpora, or round trips that are not there.
+    """
+    task, plain = (
+        _translation_task(recipe),
+        TranslationBatches(corpora, subwords, recipe, seed),
+    )
+    if not (recipe.contrastive or recipe.self_contrastive):
+        return Learning(model, task, plain, len(plain.epoch(0)))
+    if not isinstance(model, Transformer) or len(corpora) > 1:
+        raise ValueError(
+            "--contrastive needs a Transformer and one corpus; choose --architecture"
+            " modern, without --also"
+        )
+    tags = {
+        language: subwords.source.encode("", tag=tag_of(language))[0]
+        for language in corpora[0][0]
+    }
+    batches = ContrastiveBatches(
+        _both_read(corpora[0], subwords),
+        recipe.batch_tokens // 2,
+        languages=corpora[0][0],
+        tags=tags,
+        seed=seed,
+        versions=_versions(recipe, corpora[0], subwords, round_trips),
+        examples=plain.of_pairs,
+    )
+    contrastive = ContrastiveTask(
+        task, recipe.contrastive, recipe.temperature, recipe.self_contrastive
+    )
+    network = WithProjection(model, ProjectionHead(recipe.d_model), tags.values())
+    return Learning(network, contrastive, batches, len(batches.epoch(0)))
+
+
+def train_config(
+    recipe: Recipe, seed: int, progress: bool, epoch_steps: int, clock: str = "wall"
+) -> TrainConfig:
+    """How `fit` is to train."""
+    return training_config(
+        recipe,
+        epoch_steps=epoch_steps,
+        select_by="bleu",
+        mode="max",
+        seed=seed,
+        progress=progress,
+        clock=clock,
+        sam_rho=recipe.sam_rho or None,
+    )
+
+
+def _translation_task(recipe: Recipe) -> TranslationTask:
+    forced = recipe.teacher_forcing
+    return TranslationTask(
+        label_smoothing=recipe.label_smoothing,
+        convention=recipe.smoothing_convention,
+        r_drop_alpha=recipe.r_drop,
+        scheduled_sampling=None if forced == 1.0 else schedules.constant(forced),
+    )
+
+
+def _both_read(
+    corpus: tuple[tuple[str, str], Sequence[SentencePair]], subwords: Subwords
+) -> list[Pair]:
+    """Ids of both sides in the form that the encoder reads, without tags."""
+    (source, target), pairs = corpus
+    sources = subwords.source.encode_batch([to_model(p.source, source) for p in pairs])
+    targets = subwords.source.encode_batch([to_model(p.target, target) for p in pairs])
+    return list(zip(sources, targets, strict=True))
+
+
+def _versions(
+    recipe: Recipe,
+    corpus: tuple[tuple[str, str], Sequence[SentencePair]],
+    subwords: Subwords,
+    round_trips: Sequence[SentencePair],
+) -> Versions | None:
+    if not recipe.self_contrastive:
+        return None
+    if recipe.versions == "mask":
+        return MaskedVersions()
+    if recipe.versions == "dropout":
+        return dropout_versions
+    if len(round_trips) != len(corpus[1]):
+        raise ValueError(
+            f"--versions round-trip needs --round-trips with {len(corpus[1])} pairs,"
+            f" one for each training pair that fits the model, got {len(round_trips)}"
+        )
+    return RoundTripVersions(_both_read((corpus[0], round_trips), subwords))
+
 
 N_VALIDATED = 400
 """Sentences of the dev part that each validation translates."""
@@ -65,95 +248,110 @@ def train(
     resume: bool = False,
     contest_rules: bool = False,
     clock: str = "wall",
-    say: Callable[[str], None] = print,
+    log: Log = print,
     progress: bool = True,
 ) -> Trained:
-    """Train on the train part, choose by BLEU on the dev part, and store the model in `out`.
+    """Train, choose by BLEU on the dev part, and store the model in `out`.
 
-    Stopped anywhere and called again with `resume`, it goes on; `out` then holds the same model as if it had never
-    been stopped, on a CPU bit by bit, unless the limit was `max_seconds`.
+    Stopped anywhere and called again with `resume`, it goes on; `out` then holds the
+    same model as if it had never been stopped, on a CPU bit by bit, unless the limit
+    was `max_seconds`.
 
     Args:
-        recipe: text, model and training.
-        parts: the corpus in the direction to learn, or several; the first one's dev part chooses.
+        parts: the corpus in the direction to learn, or several; the first one's dev
+            part chooses.
         out: folder, which must not hold another run.
-        seed: of weights, order, dropout.
-        extra: further training pairs in the first direction, such as back-translations; those with a sentence of
-            a dev or test part are left out and counted. The vocabulary is not learnt from them.
+        extra: further training pairs in the first direction, such as back-translations;
+            those with a sentence of a dev or test part are left out and counted. The
+            vocabulary is not learnt from them.
         start: folder of a finished model whose weights and vocabulary to begin with.
-        round_trips: for each training pair what came back for both sides, see `Recipe.versions`.
-        resume: go on with the run in `out`.
-        contest_rules: note that the data were checked by `contest.check_contest_rules`.
+        round_trips: for each training pair what came back for both sides, see
+            `Recipe.versions`.
+        contest_rules: note that `check_contest_rules` checked the data.
         clock: what the limit in seconds counts, see `TrainConfig`.
-        say: receives one line at a time about what is done and left out.
-        progress: show a progress bar.
+        log: receives one line at a time about what is done and left out.
 
     Raises:
-        ValueError: `out` holds a run already, or another one; the data do not fit the recipe.
+        ValueError: `out` holds a run already, or another one; the data do not fit the
+            recipe.
     """
     check_count("--seed", seed, least=0, most=2**32 - 1)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
     extra, held = _not_held_out(extra, corpora)
-    more: dict[str, Any] = {"n_extra": len(extra), "start": None if start is None else start.name}
+    more: dict[str, Any] = {
+        "n_extra": len(extra),
+        "start": None if start is None else start.name,
+    }
     more |= {"contest_rules": True} if contest_rules else {}
     card = card_of(recipe, corpora, seed, **more)
-    with begun_run(out, card, resume, changeable=CHANGEABLE, later=LATER):
+    subwords: Subwords
+
+    def prepare() -> training_run.Learning:
+        nonlocal subwords
         for note in _notes(recipe, corpora, held):
-            say(f"note: {note}")
+            log(f"note: {note}")
         learnt: Corpora = [((one.source, one.target), one.train) for one in corpora]
         subwords = vocabulary_of(recipe, learnt, out, start)
-        kept = _fitting(recipe, corpora, subwords, extra, say)
+        kept = _fitting(recipe, corpora, subwords, extra, log)
         set_seed(seed)
         model = _first_model(recipe, subwords, start)
-        say(f"{count_parameters(model):,} parameters")
-        learning = learning_of(recipe, model, kept, subwords, seed, round_trips)
-    learning.network.to("cuda" if torch.cuda.is_available() else "cpu")
-    history = fit(
-        learning.network,
-        learning.task,
-        learning.batches,
-        config=train_config(recipe, seed, progress, learning.n_steps, clock),
-        out=out / "run",
-        validate=lambda network: validate(_translator(network), recipe, subwords, corpora[0]),
+        log(f"{count_parameters(model):,} parameters")
+        one = learning_of(recipe, model, kept, subwords, seed, round_trips)
+        return training_run.Learning(
+            one.network,
+            one.task,
+            one.batches,
+            train_config(recipe, seed, progress, one.n_steps, clock),
+            lambda network: validate(
+                _translator(network), recipe, subwords, corpora[0]
+            ),
+            stored=_translator(one.network),
+        )
+
+    trained = training_run.train_in_folder(
+        out,
+        card,
+        prepare,
+        lambda best: {"vocabulary": subwords.fingerprints, "dev_bleu": best.score},
         resume=resume,
+        changeable=CHANGEABLE,
+        later=LATER,
     )
-    add_call(out, history, **circumstances())
-    step, bleu = restore_best(
-        learning.network,
-        out / "run",
-        history,
-        lambda network: validate(_translator(network), recipe, subwords, corpora[0])["bleu"],
-        "max",
-    )
-    model = _translator(learning.network)
-    card |= {"vocabulary": subwords.fingerprints, "dev_bleu": bleu, "steps": step}
-    store_model(out / "model", model, card)
-    return Trained(model.eval(), subwords, history, card)
+    return Trained(trained.model, subwords, trained.history, trained.card)
 
 
 def _notes(recipe: Recipe, corpora: Sequence[Parts], held: int) -> list[str]:
     """What a reader of the run must know before it begins."""
     notes = [note for one in corpora for note in one.notes]
     if held:
-        notes.append(f"{held} further pairs left out, whose sentences are in dev or test")
+        notes.append(
+            f"{held} further pairs left out, whose sentences are in dev or test"
+        )
     if recipe.reverse_fault != "none":
         fault = f"--reverse-fault {recipe.reverse_fault}"
         notes.append(f"{fault} is a negative control, to show what the fault costs")
     return notes
 
 
-def validate(network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Parts) -> dict[str, float]:
-    """BLEU of greedy translations of the first sentences of the dev part, against the references as they stand.
+def validate(
+    network: nn.Module, recipe: Recipe, subwords: Subwords, parts: Parts
+) -> dict[str, float]:
+    """BLEU of greedy translations of the first sentences of the dev part.
 
-    A source that is longer than the model takes is cut here; `evaluate` counts and names such sources.
+    A source that is longer than the model takes is cut here; `evaluate` counts and
+    names such sources.
     """
     chosen = parts.dev[:N_VALIDATED]
     texts = [p.source for p in chosen]
-    ids, _ = cut_sources(subwords, texts, parts.source, parts.target, recipe.max_len - 1)
+    ids, _ = cut_sources(
+        subwords, texts, parts.source, parts.target, recipe.max_len - 1
+    )
     found = search(network, ids, max_len=recipe.max_len, beam_size=1)
-    said = [to_scorer(subwords.target.decode(best.ids), parts.target) for best, *_ in found]
+    predictions = [
+        to_scorer(subwords.target.decode(best.ids), parts.target) for best, *_ in found
+    ]
     references = [to_scorer(p.target, parts.target) for p in chosen]
-    bleu = score(bleu_of(parts.target), said, references)
+    bleu = score(bleu_of(parts.target), predictions, references)
     return {"bleu": float(bleu.value)}
 
 
@@ -162,23 +360,32 @@ def _fitting(
     corpora: Sequence[Parts],
     subwords: Subwords,
     extra: Sequence[SentencePair],
-    say: Callable[[str], None],
+    log: Log,
 ) -> Corpora:
-    """The training pairs of each corpus that fit the model; what is left out is said."""
+    """The training pairs of each corpus that fit the model."""
     found: Corpora = []
     for i, one in enumerate(corpora):
         languages = (one.source, one.target)
         pairs = [*one.train, *(extra if i == 0 else ())]
-        kept = fitting(pairs, subwords, languages, recipe.max_len, both_ways=recipe.reads_both)
-        say(f"{one.corpus}, {one.source} to {one.target}: {len(kept.pairs)} training pairs; {kept}")
+        kept = fitting(
+            pairs, subwords, languages, recipe.max_len, both_ways=recipe.reads_both
+        )
+        log(
+            f"{one.corpus}, {one.source} to {one.target}: {len(kept.pairs)} training"
+            f" pairs; {kept}"
+        )
         if not kept.pairs:
-            raise ValueError(f"--max-len {recipe.max_len} leaves no pair of {one.corpus}; raise it")
+            raise ValueError(
+                f"--max-len {recipe.max_len} leaves no pair of {one.corpus}; raise it"
+            )
         found.append((languages, kept.pairs))
     return found
 
 
-def _not_held_out(extra: Sequence[SentencePair], corpora: Sequence[Parts]) -> tuple[list[SentencePair], int]:
-    """The further pairs that share no sentence on either side with a dev or test part, and how many do."""
+def _not_held_out(
+    extra: Sequence[SentencePair], corpora: Sequence[Parts]
+) -> tuple[list[SentencePair], int]:
+    """Further pairs without a sentence of dev or test, and how many have one."""
     if not extra:
         return [], 0
     held = {
@@ -193,14 +400,14 @@ def _not_held_out(extra: Sequence[SentencePair], corpora: Sequence[Parts]) -> tu
 
 
 def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.Module:
+    def read(folder: Path) -> nn.Module:
+        prints = subwords.fingerprints
+        return load_model(folder / "model", rebuilder(recipe), vocabulary=prints)[0]
+
     model = build_model(recipe, len(subwords.source), len(subwords.target))
-    draw_bytewise(model)
-    if start is None:
-        return model
-    begun = load_model(start / "model", rebuilder(recipe), vocabulary=subwords.fingerprints)[0]
-    return take_weights(model, begun, start)
+    return training_run.first_model(model, start, read)
 
 
 def _translator(network: nn.Module) -> nn.Module:
-    """The translator inside a network of the contrastive stage, or the network itself."""
+    """The translator inside a network of the contrastive stage."""
     return network.transformer if isinstance(network, WithProjection) else network

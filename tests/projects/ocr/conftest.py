@@ -1,5 +1,6 @@
 """Small networks lose time with several threads; and one model trained by the command line for all who read with it."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import pytest
 import torch
 
 from tests.projects.ocr.sets import QUICK, ocr, write_labelled
+
+# How the shipped model was made is tested with the scripts that did it.
+sys.path.append(str(Path(__file__).parents[3] / "scripts"))
 
 
 @pytest.fixture(scope="package", autouse=True)

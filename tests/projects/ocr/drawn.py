@@ -8,7 +8,7 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.projects.ocr.line import TextLine
-from coursepkg.projects.ocr.model.config import ModelConfig
+from coursepkg.projects.ocr.model.backbone import ModelConfig
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 
 SANS = f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf"

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary, decode_text
-from coursepkg.projects.ocr.data.batches import LineBatches
+from coursepkg.projects.ocr.data.batches import LineBatches, character_vocabulary
 from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
-from coursepkg.projects.ocr.learning import Validation, picture_options
-from coursepkg.projects.ocr.model.build import build_model
+from coursepkg.projects.ocr.line import decode_text
+from coursepkg.projects.ocr.model.recognizer import build_model
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
-from coursepkg.projects.ocr.train import Trained, train
+from coursepkg.projects.ocr.training import Trained, Validation, picture_options, train
 from tests.projects.ocr.drawn import SMALL, drawn_lines
 
 LINES, DEV = drawn_lines(9), drawn_lines(3, seed=1)
@@ -27,7 +26,7 @@ def fixed(width: int) -> Recipe:
 
 
 def trained(recipe: Recipe, out: Path, **options: object) -> Trained:
-    settings = {"say": lambda line: None, "progress": False} | options
+    settings = {"log": lambda line: None, "progress": False} | options
     return train(recipe, LINES, DEV, out, **settings)
 
 
@@ -81,9 +80,9 @@ def test_a_long_line_fits_where_it_is_squeezed(tmp_path: Path) -> None:
     said: list[str] = []
     narrow = {"max_width": 128, "max_len": 40}
     with_box = dataclasses.replace(FAST, **narrow, box_width=96)
-    trained(with_box, tmp_path / "box", say=said.append)
+    trained(with_box, tmp_path / "box", log=said.append)
     assert "train: 9 lines; 0 of 9 left out as too long, too wide or empty" in said
-    trained(dataclasses.replace(FAST, **narrow), tmp_path / "kept", say=said.append)
+    trained(dataclasses.replace(FAST, **narrow), tmp_path / "kept", log=said.append)
     assert "train: 9 lines; 0 of 9 left out as too long, too wide or empty" not in said[3:]
 
 

@@ -11,7 +11,7 @@ from coursepkg.bench.machine import circumstances
 from coursepkg.cli import COMMANDS
 from coursepkg.command_table import Group
 from coursepkg.projects.ocr import corpora
-from coursepkg.projects.ocr.packed_corpus import open_packed
+from coursepkg.projects.ocr.corpus import open_packed
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from tests.projects.ocr.drawn import draw

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.corpora import CORPORA, load_corpus
-from coursepkg.projects.ocr.corpora_generated import (
+from coursepkg.projects.ocr.corpus import (
     EASY,
     FRESH,
     FULL,
+    PARTS,
+    Corpus,
     DrawnParts,
     line_faces,
     synthetic_lines,
 )
-from coursepkg.projects.ocr.corpus import PARTS, Corpus
-from coursepkg.projects.ocr.synthetic.lines import SyntheticLines
+from coursepkg.projects.ocr.synthetic.render import SyntheticLines
 from tests.projects.ocr.data.tables import receipt, row, write_table
 from tests.projects.ocr.sets import write_labelled, write_picture
 

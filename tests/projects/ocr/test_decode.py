@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.blocks.memory import Memory
+from coursepkg.blocks.cache import Memory, RecomputedState
 from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.scoring import token_log_probs
-from coursepkg.decoding.state import RecomputedState
+from coursepkg.decoding.rerank import token_log_probs
 from coursepkg.projects.ocr.decode import NEVER, encode_lines, length_limits, read_greedy
 from coursepkg.projects.ocr.model.ctc import greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer

@@ -8,10 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.metrics.alignment import Edit
-from coursepkg.projects.ocr.errors import KINDS, edit_kind, error_kinds, letter_parts, marked_html
-from coursepkg.projects.ocr.evaluate import commonest_confusions, evaluate, macro_cer
-from coursepkg.projects.ocr.worst import Reading, least_sure_first, worst_first, write_worst_page
+from coursepkg.metrics.edit import Edit
+from coursepkg.projects.ocr.error_gallery import (
+    Reading,
+    rank_by_confidence,
+    rank_by_error,
+    write_error_gallery,
+)
+from coursepkg.projects.ocr.evaluation import (
+    KINDS,
+    commonest_confusions,
+    edit_kind,
+    error_kinds,
+    evaluate,
+    letter_parts,
+    macro_cer,
+    marked_html,
+)
 from coursepkg.text.vietnamese import LETTERS
 
 TEXT = st.text(alphabet="aăâáạẤấĐđdD oơớ09O.,₫", max_size=12)
@@ -158,8 +171,8 @@ def test_the_page_shows_the_worst_first_and_escapes(tmp_path: Path) -> None:
         Reading(None, "phở", "", 0.0, "c.png"),
         Reading(crop, "phở bò", "phở bo", 0.7, "d"),
     ]
-    assert [one.name for _, one in worst_first(readings)] == ["c.png", "b", "d"]
-    assert write_worst_page(tmp_path / "worst.html", readings, most=2, title="A & B") == 2
+    assert [one.name for _, one in rank_by_error(readings)] == ["c.png", "b", "d"]
+    assert write_error_gallery(tmp_path / "worst.html", readings, most=2, title="A & B") == 2
     page = (tmp_path / "worst.html").read_text("utf-8")
     assert "3 of 4 lines have an error; 2 are shown" in page
     assert "could not be read" in page
@@ -178,23 +191,23 @@ def test_without_the_truth_the_least_sure_come_first(tmp_path: Path) -> None:
         Reading(crop, None, "doubtful", 0.2, "c"),
         Reading(crop, "phở", "phơ", 0.4, "d"),
     ]
-    ranked = least_sure_first(readings)
+    ranked = rank_by_confidence(readings)
     assert [(rate, one.name) for rate, one in ranked] == [
         (None, "c"),
         (pytest.approx(1 / 3), "d"),
         (0.0, "b"),
         (None, "a"),
     ]
-    assert write_worst_page(tmp_path / "worst.html", readings, most=3, order="confidence") == 3
+    assert write_error_gallery(tmp_path / "worst.html", readings, most=3, order="confidence") == 3
     page = (tmp_path / "worst.html").read_text("utf-8")
     assert "4 of 4 lines were read; 3 are shown, least sure first" in page
     assert page.index("read doubtful") < page.index("ph<ins>ơ</ins>") < page.index("read right")
     assert page.count(">right ") == 2
     assert "read sure" not in page
     with pytest.raises(ValueError, match="a: nobody has said what is right; take the order by confidence"):
-        write_worst_page(tmp_path / "worst.html", readings)
+        write_error_gallery(tmp_path / "worst.html", readings)
     with pytest.raises(ValueError, match="order must be one of error, confidence, got 'length'"):
-        write_worst_page(tmp_path / "worst.html", readings, order="length")
+        write_error_gallery(tmp_path / "worst.html", readings, order="length")
 
 
 def test_marks_that_have_no_shape_are_written_out() -> None:

@@ -8,13 +8,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from coursepkg.projects.ocr import evaluate
+from coursepkg.projects.ocr import evaluation
 from coursepkg.projects.ocr.corpora import load_corpus
-from coursepkg.projects.ocr.data.alphabet import encode_text, seen_texts
-from coursepkg.projects.ocr.data.batches import bucket_width, pad_images
-from coursepkg.projects.ocr.evaluate_command import part_loss, read_part
-from coursepkg.projects.ocr.learnt import learnt_texts
-from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.data.batches import encode_text, seen_texts
+from coursepkg.projects.ocr.evaluation import training_texts
+from coursepkg.projects.ocr.handlers import part_loss, read_part
+from coursepkg.projects.ocr.line import TextLine, bucket_width, pad_images
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.text.vocabulary import BOS, EOS
@@ -26,7 +25,7 @@ from tests.projects.ocr.sets import ocr
 def evaluated(labelled: Path, quick_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("evaluated") / "eval"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluate, "LEAST_GROUPS", 2)
+        patch.setattr(evaluation, "LEAST_GROUPS", 2)
         done = ocr(
             "evaluate", "--model", quick_run, "--data", labelled, "--part", "test", "--out", out, "--worst", "2",
             "--worst-by", "confidence",
@@ -76,11 +75,11 @@ def test_seen_and_unseen_texts_are_those_of_the_training_part(evaluated: Path, l
 
 def test_learnt_texts_come_from_the_card(labelled: Path, quick_run: Path) -> None:
     card, corpus = stored_card(quick_run), load_corpus(str(labelled))
-    texts, notes = learnt_texts(card, corpus)
+    texts, notes = training_texts(card, corpus)
     assert (texts, notes) == (corpus.texts["train"], [])
     drawn = load_corpus("synthetic-tiny", generate=5)
     made = {"data": drawn.described()}
-    assert learnt_texts(made, corpus) == (drawn.texts["train"], [])
+    assert training_texts(made, corpus) == (drawn.texts["train"], [])
     for changed, reason in (
         ({}, "names no training data"),
         (card | {"start": "other"}, "began with another one (other)"),
@@ -91,7 +90,7 @@ def test_learnt_texts_come_from_the_card(labelled: Path, quick_run: Path) -> Non
         ),
         ({"data": made["data"] | {"source": {"generator": "0"}}}, "another version of synthetic-tiny"),
     ):
-        texts, notes = learnt_texts(changed, corpus)
+        texts, notes = training_texts(changed, corpus)
         assert texts is None
         assert reason in notes[0]
 

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.data.batches import LineBatches
+from coursepkg.projects.ocr.data.batches import LineBatches, character_vocabulary
 from coursepkg.projects.ocr.model.recognizer import READING, WRITING
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
-from coursepkg.projects.ocr.task import LineTask, ctc_loss, mean_loss
-from coursepkg.projects.ocr.train import Trained, train
+from coursepkg.projects.ocr.training import LineTask, Trained, ctc_loss, mean_loss, train
 from tests.projects.ocr.drawn import SMALL, drawn_lines, network
 
 LINES, DEV = drawn_lines(8, longest=2), drawn_lines(2, seed=1, longest=2)
@@ -26,7 +24,7 @@ def moved(learns: str) -> set[str]:
     batch = LineBatches(LINES, VOCABULARY, height=32, step=512).epoch(0)[0]
     batch = dataclasses.replace(batch, images=batch.images.double())
     model = network(vocab_size=len(VOCABULARY)).train()
-    model.let_learn(learns)
+    model.set_trainable(learns)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.1)
     LineTask().loss(model, batch).backward()
@@ -49,7 +47,7 @@ def test_each_choice_has_its_loss() -> None:
     ctc = ctc_loss(found.ctc, found.n_columns, batch.tgt_out).item()
     losses = {}
     for learns in ("all", "ctc", "decoder"):
-        model.let_learn(learns)
+        model.set_trainable(learns)
         losses[learns] = task.loss(model, batch).item()
         wanted = (
             ctc / batch.n_tokens
@@ -62,11 +60,11 @@ def test_each_choice_has_its_loss() -> None:
     assert losses["all"] == pytest.approx(losses["decoder"] + 0.5 * ctc)
     assert model(batch.images, batch.widths, None).attention.shape == (8, 0, len(VOCABULARY))
     with pytest.raises(ValueError, match="learns must be one of all, ctc, decoder"):
-        model.let_learn("nothing")
+        model.set_trainable("nothing")
 
 
 def stage(recipe: Recipe, out: Path, **options: object) -> Trained:
-    return train(recipe, LINES, DEV, out, say=lambda line: None, progress=False, **options)
+    return train(recipe, LINES, DEV, out, log=lambda line: None, progress=False, **options)
 
 
 def test_a_decoder_learns_behind_a_finished_encoder_and_is_resumed(tmp_path: Path) -> None:

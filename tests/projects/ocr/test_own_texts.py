@@ -6,7 +6,7 @@ import pytest
 
 from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.corpora import load_corpus
-from coursepkg.projects.ocr.learnt import learnt_texts
+from coursepkg.projects.ocr.evaluation import training_texts
 from tests.projects.ocr.sets import QUICK, ocr
 
 OWN = ("Chè Bưởi", "Nem Lụi", "Bún Riêu")
@@ -47,11 +47,11 @@ def test_a_model_says_that_it_learnt_them(own: Path, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     card = {"data": done.document["card"]["data"]}
     assert card["data"]["source"]["own texts"] == file_sha256(own)
-    texts, notes = learnt_texts(card, load_corpus("synthetic-tiny", generate=24))
+    texts, notes = training_texts(card, load_corpus("synthetic-tiny", generate=24))
     assert texts is None
     assert "own texts, too; give that file with --texts" in notes[0]
     same = load_corpus("synthetic-tiny", generate=24, texts=own)
-    assert learnt_texts(card, same) == (same.texts["train"], [])
+    assert training_texts(card, same) == (same.texts["train"], [])
 
 
 def test_only_drawn_lines_can_say_them(own: Path, tmp_path: Path) -> None:

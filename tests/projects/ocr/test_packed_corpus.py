@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.corpora import load_corpus
-from coursepkg.projects.ocr.corpus import PARTS, Corpus
+from coursepkg.projects.ocr.corpus import CARD, PARTS, Corpus, open_packed, pack_corpus
 from coursepkg.projects.ocr.data.images import resize_to_height
-from coursepkg.projects.ocr.packed_corpus import CARD, open_packed, pack_corpus
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def corpus(labelled: Path) -> Corpus:
 
 def pack(corpus: Corpus, out: Path, **options: int) -> tuple[Corpus, list[str]]:
     said: list[str] = []
-    return pack_corpus(corpus, out, say=said.append, **({"height": 24} | options)), said
+    return pack_corpus(corpus, out, log=said.append, **({"height": 24} | options)), said
 
 
 def test_parts_texts_and_pictures_are_kept(corpus: Corpus, tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_what_is_packed_is_not_packed_again_and_what_differs_is(corpus: Corpus, 
 
 
 def test_pictures_that_cannot_be_read_stay_counted(corpus: Corpus, labelled: Path, tmp_path: Path) -> None:
-    from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
+    from coursepkg.projects.ocr.line import Unreadable
 
     first = corpus.labels["test"][0]
 

@@ -6,10 +6,9 @@ import json
 import pytest
 import torch
 
-from coursepkg.projects.ocr.learning import train_config
-from coursepkg.projects.ocr.model.build import config_of
-from coursepkg.projects.ocr.model.recognizer import LineTransformer
+from coursepkg.projects.ocr.model.recognizer import LineTransformer, config_of
 from coursepkg.projects.ocr.recipe import LATER, PRESETS, Recipe
+from coursepkg.projects.ocr.training import train_config
 
 
 def test_presets_are_those_of_the_command_line() -> None:

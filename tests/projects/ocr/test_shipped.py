@@ -8,13 +8,13 @@ from PIL import Image
 
 from coursepkg.metrics.edit import CER
 from coursepkg.metrics.scoring import score
-from coursepkg.projects.ocr.bench.reading import lines
+from coursepkg.projects.ocr.bench import lines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
-from coursepkg.projects.ocr.synthetic.families import is_held_out
+from coursepkg.projects.ocr.synthetic.fonts import is_held_out
 from coursepkg.text.vietnamese import LETTERS
 from coursepkg.training.run_card import stored_card
-from coursepkg.training.shipped import check_weight
+from coursepkg.training.saved_model import check_weight
 
 SEED = 77
 """Of lines that no stage of the training has drawn."""

@@ -6,11 +6,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.data.batches import LineBatch, LineBatches
+from coursepkg.projects.ocr.data.batches import LineBatch, LineBatches, character_vocabulary
 from coursepkg.projects.ocr.model.ctc import path_log_prob
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
-from coursepkg.projects.ocr.task import LineTask, ctc_loss, mask_tokens, mean_loss
+from coursepkg.projects.ocr.training import LineTask, ctc_loss, mask_tokens, mean_loss
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.projects.ocr.drawn import drawn_lines, network
 

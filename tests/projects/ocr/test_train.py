@@ -9,11 +9,11 @@ import pytest
 import torch
 from PIL import Image
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
+from coursepkg.projects.ocr.data.batches import character_vocabulary
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
-from coursepkg.projects.ocr.train import Trained, train
+from coursepkg.projects.ocr.training import Trained, train
 from coursepkg.training.saved_model import restore, save_model
 from coursepkg.training.weights import in_half
 from tests.projects.ocr.drawn import SMALL, draw, drawn_lines
@@ -25,7 +25,7 @@ FAST = dataclasses.replace(
 
 
 def quietly(recipe: Recipe, out: Path, **options: object) -> Trained:
-    settings = {"say": lambda line: None, "progress": False} | options
+    settings = {"log": lambda line: None, "progress": False} | options
     return train(recipe, LINES, DEV, out, **settings)
 
 
@@ -84,10 +84,10 @@ def test_the_folder_tells_what_was_trained(trained: tuple[Trained, Path]) -> Non
 def test_what_does_not_fit_is_left_out_and_said(tmp_path: Path) -> None:
     said: list[str] = []
     long = TextLine(draw("sữa " * 30), "sữa " * 30, "g", "long one")
-    train(FAST, [*LINES, long], DEV, tmp_path / "run", say=said.append, progress=False)
+    train(FAST, [*LINES, long], DEV, tmp_path / "run", log=said.append, progress=False)
     assert any("train: 16 lines; 1 of 17 left out" in line and "long one" in line for line in said)
     with pytest.raises(ValueError, match="leave no train line"):
-        train(FAST, [long], DEV, tmp_path / "other", say=said.append, progress=False)
+        train(FAST, [long], DEV, tmp_path / "other", log=said.append, progress=False)
 
 
 def test_a_run_may_begin_with_a_finished_model(trained: tuple[Trained, Path], tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_batches_of_ones_own_need_a_vocabulary(tmp_path: Path) -> None:
     vocabulary = character_vocabulary(line.text for line in LINES)
     batches = LineBatches(LINES, vocabulary, height=32, max_columns=512)
     with pytest.raises(ValueError, match="vocabulary must be given"):
-        train(FAST, batches, DEV, tmp_path / "a", say=lambda line: None, progress=False)
+        train(FAST, batches, DEV, tmp_path / "a", log=lambda line: None, progress=False)
     found = train(
-        FAST, batches, DEV, tmp_path / "b", vocabulary=vocabulary, say=lambda line: None, progress=False
+        FAST, batches, DEV, tmp_path / "b", vocabulary=vocabulary, log=lambda line: None, progress=False
     )
     assert found.history.step == 2 * len(batches.epoch(0))
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coursepkg.projects.sign_language.answers import Answer
+from coursepkg.projects.sign_language.scores import Answer
 
 LABELS = ("ăn", "uống", "ngủ", "mẹ", "bố", "chào")
 COUNTS = (60, 50, 30, 20, 19, 4)

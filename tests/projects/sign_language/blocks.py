@@ -6,12 +6,10 @@ from pathlib import Path
 
 import torch
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.corpus_files import store_corpus
+from coursepkg.projects.sign_language.corpus import SignCorpus, store_corpus
 from coursepkg.projects.sign_language.data.cache import CacheConfig
-from coursepkg.projects.sign_language.model.build import build_model
-from coursepkg.projects.sign_language.model.classifier import ClipClassifier
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.model.classifier import ClipClassifier, build_model
 from coursepkg.projects.sign_language.recipe import Recipe
 from tests.projects.sign_language.signed import RECIPE, WORDS, write_film
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.sign_language.synthetic.write import write_video
+from coursepkg.projects.sign_language.synthetic.clips import write_video
 from tests.projects.sign_language.quality.scenes import FPS, scene
 from tests.said import Said, said
 

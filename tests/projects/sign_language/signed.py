@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from coursepkg.projects.sign_language.clip import Clip
-from coursepkg.projects.sign_language.data.imagenet import normalise
-from coursepkg.projects.sign_language.data.sampling import sample_frames
-from coursepkg.projects.sign_language.model.build import build_model
-from coursepkg.projects.sign_language.model.classifier import ClipClassifier
+from coursepkg.projects.sign_language.data.clip import Clip, normalise, sample_frames
+from coursepkg.projects.sign_language.model.classifier import ClipClassifier, build_model
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.projects.sign_language.synthetic.write import write_video
+from coursepkg.projects.sign_language.synthetic.clips import write_video
 from coursepkg.training.saved_model import save_model
 
 WORDS = ("lên", "nằm", "xuống")

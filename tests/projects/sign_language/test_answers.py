@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.answers import answers_of, as_rows, draw_groups, from_rows
+from coursepkg.projects.sign_language.scores import answers_of, as_rows, draw_groups, from_rows
 from tests.projects.sign_language.answered import Told, answer, drawn_answers
 
 WORDS = ("ăn", "uống", "ngủ")

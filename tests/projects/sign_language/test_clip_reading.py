@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.sign_language.clip_reading import read_small
 from coursepkg.projects.sign_language.data.cache import CacheConfig
-from coursepkg.projects.sign_language.synthetic.write import write_video
+from coursepkg.projects.sign_language.data.video import read_small
+from coursepkg.projects.sign_language.synthetic.clips import write_video
 from tests.projects.sign_language.signed import FPS, SIDE, moving, recognizer
 
 WHITE = np.full((9, SIDE, SIDE, 3), 255, np.uint8)

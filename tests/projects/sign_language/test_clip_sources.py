@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.clip_sources import find_clips
+from coursepkg.projects.sign_language.predict import find_clips
 
 
 def touch(folder: Path, *names: str) -> Path:
@@ -20,7 +20,7 @@ def test_a_folder_is_read_in_natural_order_and_the_rest_is_told(tmp_path: Path) 
     )
     found = find_clips([folder])
     assert [one.name for one in found.files] == ["1.mov", "2.MP4", "10.mp4"]
-    assert found.paths == [folder / one.name for one in found.files]
+    assert [one.path for one in found.files] == [folder / one.name for one in found.files]
     assert found.notes == (
         f"{folder}: 2 other files left alone, such as list.csv",
         f"{folder}: 1 folder in it was not opened, add --recursive",

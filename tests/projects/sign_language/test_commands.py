@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.cli import COMMANDS, parse
-from coursepkg.command_table import Group
-from coursepkg.projects.sign_language.command_options import Common
-from coursepkg.projects.sign_language.commands import Predict, Train
+from coursepkg.cli import parse
+from coursepkg.command_table import COMMANDS, Group
+from coursepkg.projects.sign_language.options import Common, Predict, Train
 from coursepkg.projects.sign_language.recipe import PRESETS
-from coursepkg.projects.sign_language.trained_model import read_model
+from coursepkg.projects.sign_language.recognizer import read_model
 from tests.projects.sign_language.folders import QUICK, WORDS, sign_language, write_folder
 
 GROUP = COMMANDS["sign-language"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.contest import ContestForm, contest_clips, write_answers
+from coursepkg.projects.sign_language.predict import ContestForm, contest_clips, write_answers
 
 WORDS = ("ăn", "cảm ơn, bạn", "xin lỗi")
 ANSWERS = [("1.mp4", "xin lỗi"), ("2.mp4", "cảm ơn, bạn"), ("phần 2/3.mp4", ""), ("10.mp4", "ăn")]

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from coursepkg.projects.sign_language import corpora
-from coursepkg.projects.sign_language.corpora import load_corpus, signer_folds
-from coursepkg.projects.sign_language.corpora_generated import FULL, SETS, TINY, SignerSet
+from coursepkg.projects.sign_language.corpora import FULL, SETS, TINY, SignerSet, load_corpus, signer_folds
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.splits import split_clips
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import clip_counts
+from coursepkg.projects.sign_language.synthetic.clips import clip_counts
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 from tests.projects.sign_language.blocks import FAST, make_corpus, write_parts
 from tests.projects.sign_language.folders import SIGNERS, WORDS, write_folder
 
@@ -42,7 +41,7 @@ def names(corpus: SignCorpus) -> list[str]:
 
 
 def quietly(name: str | Path, **options: Any) -> SignCorpus:
-    return load_corpus(str(name), options.pop("recipe", FAST), say=lambda line: None, **options)
+    return load_corpus(str(name), options.pop("recipe", FAST), log=lambda line: None, **options)
 
 
 @pytest.mark.usefixtures("few")
@@ -124,7 +123,7 @@ def test_what_prepare_wrote_is_opened(tmp_path: Path) -> None:
 
 def test_each_signer_is_left_out_once(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "own", SIGNERS[:3])
-    folds = dict(signer_folds(str(folder), FAST, say=lambda line: None))
+    folds = dict(signer_folds(str(folder), FAST, log=lambda line: None))
     assert set(folds) == set(SIGNERS[:3])
     for signer, corpus in folds.items():
         assert people(corpus, "test") == {signer}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from coursepkg.projects.sign_language.evaluate import compare, confusions, evaluate, score_answers
 from coursepkg.projects.sign_language.scores import SignScores
+from coursepkg.projects.sign_language.scoring import compare, confusions, evaluate, score_answers
 from tests.projects.sign_language.answered import COUNTS, LABELS, Guessed, Told, answer, drawn_answers
 
 BANDS = {"head": LABELS[:2], "body": LABELS[2:4], "tail": LABELS[4:]}

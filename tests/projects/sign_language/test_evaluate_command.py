@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.projects.sign_language.ladder import RESULTS
 from coursepkg.projects.sign_language.recipe import PRESETS
-from coursepkg.projects.sign_language.stored import stored_document
 from tests.projects.sign_language.folders import sign_language
 from tests.projects.sign_language.signed import COUNTS, RECIPE, WORDS, write_film, write_model
 from tests.said import Said
@@ -47,11 +47,12 @@ def test_scores_answers_and_worst_clips_are_written(places: dict[str, Path], tmp
     assert "macro-F1|nrefs:1|bs:1000|" in done.out
     assert "accuracy|nrefs:1|bs:1000|" in done.out
     document = json.loads(done.out.splitlines()[-1])
-    stored = stored_document("evaluation", out)
+    stored = RESULTS.document("evaluation", out)
     assert stored is not None
     assert stored["schema"] == "evaluation"
     assert stored["macro_f1"] == document["macro_f1"]
     assert stored["machine"]["name"]
+    assert {"versions", "commit"} <= stored.keys()
     assert (document["part"], document["model"], document["counts"]) == ("train", ["first"], list(COUNTS))
     low, high = document["macro_f1"]["interval"]
     assert low <= document["macro_f1"]["value"] <= high
@@ -113,7 +114,7 @@ def test_one_signer_is_left_out_at_a_time(
     ]
     assert (document["chance"], document["n"]) == (0.5, 4)
     assert (out / "runs" / "without-An" / "model").is_dir()
-    stored = stored_document("evaluation", out)
+    stored = RESULTS.document("evaluation", out)
     assert stored is not None
     assert stored["folds"] == document["folds"]
     assert "chance: accuracy 0.5000" in done.out

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.exported import CARD, PROGRAM
-from coursepkg.projects.sign_language.clip import Clip
-from coursepkg.projects.sign_language.data.imagenet import normalise
+from coursepkg.app.export import CARD, PROGRAM
+from coursepkg.projects.sign_language.data.clip import Clip, normalise
 from coursepkg.projects.sign_language.export import ExportedRecognizer, export_program
-from coursepkg.projects.sign_language.model.build import build_model
+from coursepkg.projects.sign_language.model.classifier import build_model
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from coursepkg.training.saved_model import save_model
 from tests.projects.sign_language.signed import COUNTS, FPS, RECIPE, WORDS, clip, recognizer, write_model

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language import corpora, corpus_files
+from coursepkg.projects.sign_language import corpora
+from coursepkg.projects.sign_language import corpus as corpus_files
 from coursepkg.projects.sign_language.corpora import load_corpus
-from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.corpus_files import growing_folder
+from coursepkg.projects.sign_language.corpus import SignCorpus, growing_folder
 from coursepkg.projects.sign_language.data import caching
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.splits import split_clips
@@ -41,7 +41,7 @@ def kept(tmp_path: Path) -> list[Path]:
 
 
 def quietly(folder: Path) -> SignCorpus:
-    return load_corpus(str(folder), FAST, say=lambda line: None)
+    return load_corpus(str(folder), FAST, log=lambda line: None)
 
 
 def test_a_part_of_which_no_clip_can_be_decoded_leaves_nothing(tmp_path: Path) -> None:

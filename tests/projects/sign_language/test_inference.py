@@ -9,8 +9,7 @@ from torch.nn import functional as F
 
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.batches import ClipBatches
-from coursepkg.projects.sign_language.data.imagenet import normalise
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.clip import normalise, uniform_frames
 from coursepkg.projects.sign_language.inference import predict_clips, views_of
 from tests.projects.sign_language.blocks import FAST, network
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.model.build import build_model
+from coursepkg.projects.sign_language.model.classifier import build_model
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 from coursepkg.training.weights import parameter_counts
 from tests.projects.sign_language.data import films

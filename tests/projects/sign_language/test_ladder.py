@@ -6,34 +6,50 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.command_options import Common
+from coursepkg.app.ladder import LadderRun
 from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.evaluate import evaluate
 from coursepkg.projects.sign_language.inference import predict_clips
-from coursepkg.projects.sign_language.ladder import Bench, stored_row
-from coursepkg.projects.sign_language.ladder_command import Ladder, base_of, make_rows
-from coursepkg.projects.sign_language.ladder_rows import ROWS
-from coursepkg.projects.sign_language.ladder_table import ladder_lines, read_rows
-from coursepkg.projects.sign_language.recipe import PRESETS
-from coursepkg.projects.sign_language.trained_model import read_model
+from coursepkg.projects.sign_language.ladder import (
+    LADDER,
+    NEEDS,
+    ROWS,
+    LadderOptions,
+    RowMaker,
+    base_of,
+    headline,
+    ladder_command,
+    ladder_lines,
+    read_rows,
+)
+from coursepkg.projects.sign_language.options import Common
+from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
+from coursepkg.projects.sign_language.recognizer import read_model
+from coursepkg.projects.sign_language.scoring import evaluate
 from tests.projects.sign_language.blocks import FAST
 
 BASE = replace(FAST, max_epochs=1, patience=1)
 
 
-def bench_in(folder: Path, corpus: SignCorpus, **options: object) -> tuple[Bench, list[str]]:
-    said: list[str] = []
-    places = {"runs": folder / "runs", "results": folder / "results", "say": said.append}
-    return Bench(**({"base": BASE, "corpus": corpus, "conditions": "blocks"} | places | options)), said  # type: ignore[arg-type]
+def maker_in(
+    folder: Path, corpus: SignCorpus, base: Recipe = BASE, **options: object
+) -> tuple[RowMaker, list[str]]:
+    lines: list[str] = []
+    places = folder / "runs", folder / "results"
+    run = LadderRun(LADDER, base, "blocks", *places, NEEDS, "dev", lines.append)
+    return RowMaker(run, corpus, **options), lines  # type: ignore[arg-type]
+
+
+def make_rows(maker: RowMaker, names: tuple[str, ...]) -> list[dict]:
+    return maker.run.make(names, 0, maker, headline)
 
 
 def test_rows_are_made_once_and_added_to(blocks: SignCorpus, tmp_path: Path) -> None:
-    bench, said = bench_in(tmp_path, blocks)
-    assert make_rows(bench, ("lstm-last", "improved")) == []
+    maker, said = maker_in(tmp_path, blocks)
+    assert make_rows(maker, ("lstm-last", "improved")) == []
     before = {path: path.read_bytes() for path in (tmp_path / "results").rglob("*.json")}
     assert sorted(path.name for path in before) == ["improved.seed0.json", "lstm-last.seed0.json"]
     said.clear()
-    assert make_rows(bench, ("improved", "test-time", "ensemble")) == []
+    assert make_rows(maker, ("improved", "test-time", "ensemble")) == []
     assert said[0] == "improved: stored already"
     assert [line.partition(",")[0] for line in said if ", seed 0: " in line] == [
         "test-time",
@@ -41,7 +57,7 @@ def test_rows_are_made_once_and_added_to(blocks: SignCorpus, tmp_path: Path) -> 
         "ensemble",
     ]
     assert {path: path.read_bytes() for path in before} == before
-    rows = {row["row"]: row for row in read_rows(tmp_path / "results", list(ROWS))}
+    rows = {row["row"]: row for row in read_rows(tmp_path / "results")}
     assert list(rows) == ["lstm-last", "improved", "test-time", "second-seed", "ensemble"]
     first, improved, both = rows["lstm-last"], rows["improved"], rows["ensemble"]
     assert (improved["clips"], first["clips"], improved["steps_taken"]) == (10, 10, 3)
@@ -54,21 +70,21 @@ def test_rows_are_made_once_and_added_to(blocks: SignCorpus, tmp_path: Path) -> 
     assert both["parameters"] == 2 * improved["parameters"]
     assert "answers" not in both["scores"]
     assert set(both["against"]) == {"improved", "lstm-last"}
-    _check_ensemble(bench, both["scores"]["macro_f1"]["value"])
+    _check_ensemble(maker, both["scores"]["macro_f1"]["value"])
 
 
-def _check_ensemble(bench: Bench, value: float) -> None:
+def _check_ensemble(maker: RowMaker, value: float) -> None:
     """The score of the ensemble is that of the mean of its two networks."""
-    clips = bench.corpus.part("dev")
-    one, other = (read_model(bench.run(name)).model for name in ("improved", "second-seed"))
+    clips = maker.corpus.part("dev")
+    one, other = (read_model(maker.run.folder(name, 0)).model for name in ("improved", "second-seed"))
     said = predict_clips(one, clips, BASE, models=[other])
-    assert evaluate(said, clips, bench.corpus.labels, bench.corpus.counts).macro_f1.value == value
+    assert evaluate(said, clips, maker.corpus.labels, maker.corpus.counts).macro_f1.value == value
 
 
 def test_a_table_shows_what_is_stored(blocks: SignCorpus, tmp_path: Path) -> None:
-    bench, _ = bench_in(tmp_path, blocks)
-    make_rows(bench, ("lstm-last", "lstm-mean"))
-    title, head, first, second, _ = ladder_lines(read_rows(tmp_path / "results", list(ROWS)))
+    maker, _ = maker_in(tmp_path, blocks)
+    make_rows(maker, ("lstm-last", "lstm-mean"))
+    title, head, first, second, _ = ladder_lines(read_rows(tmp_path / "results"))
     assert title.startswith("blocks_dev, ")
     assert head.split()[:3] == ["row", "seed", "parameters"]
     assert first.startswith("lstm-last ")
@@ -77,49 +93,51 @@ def test_a_table_shows_what_is_stored(blocks: SignCorpus, tmp_path: Path) -> Non
 
 
 def test_plain_resampling_takes_other_frames_than_the_warp(blocks: SignCorpus, tmp_path: Path) -> None:
-    bench, _ = bench_in(tmp_path, blocks)
-    assert make_rows(bench, ("no-warp", "resampling")) == []
-    still, played = (read_model(bench.run(name)).model.state_dict() for name in ("no-warp", "resampling"))
+    maker, _ = maker_in(tmp_path, blocks)
+    assert make_rows(maker, ("no-warp", "resampling")) == []
+    still, played = (
+        read_model(maker.run.folder(name, 0)).model.state_dict() for name in ("no-warp", "resampling")
+    )
     assert any(not still[name].equal(played[name]) for name in still)
-    (row,) = (one for one in read_rows(tmp_path / "results", list(ROWS)) if one["row"] == "resampling")
+    (row,) = (one for one in read_rows(tmp_path / "results") if one["row"] == "resampling")
     assert (row["speed"], row["changes"], row["recipe"]["warp"]) == (0.3, {}, 0.0)
 
 
 def test_rows_of_other_settings_are_refused(blocks: SignCorpus, tmp_path: Path) -> None:
-    bench, _ = bench_in(tmp_path, blocks)
-    make_rows(bench, ("lstm-last",))
-    other, _ = bench_in(tmp_path, blocks, base=replace(BASE, dropout=0.3))
+    maker, _ = maker_in(tmp_path, blocks)
+    make_rows(maker, ("lstm-last",))
+    other, _ = maker_in(tmp_path, blocks, base=replace(BASE, dropout=0.3))
     with pytest.raises(
         ValueError, match=r"with other settings \(it differs in dropout\); choose another --results"
     ):
-        stored_row(other, ROWS["lstm-last"])
-    assert stored_row(bench, ROWS["lstm-mean"]) is None
+        other.run.stored(ROWS["lstm-last"], 0)
+    assert maker.run.stored(ROWS["lstm-mean"], 0) is None
 
 
 def test_a_row_that_cannot_be_made_stops_those_alone_that_need_it(blocks: SignCorpus, tmp_path: Path) -> None:
     more = replace(blocks, labels=("lên", "ngủ", "nằm", "xuống"))
-    bench, _ = bench_in(tmp_path, more)
-    failed = make_rows(bench, ("weighted", "post-hoc"))
+    maker, _ = maker_in(tmp_path, more)
+    failed = make_rows(maker, ("weighted", "post-hoc"))
     assert [one["row"] for one in failed] == ["weighted", "post-hoc"]
     assert all("'ngủ'" in one["error"] or "at least 1" in one["error"] for one in failed)
     assert [path.name for path in (tmp_path / "results").rglob("*.json")] == ["plain-sampler.seed0.json"]
 
 
 def test_seconds_of_a_row_that_was_cut_off_begin_again(blocks: SignCorpus, tmp_path: Path) -> None:
-    bench, _ = bench_in(tmp_path, blocks, base=replace(BASE, max_seconds=1e-9), timed=True, clock="cpu")
-    run = bench.run("lstm-last")
+    maker, _ = maker_in(tmp_path, blocks, base=replace(BASE, max_seconds=1e-9), timed=True, clock="cpu")
+    run = maker.run.folder("lstm-last", 0)
     run.mkdir(parents=True)
     (run / "recipe.json").write_text("{}", "utf-8")
-    assert make_rows(bench, ("lstm-last",)) == []
-    (stored,) = read_rows(tmp_path / "results", list(ROWS))
+    assert make_rows(maker, ("lstm-last",)) == []
+    (stored,) = read_rows(tmp_path / "results")
     assert (stored["stopped"], stored["steps_taken"], stored["clips"]) == ("max_seconds", 1, 4)
     assert json.loads((run / "recipe.json").read_text("utf-8"))["seed"] == 0
 
 
 def test_options_are_checked_and_no_row_stops_early() -> None:
-    base = base_of(Ladder(epochs=7))
+    base = base_of(LadderOptions(epochs=7))
     assert (base.max_epochs, base.patience) == (7, 7)
-    assert base_of(Ladder()).max_epochs == PRESETS["tiny"].max_epochs
+    assert base_of(LadderOptions()).max_epochs == PRESETS["tiny"].max_epochs
     for options, said in (
         ({"seconds": -1.0}, "--seconds must be at least 0, got -1"),
         ({"clock": "cpu"}, "--clock cpu counts the time of all threads together"),
@@ -127,15 +145,16 @@ def test_options_are_checked_and_no_row_stops_early() -> None:
         ({"epochs": -1}, "--epochs must be an integer of at least 0"),
     ):
         with pytest.raises(ValueError, match=said):
-            Ladder(**options)  # type: ignore[arg-type]
+            LadderOptions(**options)  # type: ignore[arg-type]
 
 
 def test_the_list_names_every_row_and_what_is_stored(
     blocks: SignCorpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench, _ = bench_in(tmp_path, blocks)
-    make_rows(bench, ("lstm-last",))
-    assert Ladder(list=True, results=tmp_path / "results", common=Common(json=True)).run() == 0
+    maker, _ = maker_in(tmp_path, blocks)
+    make_rows(maker, ("lstm-last",))
+    options = LadderOptions(list=True, results=tmp_path / "results", common=Common(json=True))
+    assert ladder_command(options) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[: len(ROWS)]] == list(ROWS)
     assert any(line.startswith("blocks_dev, ") for line in lines)

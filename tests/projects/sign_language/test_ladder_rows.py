@@ -4,16 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from coursepkg.projects.sign_language.ladder_rows import (
-    FIRST,
-    ROWS,
-    changes_of,
-    is_new,
-    recipe_of,
-    row_named,
-    with_needed,
-)
-from coursepkg.projects.sign_language.model.build import config_of
+from coursepkg.projects.sign_language.ladder import LADDER, ROWS
+from coursepkg.projects.sign_language.model.classifier import config_of
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 
 BASE = replace(PRESETS["small"], max_epochs=3)
@@ -22,20 +14,25 @@ BASE = replace(PRESETS["small"], max_epochs=3)
 def test_every_row_stands_behind_those_that_it_needs() -> None:
     seen: set[str] = set()
     for row in ROWS.values():
-        assert {row.builds_on, *row.models} - {""} <= seen
-        assert all(ROWS[name].trains for name in row.models)
-        assert row.name == FIRST or row.builds_on
+        assert {row.builds_on, *row.needs} - {""} <= seen
+        assert all(ROWS[name].trains for name in row.needs)
+        assert row.name == LADDER.first or row.builds_on
         seen.add(row.name)
 
 
 def test_the_first_steps_lead_from_the_last_state_to_the_preset() -> None:
-    assert recipe_of(ROWS["improved"], BASE) == BASE
-    first = recipe_of(ROWS[FIRST], BASE)
+    assert LADDER.recipe(ROWS["improved"], BASE) == BASE
+    first = LADDER.recipe(ROWS[LADDER.first], BASE)
     assert (first.temporal, first.pooling, first.n_convolutions) == ("lstm", "last", 0)
     # Nothing but what stands behind the backbone differs: sampler, augmentation, loss, budget are the same.
-    assert set(changes_of(ROWS[FIRST], BASE)) == {"temporal", "n_layers", "n_convolutions", "pooling"}
+    assert set(LADDER.changes(ROWS[LADDER.first], BASE)) == {
+        "temporal",
+        "n_layers",
+        "n_convolutions",
+        "pooling",
+    }
     steps = ("lstm-mean", "lstm-attention", "transformer", "improved")
-    assert [changes_of(ROWS[name], BASE) for name in steps] == [
+    assert [LADDER.changes(ROWS[name], BASE) for name in steps] == [
         {"pooling": "mean"},
         {"pooling": "attention"},
         {"temporal": "transformer", "n_layers": 2},
@@ -44,17 +41,17 @@ def test_the_first_steps_lead_from_the_last_state_to_the_preset() -> None:
 
 
 def test_every_other_row_changes_what_it_says() -> None:
-    changes = {name: changes_of(row, BASE) for name, row in ROWS.items()}
+    changes = {name: LADDER.changes(row, BASE) for name, row in ROWS.items()}
     assert changes["flip"] == {"flip": 0.5}
     assert changes["no-augmentation"] == {"warp": 0.0}
-    assert recipe_of(ROWS["no-augmentation"], BASE).crop == 1.0
+    assert LADDER.recipe(ROWS["no-augmentation"], BASE).crop == 1.0
     assert changes["post-hoc"] == {"adjust": 1.0}
-    assert not recipe_of(ROWS["post-hoc"], BASE).balanced
-    twice = recipe_of(ROWS["sampler-and-weights"], BASE)
+    assert not LADDER.recipe(ROWS["post-hoc"], BASE).balanced
+    twice = LADDER.recipe(ROWS["sampler-and-weights"], BASE)
     assert (twice.balanced, twice.loss) == (True, "weighted")
-    assert recipe_of(ROWS["weighted"], BASE) == replace(twice, balanced=False)
+    assert LADDER.recipe(ROWS["weighted"], BASE) == replace(twice, balanced=False)
     assert {
-        recipe_of(ROWS[name], BASE).mix for name in ("mixup", "mixup-time", "cutmix-space", "cutmix-time")
+        LADDER.recipe(ROWS[name], BASE).mix for name in ("mixup", "mixup-time", "cutmix-space", "cutmix-time")
     } == {
         "mixup",
         "mixup-time",
@@ -62,22 +59,22 @@ def test_every_other_row_changes_what_it_says() -> None:
         "cutmix-time",
     }
     assert changes["second-seed"] == changes["ensemble"] == changes["resampling"] == {}
-    assert recipe_of(ROWS["resampling"], BASE).warp == 0.0
-    assert [row.name for row in ROWS.values() if row.speed] == ["resampling"]
-    assert all(is_new(row, BASE) for row in ROWS.values())
+    assert LADDER.recipe(ROWS["resampling"], BASE).warp == 0.0
+    assert [row.name for row in ROWS.values() if row.settings.get("speed")] == ["resampling"]
+    assert all(LADDER.is_new(row, BASE) for row in ROWS.values())
     # Every row builds a network, and all of them on the same backbone.
-    sizes = {config_of(recipe_of(row, BASE), 24).stage_channels for row in ROWS.values()}
+    sizes = {config_of(LADDER.recipe(row, BASE), 24).stage_channels for row in ROWS.values()}
     assert len(sizes) == 1
 
 
 def test_a_row_that_a_preset_has_already_is_not_new() -> None:
     plain = replace(BASE, balanced=False)
-    assert not is_new(ROWS["plain-sampler"], plain)
-    assert is_new(ROWS["weighted"], plain)
+    assert not LADDER.is_new(ROWS["plain-sampler"], plain)
+    assert LADDER.is_new(ROWS["weighted"], plain)
 
 
 def test_rows_bring_those_whose_networks_they_ask() -> None:
-    assert [row.name for row in with_needed(["ensemble", "post-hoc"])] == [
+    assert [row.name for row in LADDER.with_needed(["ensemble", "post-hoc"])] == [
         "improved",
         "plain-sampler",
         "post-hoc",
@@ -85,5 +82,5 @@ def test_rows_bring_those_whose_networks_they_ask() -> None:
         "ensemble",
     ]
     with pytest.raises(ValueError, match=r"--rows must be of lstm-last, .*, got best"):
-        row_named("best")
-    assert isinstance(recipe_of(row_named("lstm-mean"), Recipe()), Recipe)
+        LADDER.row("best")
+    assert isinstance(LADDER.recipe(LADDER.row("lstm-mean"), Recipe()), Recipe)

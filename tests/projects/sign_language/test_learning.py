@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.batches import ClipBatches
-from coursepkg.projects.sign_language.learning import Validation, make_batches, make_task, train_config
-from coursepkg.projects.sign_language.losses import adjusted
-from coursepkg.projects.sign_language.model.depth import learning_rate_factors
-from coursepkg.training.plateau import Plateau
+from coursepkg.projects.sign_language.inference import adjusted
+from coursepkg.projects.sign_language.model.classifier import learning_rate_factors
+from coursepkg.projects.sign_language.training import Validation, make_batches, make_task, train_config
+from coursepkg.training.schedules import Plateau
 from tests.projects.sign_language.blocks import COUNTS, FAST, network
 
 

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from coursepkg.projects.sign_language.corpora import signer_folds
-from coursepkg.projects.sign_language.leave_out import Fold, leave_signers_out, marked_files, together
-from coursepkg.projects.sign_language.trained_model import read_model
+from coursepkg.projects.sign_language.leave_one_signer_out import (
+    Fold,
+    leave_signers_out,
+    marked_files,
+    together,
+)
+from coursepkg.projects.sign_language.recognizer import read_model
 from tests.projects.sign_language.answered import answer
 from tests.projects.sign_language.signed import RECIPE, WORDS, write_film
 
@@ -38,7 +43,7 @@ def signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_each_signer_is_asked_about_by_a_network_of_the_others(signs: Path, tmp_path: Path) -> None:
     lines: list[str] = []
-    found = leave_signers_out(str(signs), QUICK, tmp_path / "runs", n_resamples=50, say=lines.append)
+    found = leave_signers_out(str(signs), QUICK, tmp_path / "runs", n_resamples=50, log=lines.append)
     assert [fold.signer for fold in found.folds] == sorted(SIGNED)
     by_name = {fold.signer: fold for fold in found.folds}
     for signer, words in SIGNED.items():
@@ -67,18 +72,18 @@ def _goes_on(signs: Path, tmp_path: Path, before: dict) -> None:
     weights = (folder / "model" / "model.safetensors").read_bytes()
     calls = (folder / "calls.json").read_text("utf-8")
     again = leave_signers_out(
-        str(signs), QUICK, tmp_path / "runs", n_resamples=50, say=lambda line: None
+        str(signs), QUICK, tmp_path / "runs", n_resamples=50, log=lambda line: None
     ).as_json()
     assert again == before
     assert (folder / "model" / "model.safetensors").read_bytes() == weights
     assert (folder / "calls.json").read_text("utf-8") == calls
     assert read_model(folder).card["data"]["protocol"] == "signer An"
     with pytest.raises(ValueError, match="is of another run"):
-        leave_signers_out(str(signs), QUICK, tmp_path / "runs", seed=1, say=lambda line: None)
+        leave_signers_out(str(signs), QUICK, tmp_path / "runs", seed=1, log=lambda line: None)
 
 
 def test_the_clips_of_a_fold_do_not_show_its_signer(signs: Path) -> None:
-    folds = dict(signer_folds(str(signs), QUICK, say=lambda line: None))
+    folds = dict(signer_folds(str(signs), QUICK, log=lambda line: None))
     assert set(folds) == set(SIGNED)
     for signer, corpus in folds.items():
         assert signer not in {clip.signer for clip in corpus.part("train").clips}
@@ -114,4 +119,4 @@ def test_somebody_must_share_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write_film(folder / "a.mp4", WORDS[0])
     (folder / "manifest.csv").write_text(f"path,label,signer\na.mp4,{WORDS[0]},An\n", "utf-8")
     with pytest.raises(ValueError, match="no word is signed by two signers"):
-        leave_signers_out(str(folder), QUICK, tmp_path / "runs", say=lambda line: None)
+        leave_signers_out(str(folder), QUICK, tmp_path / "runs", log=lambda line: None)

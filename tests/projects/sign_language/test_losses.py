@@ -10,16 +10,16 @@ from torch.nn import functional as F
 
 from coursepkg.metrics.classification import MacroF1
 from coursepkg.metrics.scoring import score
+from coursepkg.projects.sign_language.inference import adjusted
 from coursepkg.projects.sign_language.losses import (
     LOSSES,
     ClipLoss,
-    adjusted,
     best_tau,
     log_prior,
     loss_shares,
     shares_of,
 )
-from coursepkg.training.classification_losses import focal_loss, inverse_frequency, weighted_cross_entropy
+from coursepkg.training.losses import focal_loss, inverse_frequency
 
 COUNTS = (60, 30, 12, 4)
 
@@ -58,7 +58,6 @@ def test_weighted_is_torchs_for_words_and_for_mixtures(smoothing: float) -> None
     for given in (targets, mixtures):
         expected = F.cross_entropy(logits, given, weights, label_smoothing=smoothing, reduction="sum")
         same(loss(logits, given), expected, logits)
-    same(loss(logits, targets), weighted_cross_entropy(logits, targets, weights, smoothing=smoothing), logits)
 
 
 def test_focal_is_the_papers_and_weighted_focal_has_its_alpha() -> None:

@@ -101,7 +101,7 @@ def test_several_models_and_settings_of_looking(model: Path, films: list[Path], 
     found = predict(
         films[0], "--model", model, "--model", second, "--views", 2, "--adjust", 0.5, "--n-best", 3, "--json"
     )
-    together = SignRecognizer.load(model, second).looking(views=2, adjust=0.5)
+    together = SignRecognizer.load(model, second).with_settings(views=2, adjust=0.5)
     (expected,) = together.recognize([films[0]])
     (answer,) = found.document["answers"]
     assert [word for word, _ in answer["candidates"]] == [word for word, _ in expected.candidates]

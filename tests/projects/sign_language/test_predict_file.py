@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.sign_language.clip_sources import ClipSources, find_clips
-from coursepkg.projects.sign_language.predict_file import Places, Tally, answer_clips
-from coursepkg.projects.sign_language.stream_config import StreamConfig
-from coursepkg.projects.sign_language.stream_file import watch_streams
+from coursepkg.app.jobs import FoundInputs, OutputPaths, RunStats
+from coursepkg.projects.sign_language.predict import (
+    answer_clips,
+    find_clips,
+    output_paths,
+    watch_streams,
+)
+from coursepkg.projects.sign_language.recipe import StreamConfig
 from tests.projects.sign_language.data.films import write_sound
 from tests.projects.sign_language.signed import FPS, recognizer, word_of, write_film, write_films
 
@@ -29,14 +33,14 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answer(folder: Path, places: Places, stop_at: int = -1, **options: Any) -> Tally:
+def answer(folder: Path, places: OutputPaths, stop_at: int = -1, **options: Any) -> RunStats:
     """Answers two clips at a time; stopped once so many are written."""
 
-    def say(line: str) -> None:
+    def log(line: str) -> None:
         if line.startswith(f"{stop_at} of"):
             raise Stopped
 
-    return answer_clips(recognizer(), find_clips([folder]), places, batch_size=2, say=say, **options)
+    return answer_clips(recognizer(), find_clips([folder]), places, batch_size=2, log=log, **options)
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
@@ -49,8 +53,8 @@ def names(folder: Path) -> list[str]:
 
 def test_a_line_for_each_clip(films: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    tally = answer(films, Places(out), n_best=2)
-    assert (tally.clips, tally.failed, tally.resumed, tally.exit_code) == (N_FILMS, 0, 0, 0)
+    stats = answer(films, output_paths(out), n_best=2)
+    assert (stats.done, stats.failed, stats.resumed, stats.exit_code) == (N_FILMS, 0, 0, 0)
     assert names(tmp_path) == ["out.jsonl"]
     for place, (found, one) in enumerate(
         zip(recognizer().recognize(sorted(films.iterdir())), documents(out), strict=True)
@@ -68,8 +72,8 @@ def test_a_line_for_each_clip(films: Path, tmp_path: Path) -> None:
 def test_stopped_and_resumed_equals_never_stopped(
     films: Path, tmp_path: Path, kinds: tuple[str, ...], at: int
 ) -> None:
-    def places(name: str) -> Places:
-        return Places(**{kind: tmp_path / f"{name}.{kind}" for kind in kinds})
+    def places(name: str) -> OutputPaths:
+        return output_paths(**{kind: tmp_path / f"{name}.{kind}" for kind in kinds})
 
     answer(films, places("whole"))
     with pytest.raises(Stopped):
@@ -81,15 +85,15 @@ def test_stopped_and_resumed_equals_never_stopped(
     assert len(documents(part)) == at
     with part.open("ab") as file:
         file.write(b'{"clip": "half a li')
-    tally = answer(films, places("again"))
-    assert (tally.resumed, tally.clips) == (at, N_FILMS)
+    stats = answer(films, places("again"))
+    assert (stats.resumed, stats.done) == (at, N_FILMS)
     for kind in kinds:
         assert (tmp_path / f"again.{kind}").read_bytes() == (tmp_path / f"whole.{kind}").read_bytes()
     assert len(names(tmp_path)) == 2 * len(kinds)
 
 
 def test_the_part_of_another_command_is_refused(films: Path, tmp_path: Path) -> None:
-    places = Places(tmp_path / "out")
+    places = output_paths(tmp_path / "out")
     with pytest.raises(Stopped):
         answer(films, places, stop_at=2)
     with pytest.raises(ValueError, match=r"out\.part belongs to another command \(it differs in n_best\)"):
@@ -102,8 +106,8 @@ def test_the_contest_gets_a_row_for_every_clip(films: Path, tmp_path: Path) -> N
     (part / "10.mp4").write_bytes(b"")
     write_sound(part / "2.mp4")
     lines: list[str] = []
-    places = Places(contest=tmp_path / "public_test.csv")
-    tally = answer_clips(recognizer(), find_clips([part]), places, say=lines.append)
+    places = output_paths(contest=tmp_path / "public_test.csv")
+    stats = answer_clips(recognizer(), find_clips([part]), places, log=lines.append)
     with (tmp_path / "public_test.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [
@@ -113,7 +117,7 @@ def test_the_contest_gets_a_row_for_every_clip(films: Path, tmp_path: Path) -> N
         ["2.mp4", ""],
         ["10.mp4", ""],
     ]
-    assert (tally.clips, tally.failed, tally.exit_code) == (4, 2, 1)
+    assert (stats.done, stats.failed, stats.exit_code) == (4, 2, 1)
     assert [line.partition(":")[0] for line in lines] == ["error", "error"]
     assert "audio only" in lines[0]
     assert "the file is empty" in lines[1]
@@ -125,11 +129,11 @@ def test_where_nothing_can_be_read_nothing_is_written(tmp_path: Path) -> None:
     write_sound(tmp_path / "clips" / "a.mp4")
     lines: list[str] = []
     sources = find_clips([tmp_path / "clips" / "a.mp4"])
-    for tally in (
-        answer_clips(recognizer(), sources, Places(tmp_path / "out"), say=lines.append),
-        watch_streams(recognizer(), sources, ALONE, tmp_path / "out", say=lines.append),
+    for stats in (
+        answer_clips(recognizer(), sources, output_paths(tmp_path / "out"), log=lines.append),
+        watch_streams(recognizer(), sources, ALONE, tmp_path / "out", log=lines.append),
     ):
-        assert tally.exit_code == 2
+        assert stats.exit_code == 2
     assert [("audio only" in line, line.startswith("error: ")) for line in lines] == [(True, True)] * 2
     assert names(tmp_path) == ["clips"]
 
@@ -137,18 +141,18 @@ def test_where_nothing_can_be_read_nothing_is_written(tmp_path: Path) -> None:
 def test_places_are_checked_before_anything_is_done(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("kept")
     for places, said in (
-        (Places(tmp_path / "there"), "there already exists; remove it or choose another --out"),
-        (Places(contest=tmp_path / "there"), "choose another --contest"),
-        (Places(tmp_path / "no" / "out"), "--out .*: the folder does not exist"),
-        (Places(tmp_path / "a", tmp_path / "a"), "--out and --contest are both"),
+        (output_paths(tmp_path / "there"), "there already exists; remove it or choose another --out"),
+        (output_paths(contest=tmp_path / "there"), "choose another --contest"),
+        (output_paths(tmp_path / "no" / "out"), "--out .*: the folder does not exist"),
+        (output_paths(tmp_path / "a", tmp_path / "a"), "--out and --contest are both"),
     ):
         with pytest.raises(ValueError, match=said):
             places.check()
-    Places(tmp_path / "a", tmp_path / "b").check()
+    output_paths(tmp_path / "a", tmp_path / "b").check()
 
 
 @pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> ClipSources:
+def streams(tmp_path_factory: pytest.TempPathFactory) -> FoundInputs:
     folder = tmp_path_factory.mktemp("streams")
     write_film(folder / "a.mp4", "lên", "xuống", "lên")
     write_sound(folder / "b.mp4")
@@ -156,10 +160,10 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> ClipSources:
     return find_clips([folder])
 
 
-def test_the_events_of_every_stream(streams: ClipSources, tmp_path: Path) -> None:
+def test_the_events_of_every_stream(streams: FoundInputs, tmp_path: Path) -> None:
     shown: list[dict[str, Any]] = []
     lines: list[str] = []
-    tally = watch_streams(recognizer(), streams, ALONE, tmp_path / "out", show=shown.append, say=lines.append)
+    stats = watch_streams(recognizer(), streams, ALONE, tmp_path / "out", show=shown.append, log=lines.append)
     assert documents(tmp_path / "out") == shown
     assert [(one["clip"], one["label"]) for one in shown] == [
         ("a.mp4", "lên"),
@@ -169,13 +173,13 @@ def test_the_events_of_every_stream(streams: ClipSources, tmp_path: Path) -> Non
         ("c.mp4", "xuống"),
     ]
     assert [round(one["end"] - one["start"], 2) for one in shown] == [1.0] * 5
-    assert (tally.clips, tally.failed, tally.exit_code) == (3, 1, 1)
+    assert (stats.done, stats.failed, stats.exit_code) == (3, 1, 1)
     assert "b.mp4: audio only" in "".join(lines)
     assert names(tmp_path) == ["out"]
 
 
 def test_a_stream_that_was_stopped_asks_the_network_for_the_rest_only(
-    streams: ClipSources, tmp_path: Path
+    streams: FoundInputs, tmp_path: Path
 ) -> None:
     config = StreamConfig(window=1.0, hop=2 / FPS)
     watch_streams(recognizer(), streams, config, tmp_path / "whole")
@@ -191,7 +195,7 @@ def test_a_stream_that_was_stopped_asks_the_network_for_the_rest_only(
     part = tmp_path / "out.part"
     assert names(tmp_path) == ["out.part", "out.part.json", "whole"]
     done = len(part.read_text().splitlines())
-    tally = watch_streams(recognizer(), streams, config, tmp_path / "out")
-    assert tally.resumed == done > 5
+    stats = watch_streams(recognizer(), streams, config, tmp_path / "out")
+    assert stats.resumed == done > 5
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
     assert names(tmp_path) == ["out", "whole"]

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language import prepare_command
-from coursepkg.projects.sign_language.corpus_files import open_corpus
+from coursepkg.projects.sign_language import data_verbs
+from coursepkg.projects.sign_language.corpus import open_corpus
 from coursepkg.projects.sign_language.data.scan import scan_clips
-from coursepkg.projects.sign_language.prepare_command import PLAN
-from coursepkg.projects.sign_language.quality.plan_files import read_plan
+from coursepkg.projects.sign_language.data_verbs import PLAN
+from coursepkg.projects.sign_language.quality.plan import read_plan
 from tests.projects.sign_language.folders import QUICK, WORDS, add_clip, sign_language, write_folder
 from tests.projects.sign_language.quality.scenes import scene
 from tests.said import Said
@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(prepare_command, "write_plan", stop)
+        patch.setattr(data_verbs, "write_plan", stop)
         assert sign_language(*command).code == 130
     assert not out.exists()
     assert (tmp_path / "prepared.part").is_dir()

@@ -1,5 +1,6 @@
 """What ships names the clips that the run names, at half the size, and says what it scores."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -7,13 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.caching import cache_clips
-from coursepkg.projects.sign_language.publish import measure, publish, smaller
-from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.projects.sign_language.trained_model import TrainedModel
-from coursepkg.training import shipped
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.recognizer import SignRecognizer, TrainedModel
+from coursepkg.training import saved_model
 from coursepkg.training.weights import in_half
 from tests.projects.sign_language.signed import (
     COUNTS,
@@ -25,6 +24,14 @@ from tests.projects.sign_language.signed import (
     write_films,
     write_model,
 )
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "train_sign_checkpoint.py"
+_spec = importlib.util.spec_from_file_location("train_sign_checkpoint", SCRIPT)
+assert _spec is not None
+assert _spec.loader is not None
+_script = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_script)
+measure, publish, smaller = _script.measure, _script.publish, _script.smaller
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +101,7 @@ def test_what_is_too_heavy_or_unfinished_leaves_the_old_one(
 ) -> None:
     run, folder = write_model(tmp_path / "run"), tmp_path / "checkpoint"
     folder.mkdir()
-    monkeypatch.setattr(shipped, "MOST_BYTES", 1000)
+    monkeypatch.setattr(saved_model, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match=r"would weigh [\d,]+ bytes, more than 1,000"):
         publish(run, folder, parts={"test": clips})
     with pytest.raises(FileNotFoundError, match="no finished model in it"):

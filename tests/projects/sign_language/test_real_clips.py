@@ -2,10 +2,10 @@
 
 import pytest
 
-from coursepkg.data.location import data_folder
+from coursepkg.data.registry import data_folder
 from coursepkg.projects.sign_language.data.scan import Scan, scan_clips
 from coursepkg.projects.sign_language.data.splits import leave_one_signer_out
-from coursepkg.projects.sign_language.quality.clean import plan_cleaning
+from coursepkg.projects.sign_language.quality.plan import plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import Survey, copy_keys, survey
 from tests.projects.sign_language.signed import RECIPE, WORDS, recognizer
 

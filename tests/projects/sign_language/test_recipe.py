@@ -5,12 +5,10 @@ import json
 
 import pytest
 
-from coursepkg.projects.sign_language.augment.mixing import KINDS
-from coursepkg.projects.sign_language.augment.settings import NO_CHANGE, SOURCE_002, AugmentSettings
-from coursepkg.projects.sign_language.data.sampling import PADDINGS
+from coursepkg.projects.sign_language.data.clip import PADDINGS
 from coursepkg.projects.sign_language.losses import LOSSES
-from coursepkg.projects.sign_language.model.architectures import ARCHITECTURES
-from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
+from coursepkg.projects.sign_language.mixing import KINDS, NO_CHANGE, SOURCE_002, AugmentSettings
+from coursepkg.projects.sign_language.recipe import ARCHITECTURES, PRESETS, Recipe
 
 
 def test_presets_are_those_of_the_command_line() -> None:

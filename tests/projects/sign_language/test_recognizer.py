@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data.caching import cache_clips
-from coursepkg.projects.sign_language.data.video import read_clip
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.data.video import VideoFrames, array_frames, read_clip
 from coursepkg.projects.sign_language.inference import predict_clips
-from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.recipe import Recipe, StreamConfig
 from coursepkg.projects.sign_language.recognizer import Recognition, SignRecognizer
 from coursepkg.projects.sign_language.stream import SignStream
-from coursepkg.projects.sign_language.stream_config import StreamConfig
-from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
-from coursepkg.projects.sign_language.synthetic.write import write_video
+from coursepkg.projects.sign_language.synthetic.clips import write_video
 from coursepkg.training.saved_model import save_model
 from tests.projects.sign_language.data.films import cut, write_sound
 from tests.projects.sign_language.data.films import write_film as write_numbers
@@ -144,18 +142,18 @@ def test_models_that_do_not_go_together_are_refused(model: Path, tmp_path: Path)
 
 def test_settings_of_looking_change_the_answer_and_the_fingerprint(films: list[Path]) -> None:
     plain = recognizer()
-    assert plain.looking().fingerprint == plain.fingerprint
+    assert plain.with_settings().fingerprint == plain.fingerprint
     base = np.array(chances(plain.recognize(films[:1])[0]))
-    adjusted = plain.looking(adjust=1.0)
+    adjusted = plain.with_settings(adjust=1.0)
     expected = base / np.array(plain.counts)
     np.testing.assert_allclose(
         chances(adjusted.recognize(films[:1])[0]), expected / expected.sum(), rtol=1e-4
     )
-    viewed = plain.looking(views=3)
+    viewed = plain.with_settings(views=3)
     assert chances(viewed.recognize(films[:1])[0]) != base.tolist()
     assert len({one.fingerprint for one in (plain, adjusted, viewed)}) == 3
     with pytest.raises(ValueError, match="--adjust 1 needs the training clips of each word"):
-        SignRecognizer(taught(), WORDS, RECIPE).looking(adjust=1.0)
+        SignRecognizer(taught(), WORDS, RECIPE).with_settings(adjust=1.0)
 
 
 @pytest.mark.parametrize("read", ["film", "arrays"])

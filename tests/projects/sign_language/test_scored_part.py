@@ -5,14 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.corpus import SignCorpus
-from coursepkg.projects.sign_language.corpus_files import store_corpus
+from coursepkg.projects.sign_language.corpus import SignCorpus, store_corpus
 from coursepkg.projects.sign_language.data.cache import CacheConfig
-from coursepkg.projects.sign_language.data.sampling import sample_frames
+from coursepkg.projects.sign_language.data.clip import ClipFile, sample_frames
+from coursepkg.projects.sign_language.evaluate_verb import learnt_notes, score_part
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.projects.sign_language.scored_part import learnt_notes, score_part
 from tests.projects.sign_language.signed import COUNTS, RECIPE, WORDS, recognizer, taught, write_film
 
 SIGNERS = ("An", "Bình", "Chi")
@@ -84,7 +82,7 @@ def test_a_limit_takes_the_first_clips_and_is_said(corpus: SignCorpus, limit: in
 
 def test_an_ensemble_and_its_way_of_looking_are_named(corpus: SignCorpus) -> None:
     together = SignRecognizer(taught(0), WORDS, RECIPE, counts=COUNTS, others=[taught(1)])
-    found = score_part(together.looking(views=2, adjust=0.5), corpus, "test", n_resamples=0)
+    found = score_part(together.with_settings(views=2, adjust=0.5), corpus, "test", n_resamples=0)
     assert found.protocol == "films test, split signer, 2 models, 2 views, adjusted by 0.5"
     alone = score_part(recognizer(), corpus, "test", n_resamples=0)
     assert found.scores.answers[0].given != alone.scores.answers[0].given

@@ -1,7 +1,7 @@
 """Single scores: what they are over, and where an interval cannot be drawn."""
 
 from coursepkg.metrics.classification import Accuracy
-from coursepkg.projects.sign_language.scorer import Scorer
+from coursepkg.projects.sign_language.scoring import Scorer
 from tests.projects.sign_language.answered import LABELS, answer, drawn_answers
 
 

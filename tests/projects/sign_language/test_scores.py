@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from coursepkg.projects.sign_language.answers import from_rows
-from coursepkg.projects.sign_language.evaluate import score_answers
-from coursepkg.projects.sign_language.scores import SHOWN, SignScores
+from coursepkg.projects.sign_language.scores import SHOWN, SignScores, from_rows
+from coursepkg.projects.sign_language.scoring import score_answers
 from tests.projects.sign_language.answered import COUNTS, LABELS, answer, drawn_answers
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from coursepkg.projects.sign_language.recognizer import DEFAULT, SignRecognizer
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip
-from coursepkg.projects.sign_language.synthetic.words import WORDS
-from coursepkg.training.shipped import check_weight
+from coursepkg.projects.sign_language.synthetic.signer import WORDS
+from coursepkg.training.saved_model import check_weight
 
 SEED = 77
 """Of people, rooms and clothes that are in no generated set."""

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.clip import Clip
+from coursepkg.projects.sign_language.data.clip import Clip
+from coursepkg.projects.sign_language.data.video import TimedFrame
+from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.stream import (
     SignEvent,
     SignStream,
@@ -16,8 +18,6 @@ from coursepkg.projects.sign_language.stream import (
     find_events,
     sliding_windows,
 )
-from coursepkg.projects.sign_language.stream_config import StreamConfig
-from coursepkg.projects.sign_language.stream_frames import TimedFrame
 
 WORDS = ("ăn", "uống", "ngủ")
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.sign_language.data.container import VideoError
-from coursepkg.projects.sign_language.data.video import decode_video
+from coursepkg.projects.sign_language.data.video import VideoFrames, array_frames, decode_video
+from coursepkg.projects.sign_language.data.video_file import VideoError
+from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.stream import sliding_windows
-from coursepkg.projects.sign_language.stream_config import StreamConfig
-from coursepkg.projects.sign_language.stream_frames import VideoFrames, array_frames
 from tests.projects.sign_language.data.films import (
     cut,
     number_of,

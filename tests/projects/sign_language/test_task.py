@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from coursepkg.projects.sign_language.losses import ClipLoss
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
-from coursepkg.projects.sign_language.task import ClipTask, mean_loss
+from coursepkg.projects.sign_language.training import ClipTask, mean_loss
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.task import Task

@@ -6,10 +6,9 @@ import pytest
 
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.splits import split_clips
-from coursepkg.projects.sign_language.quality.clean import plan_cleaning
-from coursepkg.projects.sign_language.quality.plan import CleaningRules
-from coursepkg.projects.sign_language.quality.plan_check import check_plan, check_words
+from coursepkg.projects.sign_language.quality.plan import check_plan, check_words, plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import survey
+from coursepkg.projects.sign_language.recipe import CleaningRules
 from tests.projects.sign_language.folders import QUICK, sign_language, write_film, write_folder
 from tests.projects.sign_language.quality.scenes import Library, scene
 

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 import torch
 
+from coursepkg.app.training_run import Trained
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.label_mapping import read_label_mapping
 from coursepkg.projects.sign_language.inference import predict_clips
-from coursepkg.projects.sign_language.learning import Validation
 from coursepkg.projects.sign_language.recipe import Recipe
-from coursepkg.projects.sign_language.train import Trained, train
-from coursepkg.projects.sign_language.trained_model import read_model
+from coursepkg.projects.sign_language.recognizer import read_model
+from coursepkg.projects.sign_language.training import Validation, train
 from coursepkg.training.saved_model import restore
 from tests.projects.sign_language.blocks import COUNTS, FAST, equal, weights
 
 
 def quietly(recipe: Recipe, corpus: SignCorpus, out: Path, **options: Any) -> Trained:
-    return train(recipe, corpus, out, **{"say": lambda line: None, "progress": False, **options})
+    return train(recipe, corpus, out, **{"log": lambda line: None, "progress": False, **options})
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "plateau"])
@@ -52,7 +52,7 @@ def test_a_seed_decides_everything(blocks: SignCorpus, tmp_path: Path) -> None:
 
 def test_the_folder_tells_what_was_trained_and_gives_it_back(blocks: SignCorpus, tmp_path: Path) -> None:
     said: list[str] = []
-    trained = quietly(FAST, blocks, tmp_path / "run", seed=3, say=said.append)
+    trained = quietly(FAST, blocks, tmp_path / "run", seed=3, log=said.append)
     assert said[0] == "note: 1 of 3 words with a single training clip, too few to learn from: xuống"
     assert said[-1].endswith(" parameters, 3 words")
     card = json.loads((tmp_path / "run/recipe.json").read_text("utf-8"))
@@ -99,7 +99,7 @@ def test_a_model_to_begin_with_gives_its_weights(blocks: SignCorpus, tmp_path: P
 
 def test_without_a_dev_part_the_last_weights_are_kept(blocks: SignCorpus, tmp_path: Path) -> None:
     said: list[str] = []
-    trained = quietly(FAST, replace(blocks, dev=None), tmp_path / "run", say=said.append)
+    trained = quietly(FAST, replace(blocks, dev=None), tmp_path / "run", log=said.append)
     assert said[1] == "note: there is no dev part to choose by; the last weights are kept"
     assert (trained.card["steps"], trained.card["dev_macro_f1"], trained.card["n_dev"]) == (6, None, 0)
     assert trained.history.validations == []

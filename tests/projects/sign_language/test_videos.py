@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.corpora_generated import GENERATED, SETS, SignerSet
-from coursepkg.projects.sign_language.quality.classes import ClassCounts
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import clip_counts
-from coursepkg.projects.sign_language.videos import find_videos
+from coursepkg.projects.sign_language.corpora import GENERATED, SETS, SignerSet, find_videos
+from coursepkg.projects.sign_language.data.label_mapping import ClassCounts
+from coursepkg.projects.sign_language.synthetic.clips import clip_counts
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 from tests.projects.sign_language.folders import WORDS, sign_language, write_folder
 
 FEW = SignersConfig(
@@ -26,7 +25,7 @@ def generated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_generated_people_are_parted_as_they_are_for_training(generated: None) -> None:
-    found = find_videos("signers-tiny", "signer", say=lambda line: None)
+    found = find_videos("signers-tiny", "signer", log=lambda line: None)
     assert (found.is_generated, found.notes, len(found.labels)) == (True, (GENERATED,), 2)
     parts = found.parts("signer", [[] for _ in found.files])
     assert sorted(i for numbers in parts.values() for i in numbers) == list(range(12))
@@ -34,7 +33,7 @@ def test_generated_people_are_parted_as_they_are_for_training(generated: None) -
     assert {part: len(people) for part, people in signers.items()} == {"train": 3, "dev": 1, "test": 2}
     assert len(set.union(*signers.values())) == 6
     # Any other protocol cuts the people whom training sees.
-    by_clip = find_videos("signers-tiny", "clip", say=lambda line: None)
+    by_clip = find_videos("signers-tiny", "clip", log=lambda line: None)
     assert len(by_clip.files) == 6
     assert {file.signer for file in by_clip.files} == signers["train"]
 

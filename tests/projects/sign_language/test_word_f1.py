@@ -5,9 +5,8 @@ import pytest
 from sklearn.metrics import f1_score, precision_recall_fscore_support
 
 from coursepkg.metrics.classification import MacroF1
-from coursepkg.metrics.scoring import score
-from coursepkg.metrics.signature import Metric
-from coursepkg.projects.sign_language.word_f1 import WordF1
+from coursepkg.metrics.scoring import Metric, score
+from coursepkg.projects.sign_language.scores import WordF1
 from tests.projects.sign_language.answered import LABELS, drawn_answers
 
 

@@ -1,6 +1,6 @@
 """What a part lacks is named up to a limit."""
 
-from coursepkg.projects.sign_language.wording import (
+from coursepkg.projects.sign_language.data.splits import (
     SHOWN,
     known_signers,
     lacking,

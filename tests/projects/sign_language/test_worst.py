@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.sign_language.worst import GAP, HEIGHT, Film, clip_html, worst_first, write_worst_page
+from coursepkg.projects.sign_language.evaluate_verb import (
+    GAP,
+    HEIGHT,
+    Film,
+    clip_html,
+    worst_first,
+    write_worst_page,
+)
 from tests.projects.sign_language.answered import answer
 
 FRAMES = np.stack([np.full((20, 20, 3), 40 * i, dtype=np.uint8) for i in range(5)])

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
-from coursepkg.projects.translation.examples import TranslationBatches
-from coursepkg.projects.translation.models import build_model
+from coursepkg.projects.translation.models import Subwords, build_model
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.run_folder import card_of
-from coursepkg.projects.translation.task import TranslationTask
-from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.projects.translation.task import TranslationBatches, TranslationTask
+from coursepkg.projects.translation.train import card_of
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.saved_model import save_model

@@ -13,12 +13,12 @@ from coursepkg.projects.translation.ensemble import (
     system_settings,
     together,
 )
-from coursepkg.projects.translation.ladder.decoding import voted
-from coursepkg.projects.translation.learnt import seen_by
-from coursepkg.projects.translation.neighbours import build_datastore, with_neighbours
+from coursepkg.projects.translation.evaluate import seen_by
+from coursepkg.projects.translation.knn_mt import build_datastore, with_neighbours
+from coursepkg.projects.translation.ladder.decoding import ensembled
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.stored import evaluation_table
-from coursepkg.training.call_log import read_calls
+from coursepkg.projects.translation.published_results import evaluation_table
+from coursepkg.training.run_card import read_calls
 from tests.projects.translation.tiny import SmallBook, fast, pairs, quietly, toy_parts, translation
 
 
@@ -85,10 +85,7 @@ def test_what_does_not_go_together_is_refused(runs: list[Path], both: list[Trans
     with pytest.raises(ValueError, match="model 2 of the ensemble has another vocabulary"):
         together([both[0], Translator.load(runs[2])])
     short = Translator(
-        both[1].model,
-        both[1].subwords,
-        dataclasses.replace(both[1].recipe, max_len=20),
-        both[1].directions,
+        both[1].model, both[1].subwords, dataclasses.replace(both[1].recipe, max_len=20), both[1].directions
     )
     with pytest.raises(ValueError, match="takes 19 tokens, and the first 23"):
         together([both[0], short])
@@ -112,7 +109,7 @@ def test_the_verbs_take_further_models(runs: list[Path], small_book: SmallBook) 
 
 def test_a_row_of_the_ladder_trains_a_second_model(both: list[Translator], tmp_path: Path) -> None:
     parts: Parts = toy_parts()
-    result, notes = voted(both[0], parts, both[0].recipe, tmp_path / "second", seed=7)
+    result, notes = ensembled(both[0], parts, both[0].recipe, tmp_path / "second", seed=7)
     assert len(result.hypotheses) == len(parts.dev)
     assert "ensemble of 2" in result.scores["BLEU"].signature
     assert "the second model, of seed 7" in notes[-1]

@@ -1,12 +1,22 @@
-"""Scores: raw references, both conventions, seen and unseen sources, signatures, comparisons, sources that are cut."""
+"""Scores: raw references, both conventions, seen and unseen sources, signatures, comparisons, sources that are cut.
+
+Halves of dev: what is chosen on one says nothing yet about the other.
+"""
 
 import json
 
 import pytest
 import sacrebleu
 
+from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
-from coursepkg.projects.translation.evaluate import compare_systems, evaluate, translate_pairs
+from coursepkg.projects.translation.evaluate import (
+    compare_systems,
+    dev_cross_validation,
+    dev_halves,
+    evaluate,
+    translate_pairs,
+)
 from coursepkg.projects.translation.predict import Translator
 from tests.projects.translation.tiny import pairs, toy_parts
 
@@ -127,3 +137,28 @@ def test_a_source_that_is_too_long_is_cut_counted_and_named(translator: Translat
     assert len(found[2].source_tokens) <= 23
     assert long.source.startswith(found[2].source)
     assert translate_pairs(translator, chosen[:2], "zh", "vi", beam_size=1)[1] == []
+
+
+def parts_of(pairs: tuple[SentencePair, ...]) -> Parts:
+    return Parts("toy", "zh", "vi", pairs, pairs, pairs, ())
+
+
+def test_each_half_is_chosen_by_the_other() -> None:
+    pairs = tuple(SentencePair(f"句 {i}", f"câu số {i} ở đây .", "toy", i) for i in range(12))
+    parts = parts_of(pairs)
+    first = set(dev_halves(parts)[0])
+    right = [pair.target for pair in pairs]
+    wrong = ["sai hoàn toàn rồi nhé"] * 12
+    # One weight is right on the first half, the other one on the second.
+    one = [r if pair in first else w for pair, r, w in zip(pairs, right, wrong, strict=True)]
+    two = [w if pair in first else r for pair, r, w in zip(pairs, right, wrong, strict=True)]
+    lines, weights = dev_cross_validation({0.0: one, 0.5: two}, parts)
+    assert weights == (0.5, 0.0)
+    assert lines == wrong
+    assert dev_cross_validation({0.0: wrong, 0.5: right}, parts) == (right, (0.5, 0.5))
+
+
+def test_too_few_pairs_are_named() -> None:
+    for count in (0, 1):
+        with pytest.raises(ValueError, match=f"has {count} pairs, too few for two halves"):
+            dev_cross_validation({0.0: []}, parts_of((SentencePair("句", "câu", "toy", 1),) * count))

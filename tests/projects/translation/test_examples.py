@@ -8,14 +8,9 @@ from collections import Counter
 import pytest
 
 from coursepkg.projects.translation.corpus import SentencePair
-from coursepkg.projects.translation.examples import (
-    TranslationBatches,
-    fitting,
-    mask_span,
-    rotating_window,
-)
+from coursepkg.projects.translation.models import Subwords
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.tokenizers import Subwords
+from coursepkg.projects.translation.task import TranslationBatches, fitting, mask_span, rotating_window
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.projects.translation.tiny import pairs, recipe, subwords, toy_parts
 

@@ -16,7 +16,7 @@ VI = [triple.vi for triple in TRIPLES]
 ZH_NUMERAL = re.compile(r"[一二两三四五六七八九十百千万零]+")
 # What may stand after a Chinese number: measure words, units, money, and what is named by a number.
 ZH_COUNTED = set("个本辆条张件双台支只间碗顶家部盘杯块份幅盏套束根副座所瓶把片封面遍米分天年点号路楼岁") | {
-    *("公斤", "公里", "越南盾", "美元", "分钟"),
+    *("公斤", "公里", "越南盾", "美元", "分钟")
 }
 EN_SINGULAR_SUBJECT = re.compile(
     r"^(?:He|She|Lan|Minh|Xiao Wang|My (?:father|mother|grandfather|grandmother|husband|wife|son|daughter|friend"

@@ -2,9 +2,10 @@
 
 import pytest
 
-from coursepkg.projects.translation.phrasebook import calendar, english, numerals
+from coursepkg.projects.translation.phrasebook import interlinear, numbers
 from coursepkg.projects.translation.phrasebook.interlinear import LANGUAGES, Phrase, phrase, wording
-from coursepkg.projects.translation.phrasebook.money import money
+from coursepkg.projects.translation.phrasebook.numbers import money
+from coursepkg.projects.translation.phrasebook.patterns import COLUMNS, phrases, read_patterns
 
 
 def said(made: Phrase) -> tuple[str, ...]:
@@ -40,13 +41,13 @@ def said(made: Phrase) -> tuple[str, ...]:
     ],
 )
 def test_numbers(n, zh, en, vi):
-    assert (numerals.chinese(n), numerals.english(n), numerals.vietnamese(n)) == (zh, en, vi)
+    assert (numbers.chinese(n), numbers.english(n), numbers.vietnamese(n)) == (zh, en, vi)
 
 
 def test_two_of_something_is_liang_but_number_two_is_er():
-    assert said(numerals.number(2))[0] == "两"
-    assert said(numerals.plain_number(2))[0] == "二"
-    assert said(numerals.number(12))[0] == "十二"
+    assert said(numbers.number(2))[0] == "两"
+    assert said(numbers.plain_number(2))[0] == "二"
+    assert said(numbers.number(12))[0] == "十二"
 
 
 @pytest.mark.parametrize(
@@ -56,16 +57,16 @@ def test_two_of_something_is_liang_but_number_two_is_er():
         (money(2, "yuan"), ("两 块", "two yuan", "hai tệ")),
         (money(15_000, "dong"), ("一万五千 越南盾", "fifteen thousand dong", "mười lăm nghìn đồng")),
         (
-            calendar.clock(2, 30, "afternoon"),
+            numbers.clock(2, 30, "afternoon"),
             ("下午 两 点 半", "half past two in the afternoon", "hai giờ rưỡi chiều"),
         ),
-        (calendar.clock(12, 15), ("十二 点 一刻", "a quarter past twelve", "mười hai giờ mười lăm phút")),
-        (calendar.date(4, 24), ("四月 二十四 号", "the twenty-fourth of April", "ngày hai mươi tư tháng tư")),
-        (calendar.date(12, 2), ("十二月 二 号", "the second of December", "ngày mùng hai tháng mười hai")),
-        (calendar.date(1, 10), ("一月 十 号", "the tenth of January", "ngày mùng mười tháng một")),
-        (calendar.duration(1, "month"), ("一 个 月", "one month", "một tháng")),
-        (calendar.duration(2, "hour"), ("两 个 小时", "two hours", "hai tiếng")),
-        (calendar.duration(2, "year"), ("两 年", "two years", "hai năm")),
+        (numbers.clock(12, 15), ("十二 点 一刻", "a quarter past twelve", "mười hai giờ mười lăm phút")),
+        (numbers.date(4, 24), ("四月 二十四 号", "the twenty-fourth of April", "ngày hai mươi tư tháng tư")),
+        (numbers.date(12, 2), ("十二月 二 号", "the second of December", "ngày mùng hai tháng mười hai")),
+        (numbers.date(1, 10), ("一月 十 号", "the tenth of January", "ngày mùng mười tháng một")),
+        (numbers.duration(1, "month"), ("一 个 月", "one month", "một tháng")),
+        (numbers.duration(2, "hour"), ("两 个 小时", "two hours", "hai tiếng")),
+        (numbers.duration(2, "year"), ("两 年", "two years", "hai năm")),
     ],
 )
 def test_money_and_time(made, expected):
@@ -73,7 +74,7 @@ def test_money_and_time(made, expected):
 
 
 def test_a_year_has_365_dates():
-    assert len({said(date) for date in calendar.dates()}) == 365
+    assert len({said(date) for date in numbers.dates()}) == 365
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_a_year_has_365_dates():
     ],
 )
 def test_ordinals(n, expected):
-    assert calendar.ordinal(n) == expected
+    assert numbers.ordinal(n) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,10 +113,10 @@ def test_ordinals(n, expected):
     ],
 )
 def test_verbs(verb, third, past, participle, progressive):
-    assert english.third_person(verb) == third
-    assert english.past(verb) == past
-    assert english.participle(verb) == participle
-    assert english.progressive(verb) == progressive
+    assert interlinear.third_person(verb) == third
+    assert interlinear.past(verb) == past
+    assert interlinear.participle(verb) == participle
+    assert interlinear.progressive(verb) == progressive
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_verbs(verb, third, past, participle, progressive):
     ],
 )
 def test_plurals(one, many):
-    assert english.plural(one) == many
+    assert interlinear.plural(one) == many
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_plurals(one, many):
     ],
 )
 def test_articles(word, article):
-    assert english.article(word) == article
+    assert interlinear.article(word) == article
 
 
 def test_the_notation_keeps_the_marks_of_a_slot_apart():
@@ -161,3 +162,35 @@ def test_the_notation_keeps_the_marks_of_a_slot_apart():
     assert [word.text for word in words] == ["he", "wants", "a", "cup", "of", "tea"]
     assert [word.marks for word in words] == [("who.1",), ("1",), ("x.d",), ("x.m",), (), ("x.n",)]
     assert wording("{who} 想/1 {x.one}", "zh", {"who": he, "x": tea})[-1].text == "茶"
+
+
+def test_phrases_of_an_expression():
+    assert [one.concept for one in phrases("number:2-3,9 + minute:5-15/5")] == [
+        *("two", "three", "nine", "5 minutes", "10 minutes", "15 minutes")
+    ]
+    assert [one.concept for one in phrases("early:6-7@0,30")][:2] == ["6:00 early", "6:30 early"]
+    assert "photo" not in {one.concept for one in phrases("nouns:lost !photo")}
+    assert {one.concept for one in phrases("told &self")} == {"I"}
+    assert len(phrases("asked [:2]")) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a\tb", "needs 7 columns, got 2"),
+        ("n\tz 。\te .\tv .\tx=nothing\t\t", "no table or set 'lexicon/nothing.tsv'"),
+        ("n\tz 。\te .\tv .\tx=goods !moon\t\t", "!moon: there is no 'moon'"),
+        ("n\tz 。\te .\tv .\tx=goods ?moon\t\t", "filter '\\?moon' must begin"),
+        ("n\tz 。\te .\tv .\tx=goods &moon\t\t", "has no phrases"),
+        ("n\tz 。\te .\tv .\tx=number:two\t\t", "'two' must be a number or a range"),
+        ("n\tz 。\te .\tv .\tx=goods\tlikes(x)\t", "is no restriction such as"),
+        ("n\tz 。\te .\tv .\tx=goods\twears(who,x)\t", "there is no slot 'who'"),
+        ("n\tz 。\te .\tv .\tx=goods\t\tmany", "limit must be a number"),
+    ],
+)
+def test_a_malformed_pattern_is_named_by_file_and_line(row, message):
+    text = "\t".join(COLUMNS) + "\n" + row + "\n"
+    with pytest.raises(ValueError, match=f"topics/shopping.tsv, line 2: .*{message}"):
+        list(read_patterns(text, "shopping"))
+    with pytest.raises(ValueError, match="line 1: the columns must be name, zh"):
+        list(read_patterns(row, "shopping"))

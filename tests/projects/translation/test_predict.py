@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.decoding.hypothesis import Hypothesis
-from coursepkg.projects.translation.models import build_model
+from coursepkg.decoding.step import Hypothesis
+from coursepkg.projects.translation.models import Subwords, build_model
 from coursepkg.projects.translation.predict import Translation, Translator
-from coursepkg.projects.translation.tokenizers import Subwords
 from tests.projects.translation.tiny import RECIPE, fast, pairs, subwords, toy_parts
 
 SOURCES = [p.source for p in toy_parts().test[:6]] + ["我喜欢。", "你们 看见 三 只 猫 。"]

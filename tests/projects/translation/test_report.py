@@ -12,8 +12,7 @@ from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
-from coursepkg.projects.translation.report import Report, render, write_report
-from coursepkg.projects.translation.report_parts import differences, heat_map
+from coursepkg.projects.translation.report import Report, differences, heat_map, render, write_report
 
 HOSTILE = "<script>alert('x')</script> \"quoted\" & &lt;b&gt; </style></title>\x00 onload=1 javascript:0"
 VOID = {"meta", "br", "hr", "img", "input", "link"}

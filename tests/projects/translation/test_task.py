@@ -15,9 +15,8 @@ from coursepkg.projects.translation.task import TranslationTask, mean_loss, pred
 from coursepkg.text.vocabulary import PAD
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
-from coursepkg.training.plateau import Plateau
 from coursepkg.training.scheduled_sampling import linear_decay
-from coursepkg.training.schedules import constant
+from coursepkg.training.schedules import Plateau, constant
 
 V = 20
 PAIRS = [([4, 5, 6], [7, 8]), ([9], [10, 11, 12, 13]), ([14, 15], [16]), ([5, 5, 5, 5], [8, 7, 6])]

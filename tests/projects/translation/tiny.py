@@ -4,17 +4,20 @@ import dataclasses
 import os
 import random
 from functools import cache, cached_property
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
 import torch
+import tyro
 
+from coursepkg.command_table import COMMANDS
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.models import Subwords
 from coursepkg.projects.translation.phrasebook.interlinear import Word
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
-from coursepkg.projects.translation.tokenizers import Subwords
 from coursepkg.projects.translation.train import Trained, train
 from tests.said import Said, said
 
@@ -123,7 +126,7 @@ def write_zh_vi(folder: Path, n: int = 240, repeated: int = 10) -> Path:
 
 def quietly(chosen: Recipe, out: Path, parts: Parts | None = None, **options: object) -> Trained:
     """`train` without a word."""
-    settings = {"say": lambda line: None, "progress": False} | options
+    settings = {"log": lambda line: None, "progress": False} | options
     return train(chosen, toy_parts() if parts is None else parts, out, **settings)
 
 
@@ -144,3 +147,13 @@ def weights(trained: Trained) -> dict[str, torch.Tensor]:
 
 def environment(data: Path) -> dict[str, str]:
     return os.environ | {"COURSEPKG_DATA": str(data), "OMP_NUM_THREADS": "1"}
+
+
+def run_command(verb: str, *arguments: str) -> int:
+    """Parse and run a command of translation, its errors raised."""
+    command = COMMANDS["translation"].verbs[verb]  # type: ignore[union-attr]
+    options, handler = (
+        getattr(import_module(module), name)
+        for module, name in (place.split(":") for place in (command.options, command.handler))
+    )
+    return int(handler(tyro.cli(options, args=list(arguments))))

@@ -1,13 +1,17 @@
-"""Batches of lines for training: pictures padded to a width that each line chooses alone.
+"""Batches of lines for training, and the characters of a recogniser.
 
-A line's width is rounded up to the next step, and only lines of the same rounded width share a batch. So a line is
-padded alike whatever stands beside it, and a network sees the same picture in every batch and alone.
+A line's width is rounded up to the next step, and only lines of the same rounded width
+share a batch. So a line is padded alike whatever stands beside it.
+
+The alphabet is that of the training part and a declared Vietnamese one, nothing of the
+test. A character outside it becomes UNK; it is counted and named before training.
 """
 
 import hashlib
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -16,24 +20,73 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.ocr.data.alphabet import encode_text
 from coursepkg.projects.ocr.data.images import fit_image, width_at
-from coursepkg.projects.ocr.data.packed import PackedLines
-from coursepkg.projects.ocr.data.shards import Shards
-from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.line import TextLine, bucket_width, pad_images
 from coursepkg.projects.ocr.recipe import STEP
-from coursepkg.text.vocabulary import BOS, EOS, PAD, Vocabulary
+from coursepkg.text.cleaning import UnknownCharacter, find_unknown
+from coursepkg.text.languages import language_of
+from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
+from coursepkg.validation import check_count
 
-WHITE = 255
+DECLARED = "".join(dict.fromkeys(language_of("vi").alphabet + "•·±²³≤≥′″©®™§→"))
+"""All 67 accented letters and 26 plain ones in both cases, digits, ASCII punctuation,
+the space, and signs of print."""
+
+
+def character_vocabulary(
+    train_texts: Iterable[str], declared: Collection[str] = DECLARED
+) -> Vocabulary:
+    """A vocabulary of single characters, in the order of their code points.
+
+    Args:
+        train_texts: texts of the training part, in Unicode form NFC.
+        declared: characters that get an id in any case.
+
+    Raises:
+        ValueError: the texts are one string.
+    """
+    if isinstance(train_texts, str):
+        raise ValueError(
+            "train_texts must be a list of texts, got one string; put it into a list"
+        )
+    found = set(declared).union(*map(set, train_texts))
+    return Vocabulary((*SPECIALS, *sorted(found)))
+
+
+def characters_outside(
+    texts: Iterable[str], known: Vocabulary | Collection[str] = DECLARED
+) -> list[UnknownCharacter]:
+    """Characters that an alphabet lacks, most frequent first, with advice."""
+    alphabet = known.tokens[len(SPECIALS) :] if isinstance(known, Vocabulary) else known
+    return sorted(find_unknown(texts, alphabet), key=lambda one: -one.count)
+
+
+def encode_text(text: str, vocabulary: Vocabulary) -> list[int]:
+    """Ids of the characters of a text, without BOS and EOS; UNK for unknown ones."""
+    return vocabulary.encode(list(text))
+
+
+def seen_texts(train_texts: Iterable[str], texts: Iterable[str]) -> list[bool]:
+    """For each text whether exactly it stands in the training part.
+
+    A recogniser may know such a line by heart: its character error rate is to be
+    reported apart.
+    """
+    known = set(train_texts)
+    return [text in known for text in texts]
+
+
+def character_counts(texts: Iterable[str]) -> Counter[str]:
+    """How often each character occurs."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(text)
+    return counts
+
 
 Augment = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""A picture, uint8 (height, width), and where chance comes from, to another picture of the same size."""
-
-
-def bucket_width(width: int, step: int = STEP) -> int:
-    """The width that a line of `width` pixels is padded to: the next multiple of `step`, a function of it alone."""
-    return -(-width // step) * step
+"""A picture, uint8 (height, width), and where chance comes from, to another picture of
+the same size."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +94,8 @@ class LineBatch:
     """Lines side by side, padded with white on the right."""
 
     images: Tensor
-    """Float32 (B, 1, height, width) in [-1, 1]: black is -1, white paper and padding +1."""
+    """Float32 (B, 1, height, width) in [-1, 1]: black is -1, white paper and padding
+    +1."""
     widths: Tensor
     """Columns of each picture that are no padding (B,)."""
     tgt_in: Tensor
@@ -60,27 +114,12 @@ class LineBatch:
         return LineBatch(images, widths, tgt_in, tgt_out, self.n_tokens)
 
 
-def pad_images(images: Sequence[np.ndarray], width: int) -> tuple[Tensor, Tensor]:
-    """Pictures of one height as a network takes them.
-
-    Args:
-        images: uint8 (height, width) each.
-        width: to pad to, at least the widest.
-
-    Returns:
-        images (B, 1, height, width), float32 in [-1, 1], and widths (B,).
-    """
-    room = np.full((len(images), 1, images[0].shape[0], width), WHITE, dtype=np.uint8)
-    for row, image in zip(room, images, strict=True):
-        row[0, :, : image.shape[1]] = image
-    widths = torch.tensor([image.shape[1] for image in images])
-    return torch.from_numpy(room).to(torch.float32).div_(127.5).sub_(1.0), widths
-
-
 class LineEpoch(Sequence[LineBatch]):
     """The batches of one epoch, each built when it is asked for."""
 
-    def __init__(self, owner: "LineBatches", number: int, groups: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, owner: "LineBatches", number: int, groups: Sequence[Sequence[int]]
+    ) -> None:
         self.owner, self.number, self.groups = owner, number, groups
 
     def __len__(self) -> int:
@@ -99,20 +138,24 @@ class LineEpoch(Sequence[LineBatch]):
 
 
 class LineBatches:
-    """The training data of `fit`: what an epoch looks like is a function of (seed, number) alone.
+    """The training data of `fit`; an epoch is a function of (seed, number) alone.
 
-    Every line is in exactly one batch of an epoch; a width with few lines gives a small batch, none is dropped.
+    Every line is in exactly one batch of an epoch; a width with few lines gives a small
+    batch, none is dropped.
 
     Args:
-        lines: the training lines; `PackedLines` at the model's height are sliced and not resized.
+        lines: the training lines; `PackedLines` at the model's height are sliced and
+            not resized.
         vocabulary: characters; one that it lacks becomes UNK.
         height: of the pictures, in pixels.
-        max_columns: most columns of a batch, padding included: B * width; a wider line comes alone.
+        max_columns: most columns of a batch, padding included: B * width; a wider line
+            comes alone.
         step: see `bucket_width`.
-        box_width: 0 keeps the proportions; above 0 every picture is squeezed or stretched to this width, as in the
-            OCR report (source 000).
+        box_width: 0 keeps the proportions; above 0 every picture is squeezed or
+            stretched to this width, as in the OCR report (source 000).
         seed: of order and augmentation.
-        shuffle: False keeps one order for all epochs, narrow lines first, as validation wants it.
+        shuffle: False keeps one order for all epochs, narrow lines first, as validation
+            wants it.
         augment: changes the pictures, in every epoch anew; None leaves them.
 
     Raises:
@@ -132,14 +175,28 @@ class LineBatches:
         shuffle: bool = True,
         augment: Augment | None = None,
     ) -> None:
-        for name, value in (("height", height), ("max_columns", max_columns), ("step", step)):
+        for name, value in (
+            ("height", height),
+            ("max_columns", max_columns),
+            ("step", step),
+        ):
             check_count(name, value)
         check_count("seed", seed, least=0)
         check_count("box_width", box_width, least=0)
         if not len(lines):
             raise ValueError("lines must hold at least one line, got none")
-        self.lines, self.height, self.max_columns, self.step = lines, height, max_columns, step
-        self.seed, self.shuffle, self.augment, self.box_width = seed, shuffle, augment, box_width
+        self.lines, self.height, self.max_columns, self.step = (
+            lines,
+            height,
+            max_columns,
+            step,
+        )
+        self.seed, self.shuffle, self.augment, self.box_width = (
+            seed,
+            shuffle,
+            augment,
+            box_width,
+        )
         self._ids: list[list[int]] = []
         self._widths: list[int] = []
         for line in lines:
@@ -152,11 +209,14 @@ class LineBatches:
     def fingerprint(self) -> str:
         """SHA-256 of texts, pictures and options."""
         digest = hashlib.sha256(json.dumps(self._ids).encode())
-        if isinstance(self.lines, PackedLines | Shards):
-            digest.update(self.lines.fingerprint.encode())  # which knows all pixels already
+        known = getattr(self.lines, "fingerprint", None)
+        if known is not None:  # packed lines have hashed their pixels already
+            digest.update(known.encode())
         else:
             for line in self.lines:
-                digest.update(json.dumps(line.image.shape).encode() + line.image.tobytes())
+                digest.update(
+                    json.dumps(line.image.shape).encode() + line.image.tobytes()
+                )
         sizes = [self.height, self.max_columns, self.step, self.box_width]
         options = [*sizes, self.seed, self.shuffle, self.augment is not None]
         digest.update(json.dumps(options).encode())
@@ -176,7 +236,9 @@ class LineBatches:
         groups = []
         for width, members in buckets.items():
             size = max(1, self.max_columns // width)
-            groups += [members[start : start + size] for start in range(0, len(members), size)]
+            groups += [
+                members[start : start + size] for start in range(0, len(members), size)
+            ]
         if self.shuffle:
             draw.shuffle(groups)
         return LineEpoch(self, number, groups)
@@ -184,15 +246,21 @@ class LineBatches:
     def build(self, group: Sequence[int], number: int) -> LineBatch:
         """The batch of some lines, by their numbers, in epoch `number`."""
         images = [self._image(i, number) for i in group]
-        pixels, widths = pad_images(images, bucket_width(self._widths[group[0]], self.step))
+        pixels, widths = pad_images(
+            images, bucket_width(self._widths[group[0]], self.step)
+        )
         ids = [self._ids[i] for i in group]
         longest = max(map(len, ids))
         blank = [[PAD] * (longest - len(row)) for row in ids]
         return LineBatch(
             images=pixels,
             widths=widths,
-            tgt_in=torch.tensor([[BOS, *row, *rest] for row, rest in zip(ids, blank, strict=True)]),
-            tgt_out=torch.tensor([[*row, EOS, *rest] for row, rest in zip(ids, blank, strict=True)]),
+            tgt_in=torch.tensor(
+                [[BOS, *row, *rest] for row, rest in zip(ids, blank, strict=True)]
+            ),
+            tgt_out=torch.tensor(
+                [[*row, EOS, *rest] for row, rest in zip(ids, blank, strict=True)]
+            ),
             n_tokens=sum(len(row) + 1 for row in ids),
         )
 
@@ -201,10 +269,14 @@ class LineBatches:
         image = fit_image(line.image, self.height, self.box_width, line.name)
         if self.augment is None:
             return image
-        # Chance belongs to the line and the epoch, so a resumed run draws what the first one drew.
-        changed = self.augment(image, np.random.Generator(np.random.PCG64([self.seed, number, i])))
+        # Chance belongs to the line and the epoch, so a resumed run draws what the
+        # first one drew.
+        changed = self.augment(
+            image, np.random.Generator(np.random.PCG64([self.seed, number, i]))
+        )
         if changed.shape != image.shape or changed.dtype != np.uint8:
             raise ValueError(
-                f"augment must return uint8 {image.shape}, got {changed.dtype} {changed.shape} for {line.name}"
+                f"augment must return uint8 {image.shape}, got {changed.dtype}"
+                f" {changed.shape} for {line.name}"
             )
         return changed

@@ -1,12 +1,16 @@
-"""Polygons around text: hull, smallest rotated rectangle, four corners in reading order, distances.
+"""Polygons around text, and straight grayscale crops of what they outline.
 
 Coordinates are pixels with y downwards, corners are rows (x, y) of float64 arrays.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from PIL import Image
+
+from coursepkg.projects.ocr.data.images import LEAST_SIDE
 
 Corners = np.ndarray
 """Float64 (number of corners, 2)."""
@@ -15,8 +19,8 @@ Outline = Sequence[Sequence[int | float]] | np.ndarray
 """A polygon as it comes from outside: corners (x, y)."""
 
 QUARTERS = ("upright", "turned clockwise", "upside down", "turned counter-clockwise")
-"""How a text lies in its picture: index k means turned by k quarters clockwise, so that 1 runs downwards and 3
-upwards."""
+"""How a text lies in its picture: index k means turned by k quarters clockwise, so that
+1 runs downwards and 3 upwards."""
 _KEPT_AREA = 0.95
 """Four corners stand for a hull when they keep so much of its area."""
 
@@ -28,26 +32,35 @@ def as_corners(polygon: Outline) -> Corners:
         ValueError: it has no three corners, or one is not finite.
     """
     corners = np.asarray(polygon, dtype=np.float64)
-    if corners.ndim != 2 or corners.shape[-1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
-        raise ValueError(f"a polygon needs at least three finite corners (x, y), got shape {corners.shape}")
+    if (
+        corners.ndim != 2
+        or corners.shape[-1] != 2
+        or len(corners) < 3
+        or not np.isfinite(corners).all()
+    ):
+        raise ValueError(
+            "a polygon needs at least three finite corners (x, y), got shape"
+            f" {corners.shape}"
+        )
     return corners
 
 
 def area(polygon: Corners) -> float:
-    """Area in square pixels: half of |sum x_i y_(i+1) - x_(i+1) y_i| (the shoelace formula)."""
+    """Area in square pixels: |sum x_i y_(i+1) - x_(i+1) y_i| / 2."""
     return abs(signed_area(polygon))
 
 
 def signed_area(polygon: Corners) -> float:
-    """The area, positive for corners that run clockwise in the picture, where y points downwards."""
+    """The area, positive for corners that run clockwise in the picture."""
     after = np.roll(polygon, -1, axis=0)
     return float(np.sum(polygon[:, 0] * after[:, 1] - after[:, 0] * polygon[:, 1])) / 2
 
 
 def convex_hull(points: Corners) -> Corners:
-    """The corners of the convex hull, clockwise as seen in the picture, none of them on an edge.
+    """The corners of the convex hull, clockwise in the picture, none on an edge.
 
-    Source: Andrew, "Another Efficient Algorithm for Convex Hulls in Two Dimensions" (1979).
+    Source: Andrew, "Another Efficient Algorithm for Convex Hulls in Two Dimensions"
+    (1979).
     """
     ordered = sorted({(float(x), float(y)) for x, y in points})
     if len(ordered) < 3:
@@ -65,11 +78,12 @@ def convex_hull(points: Corners) -> Corners:
 
 
 def smallest_rectangle(points: Corners) -> Corners:
-    """The rotated rectangle of smallest area around some points (4, 2), clockwise as seen in the picture.
+    """The rotated rectangle (4, 2) of smallest area around points, clockwise.
 
     One of its sides lies on an edge of the hull, so each edge is tried.
 
-    Source: Freeman and Shapira, "Determining the minimum-area encasing rectangle for an arbitrary closed curve" (1975).
+    Source: Freeman and Shapira, "Determining the minimum-area encasing rectangle for an
+    arbitrary closed curve" (1975).
     """
     hull = convex_hull(points)
     best: tuple[float, Corners] | None = None
@@ -87,27 +101,32 @@ def smallest_rectangle(points: Corners) -> Corners:
 
 
 def four_corners(points: Corners) -> Corners:
-    """Four corners around some points, clockwise: those of the outline itself where it has four, else a rectangle.
+    """Four corners around points, clockwise: the outline's own, else a rectangle.
 
-    Annotators draw four corners and often a fifth beside the first. Corners whose loss costs least are taken away
-    until four are left; where these keep nearly all of the hull they follow the perspective of the photograph,
-    otherwise the smallest rectangle serves.
+    Annotators draw four corners and often a fifth beside the first. Corners whose loss
+    costs least are taken away until four are left; where these keep nearly all of the
+    hull they follow the perspective of the photograph, otherwise the smallest rectangle
+    serves.
     """
     hull = convex_hull(points)
     whole = area(hull) if len(hull) > 2 else 0.0
     left = hull
     while len(left) > 4:
-        cost = [area(np.array([left[i - 1], left[i], left[(i + 1) % len(left)]])) for i in range(len(left))]
+        cost = [
+            area(np.array([left[i - 1], left[i], left[(i + 1) % len(left)]]))
+            for i in range(len(left))
+        ]
         left = np.delete(left, int(np.argmin(cost)), axis=0)
     if len(left) == 4 and whole > 0 and area(left) >= _KEPT_AREA * whole:
         rectangle = smallest_rectangle(points)
-        # Two strokes that cross would give a sharp kite whose sides say nothing about the line.
+        # Two strokes that cross would give a sharp kite whose sides say nothing about
+        # the line.
         return left if area(left) >= 0.6 * area(rectangle) else rectangle
     return smallest_rectangle(points)
 
 
 def in_reading_order(corners: Corners, quarter: int = 0) -> Corners:
-    """Four corners as the reader of the text sees them: top left, top right, bottom right, bottom left.
+    """Top left, top right, bottom right, bottom left, as the text is read.
 
     Args:
         corners: (4, 2), clockwise or not.
@@ -124,14 +143,16 @@ def in_reading_order(corners: Corners, quarter: int = 0) -> Corners:
 
 
 def sides(corners: Corners) -> tuple[float, float]:
-    """Width and height in pixels of four corners in reading order: the longer of two opposite sides each."""
+    """Width and height in pixels: the longer of two opposite sides each."""
     top_left, top_right, bottom_right, bottom_left = corners
     width = max(math.dist(top_left, top_right), math.dist(bottom_left, bottom_right))
-    return width, max(math.dist(top_left, bottom_left), math.dist(top_right, bottom_right))
+    return width, max(
+        math.dist(top_left, bottom_left), math.dist(top_right, bottom_right)
+    )
 
 
 def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bool]:
-    """What of a convex polygon lies in a picture, and whether something was cut off; no corner where nothing does.
+    """The part of a convex polygon in a picture, and whether some was cut off.
 
     Source: Sutherland and Hodgman, "Reentrant polygon clipping" (1974).
     """
@@ -139,35 +160,44 @@ def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bo
     for axis, most in ((0, width), (1, height)):
         found = cut_along(found, found[:, axis])
         found = cut_along(found, most - found[:, axis])
-    inside = (polygon >= -1e-9).all() and (polygon <= np.array([width, height]) + 1e-9).all()
+    inside = (polygon >= -1e-9).all() and (
+        polygon <= np.array([width, height]) + 1e-9
+    ).all()
     return found, not bool(inside)
 
 
 def cut_along(polygon: Corners, depth: np.ndarray) -> Corners:
-    """What of a polygon lies on one side of a line: the step that clipping repeats for every side of a window.
+    """The part of a polygon on one side of a line: one step of clipping.
 
     Args:
         polygon: (n, 2), convex.
-        depth: of its corners (n,), how far on that side they lie, on any scale; negative beyond the line.
+        depth: of its corners (n,), how far on that side they lie, on any scale;
+            negative beyond the line.
     """
     kept: list[np.ndarray] = []
     for i in range(len(polygon)):
         before, here = depth[i - 1], depth[i]
         if (before < 0) != (here < 0):
-            kept.append(polygon[i - 1] + (polygon[i] - polygon[i - 1]) * (before / (before - here)))
+            kept.append(
+                polygon[i - 1]
+                + (polygon[i] - polygon[i - 1]) * (before / (before - here))
+            )
         if here >= 0:
             kept.append(polygon[i])
     return np.array(kept).reshape(-1, 2)
 
 
-def _cross(o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
+def _cross(
+    o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]
+) -> float:
     return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
 
 
 def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The perspective map that takes four source points to four target points.
 
-    (x, y, 1) times the map is (u w, v w, w): the eight unknowns solve eight linear equations.
+    (x, y, 1) times the map is (u w, v w, w): the eight unknowns solve eight linear
+    equations.
 
     Args:
         source: (4, 2).
@@ -184,10 +214,13 @@ def homography(source: np.ndarray, target: np.ndarray) -> np.ndarray:
         rows += [[x, y, 1, 0, 0, 0, -u * x, -u * y], [0, 0, 0, x, y, 1, -v * x, -v * y]]
         right += [u, v]
     try:
-        solved = np.linalg.solve(np.array(rows, np.float64), np.array(right, np.float64))
+        solved = np.linalg.solve(
+            np.array(rows, np.float64), np.array(right, np.float64)
+        )
     except np.linalg.LinAlgError as reason:
         raise ValueError(
-            "points: three of the four lie on one line, and no perspective takes them there"
+            "points: three of the four lie on one line, and no perspective takes them"
+            " there"
         ) from reason
     return np.append(solved, 1).reshape(3, 3)
 
@@ -196,3 +229,140 @@ def map_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Points (n, 2) under a perspective map."""
     mapped = np.column_stack([points, np.ones(len(points))]) @ matrix.T
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
+
+
+@dataclass(frozen=True, eq=False)
+class Crop:
+    """One line of text cut out of a picture."""
+
+    image: np.ndarray
+    """Uint8 (height, width), the text upright."""
+    corners: np.ndarray
+    """Where it was in the picture: float64 (4, 2), top left, top right, bottom right,
+    bottom left of the text."""
+    notes: tuple[str, ...]
+    """What had to be mended, such as `clipped to the image`."""
+
+
+def crop_polygons(
+    image: np.ndarray,
+    polygons: Sequence[Outline],
+    *,
+    quarter: int = 0,
+    margin: float = 0.0,
+    name: str = "crop",
+) -> Crop:
+    """Cut out the text that polygons outline together, as two halves of a line.
+
+    Args:
+        image: uint8 (height, width).
+        polygons: corners (x, y) in pixels.
+        quarter: how the text lies in the picture, see `geometry.QUARTERS`; the crop is
+            turned upright.
+        margin: how much is added on each side, in heights of the line.
+        name: what messages call it.
+
+    Raises:
+        ValueError: the polygons lie outside the picture, or the crop would be a pixel
+            wide or high; one line.
+    """
+    height, width = image.shape
+    hull = convex_hull(np.concatenate([as_corners(polygon) for polygon in polygons]))
+    if len(hull) < 3:
+        raise ValueError(
+            f"{name}: the polygon is a line without area; mend its corners"
+        )
+    inside, was_cut = clip_polygon(hull, width, height)
+    if len(inside) < 3:
+        raise ValueError(
+            f"{name}: the polygon lies outside the image of {width} x {height} pixels"
+        )
+    corners = in_reading_order(four_corners(inside), quarter)
+    if margin:
+        corners = _widened(corners, margin)
+    notes = ("clipped to the image",) if was_cut else ()
+    return Crop(_warp(image, corners, name), corners, notes)
+
+
+def crop_corners(
+    image: np.ndarray, corners: np.ndarray, *, margin: float = 0.0, name: str = "crop"
+) -> np.ndarray:
+    """Straighten what four corners enclose; outside the picture is white.
+
+    Args:
+        image: uint8 (height, width).
+        corners: (4, 2), in pixels.
+        margin: how much is added on each side, in heights of the line.
+        name: what messages call it.
+
+    Raises:
+        ValueError: the crop would be a pixel wide or high.
+    """
+    return _warp(image, _widened(corners, margin) if margin else corners, name)
+
+
+def _warp(image: np.ndarray, corners: np.ndarray, name: str) -> np.ndarray:
+    wide, high = (round(side) for side in sides(corners))
+    if min(wide, high) < LEAST_SIDE:
+        raise ValueError(
+            f"{name}: a crop of {wide} x {high} pixels holds no text; leave it out or"
+            " mend its polygon"
+        )
+    coefficients = perspective(corners, wide, high)
+    size = (wide, high)
+    return np.array(
+        Image.fromarray(image).transform(
+            size,
+            Image.Transform.PERSPECTIVE,
+            coefficients,
+            Image.Resampling.BICUBIC,
+            fillcolor=255,
+        )
+    )
+
+
+def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
+    """The map from a crop's pixels back into the picture, as Pillow wants it.
+
+        x = (a u + b v + c) / (g u + h v + 1)      y = (d u + e v + f) / (g u + h v + 1)
+
+    Four corners give eight equations for a..h.
+
+    Args:
+        corners: (4, 2) in reading order, where the corners (0, 0), (width, 0), (width,
+            height), (0, height) of the crop are in the picture.
+        width: of the crop, in pixels.
+        height: of the crop, in pixels.
+
+    Raises:
+        ValueError: three of the corners lie on a line, or one lies within the others.
+    """
+    bent = ValueError(
+        "the four corners of a crop must form a convex quadrilateral; mend the polygon"
+    )
+    crop = np.array(
+        [[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float64
+    )
+    try:
+        matrix = homography(crop, corners)
+    except ValueError:
+        raise bent from None
+    g, h, _ = matrix[2].tolist()
+    # Where the divisor changes its sign, the crop would be folded over.
+    divisors = (1.0, g * width + 1, g * width + h * height + 1, h * height + 1)
+    if min(divisors) < 1e-6 or abs(np.linalg.det(matrix)) < 1e-9:
+        raise bent
+    return [float(value) for value in matrix.flat[:8]]
+
+
+def _widened(corners: np.ndarray, margin: float) -> np.ndarray:
+    """Corners moved outwards on each side by so many heights of the line."""
+    _, high = sides(corners)
+    top_left, top_right, bottom_right, bottom_left = corners
+    along = _unit((top_right - top_left) + (bottom_right - bottom_left)) * margin * high
+    down = _unit((bottom_left - top_left) + (bottom_right - top_right)) * margin * high
+    return corners + np.array([-along - down, along - down, along + down, down - along])
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return np.asarray(vector / max(math.hypot(*vector), 1e-12))

@@ -1,6 +1,7 @@
-"""One row of the MC-OCR table: a receipt with its annotated instances, and what is wrong with them.
+"""One row of the MC-OCR table: a receipt with its instances, and its faults.
 
-A row holds three lists that must be equally long: polygons (a Python literal), texts and labels (joined by `|||`).
+A row holds three lists that must be equally long: polygons (a Python literal), texts
+and labels (joined by `|||`).
 """
 
 import ast
@@ -10,19 +11,134 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from coursepkg.projects.ocr.data.bounds import MOST_PIXELS
-from coursepkg.projects.ocr.data.outlines import Polygon, read_outlines
+from coursepkg.projects.ocr.data.geometry import (
+    area,
+    as_corners,
+    clip_polygon,
+    convex_hull,
+)
+from coursepkg.projects.ocr.data.images import MOST_PIXELS
 from coursepkg.text.vietnamese import compose, unicode_form
+
+MOST_CORNERS = 1_000
+"""Of a polygon; people mark a handful."""
+FARTHEST = 1e6
+"""A corner has no coordinate beyond it on either side, in pixels: no photograph is so
+large."""
+LEAST_AREA = 1.0
+"""Square pixels; an outline of less shows nothing."""
+
+Polygon = tuple[tuple[float, float], ...]
+"""Corners (x, y) in pixels of the photograph, y downwards."""
+
+
+def read_outlines(
+    flats: object, size: tuple[int, int], faults: list[tuple[str, str]]
+) -> tuple[Polygon, ...]:
+    """The polygons that outline a text.
+
+    Args:
+        flats: what the table says under `segmentation`: a list of polygons, each x0,
+            y0, x1, y1, ...
+        size: width and height of the photograph in pixels.
+        faults: gets what is wrong, as kind and detail.
+
+    Returns:
+        the polygons; none where no part of the photograph is outlined, and the fault
+        says why.
+    """
+    if not isinstance(flats, list):
+        faults.append(
+            ("malformed polygon", "no list of polygons; the instance is left out")
+        )
+        return ()
+    polygons = [_polygon(flat) for flat in flats]
+    good = tuple(polygon for polygon in polygons if polygon is not None)
+    if len(good) < len(polygons):
+        n_bad = len(polygons) - len(good)
+        message = (
+            f"{n_bad} of {len(polygons)} are no 3 to {MOST_CORNERS:,} corners within"
+            f" {FARTHEST:,.0f} pixels"
+        )
+        faults.append(("malformed polygon", message))
+    if not good:
+        faults.append(("no polygon", "it is left out"))
+        return ()
+    if all(_is_empty(polygon) for polygon in good):
+        faults.append(("no area", "its outline is a line or a point; it is left out"))
+        return ()
+    inside = tuple(polygon for polygon in good if _shows(polygon, size))
+    width, height = size
+    if len(inside) < len(good):
+        left = (
+            "it is left out"
+            if not inside
+            else f"{len(good) - len(inside)} of {len(good)} are left out"
+        )
+        faults.append(
+            (
+                "wholly outside the image",
+                f"no corner is left within {width} x {height}; {left}",
+            )
+        )
+    if len(inside) > 1:
+        faults.append(("several polygons", f"{len(inside)}"))
+    if any(_leaves(polygon, size) for polygon in inside):
+        faults.append(
+            (
+                "outside the image",
+                f"a corner lies outside {width} x {height}; it is clipped",
+            )
+        )
+    return inside
+
+
+def _polygon(flat: object) -> Polygon | None:
+    """Flat numbers as corners; None unless there are three, none too far away."""
+    if (
+        not isinstance(flat, list)
+        or len(flat) % 2
+        or not 6 <= len(flat) <= 2 * MOST_CORNERS
+    ):
+        return None
+    # The bound is compared before a number becomes a float: an integer may have
+    # hundreds of digits.
+    if not all(
+        type(value) in (int, float) and abs(value) <= FARTHEST for value in flat
+    ):
+        return None
+    return tuple(
+        (float(x), float(y)) for x, y in zip(flat[::2], flat[1::2], strict=True)
+    )
+
+
+def _is_empty(polygon: Polygon) -> bool:
+    return area(convex_hull(as_corners(polygon))) < LEAST_AREA
+
+
+def _leaves(polygon: Polygon, size: tuple[int, int]) -> bool:
+    width, height = size
+    return any(not (0 <= x <= width and 0 <= y <= height) for x, y in polygon)
+
+
+def _shows(polygon: Polygon, size: tuple[int, int]) -> bool:
+    """Whether some of a polygon lies in the photograph, a sliver included."""
+    if not _leaves(polygon, size):
+        return True
+    left, _ = clip_polygon(convex_hull(as_corners(polygon)), *size)
+    return len(left) > 2 and area(left) >= LEAST_AREA
+
 
 LABELS = ("SELLER", "ADDRESS", "TIMESTAMP", "TOTAL_COST")
 CATEGORIES = {15: "SELLER", 16: "ADDRESS", 17: "TIMESTAMP", 18: "TOTAL_COST"}
 JOINT = "|||"
 MOST_CHARACTERS = 1_000_000
-"""Longest cell that is parsed; the longest of the real table has 18,000 characters or so."""
+"""Longest cell that is parsed; the longest of the real table has 18,000 characters or
+so."""
 
 
 def instance_name(image: str, number: int) -> str:
-    """What messages and lines call an annotated text: its photograph and its number in the row, from 0."""
+    """What an annotated text is called: its photograph and number, from 0."""
     return f"{image}, instance {number}"
 
 
@@ -38,16 +154,23 @@ class Fault(NamedTuple):
     detail: str
 
     def __str__(self) -> str:
-        place = self.image if self.instance < 0 else instance_name(self.image, self.instance)
+        place = (
+            self.image
+            if self.instance < 0
+            else instance_name(self.image, self.instance)
+        )
         return f"line {self.line}, {place}: {self.kind}: {self.detail}"
 
 
 def listed_faults(faults: Sequence[Fault], shown: int = 5) -> list[str]:
-    """Lines for readers: how often each kind of fault occurs, the most frequent first, each with its first examples."""
+    """How often each kind of fault occurs, most frequent first, with examples."""
     lines: list[str] = []
     for kind, count in Counter(fault.kind for fault in faults).most_common():
         lines.append(f"  {kind}: {count:,}")
-        lines += [f"    {fault}" for fault in [one for one in faults if one.kind == kind][:shown]]
+        lines += [
+            f"    {fault}"
+            for fault in [one for one in faults if one.kind == kind][:shown]
+        ]
         lines += [f"    ... and {count - shown:,} more"] if count > shown else []
     return lines
 
@@ -59,7 +182,8 @@ class Instance:
     number: int
     """Its place in the row, from 0."""
     polygons: tuple[Polygon, ...]
-    """One or more outlines; all but one are often slips of the mouse or a neighbouring column."""
+    """One or more outlines; all but one are often slips of the mouse or a neighbouring
+    column."""
     text: str
     """In Unicode form NFC, otherwise as it stands."""
     label: str
@@ -81,8 +205,10 @@ class Receipt:
     instances: tuple[Instance, ...]
 
 
-def read_row(line: int, row: Mapping[str, str | None]) -> tuple[Receipt | None, list[Fault]]:
-    """A receipt out of a row, with the faults found on the way; None where nothing of it can be used."""
+def read_row(
+    line: int, row: Mapping[str, str | None]
+) -> tuple[Receipt | None, list[Fault]]:
+    """A receipt out of a row, and its faults; None where nothing can be used."""
     image = (row["img_id"] or "").strip()
     faults: list[Fault] = []
 
@@ -103,24 +229,37 @@ def read_row(line: int, row: Mapping[str, str | None]) -> tuple[Receipt | None, 
         report("empty row", "the receipt has no annotated text")
         return None, faults
     if len(set(counts.values())) > 1:
-        said = ", ".join(f"{count} {name}" for name, count in counts.items())
-        report("mismatched counts", f"{said}; which belongs to which cannot be told, the row is left out")
+        message = ", ".join(f"{count} {name}" for name, count in counts.items())
+        report(
+            "mismatched counts",
+            f"{message}; which belongs to which cannot be told, the row is left out",
+        )
         return None, faults
     if (row["anno_num"] or "").strip() != str(len(texts)):
-        report("wrong anno_num", f"it says {row['anno_num']!r}, but there are {len(texts)} instances")
+        report(
+            "wrong anno_num",
+            f"it says {row['anno_num']!r}, but there are {len(texts)} instances",
+        )
     size = _size(annotations)
     if isinstance(size, str):
         report("image size", size)
         return None, faults
     instances = []
-    for number, (one, text, label) in enumerate(zip(annotations, texts, labels, strict=True)):
+    for number, (one, text, label) in enumerate(
+        zip(annotations, texts, labels, strict=True)
+    ):
         found = list(_instance(number, one, text, label, size))
         for item in found:
             if isinstance(item, Instance):
                 instances.append(item)
             else:
                 report(*item, instance=number)
-    return Receipt(image, line, *size, _number(row["anno_image_quality"]), tuple(instances)), faults
+    return (
+        Receipt(
+            image, line, *size, _number(row["anno_image_quality"]), tuple(instances)
+        ),
+        faults,
+    )
 
 
 def _parts(cell: str | None) -> list[str]:
@@ -129,7 +268,7 @@ def _parts(cell: str | None) -> list[str]:
 
 
 def _literal(cell: str) -> list[Mapping[str, Any]]:
-    """The list of annotations. `literal_eval` builds numbers, strings and containers only and runs nothing."""
+    """The list of annotations; `literal_eval` runs nothing."""
     if len(cell) > MOST_CHARACTERS:
         raise ValueError(f"{len(cell):,} characters, more than {MOST_CHARACTERS:,}")
     try:
@@ -163,7 +302,13 @@ def _instance(
         yield "unknown label", f"{label!r}; it is left out"
         return
     if known != label:
-        yield "label typo", f"{label!r} is read as {known}, as its category {one.get('category_id')} says"
+        yield (
+            "label typo",
+            (
+                f"{label!r} is read as {known}, as its category"
+                f" {one.get('category_id')} says"
+            ),
+        )
     if not text.strip():
         yield "empty text", "it is left out"
         return

@@ -1,19 +1,19 @@
-"""Finding the text of a photograph: boxes from a detector, merged into lines in reading order."""
+"""Finding the text of a photograph: boxes, merged into lines in reading order."""
 
 from coursepkg.lazy import lazy_names
 
 _HOME = {
-    "TextBox": "box",
-    "Detector": "box",
-    "DetectorSettings": "settings",
-    "open_detector": "bounded",
-    "BoundedDetector": "bounded",
-    "BoxCache": "cache",
-    "CachedDetector": "cache",
+    "TextBox": "lines",
+    "Detector": "lines",
+    "DetectorSettings": "engines",
+    "open_detector": "detector",
+    "BoundedDetector": "detector",
+    "BoxCache": "detector",
+    "CachedDetector": "detector",
     "what_is_missing": "engines",
     "place_lines": "lines",
     "PlacedLine": "lines",
-    "lies_on_side": "direction",
+    "lies_on_side": "lines",
     "DetectionScore": "evaluate",
     "generated_pages": "evaluate",
     "match_boxes": "evaluate",

@@ -1,15 +1,18 @@
-"""Score a detector: how many lines it finds and how many of its boxes are lines, at an intersection over union."""
+"""Scores of a detector: recall and precision of lines at an intersection over union."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.ocr.detector.box import Detector
-from coursepkg.projects.ocr.detector.lines import WORD_GAP, place_lines
-from coursepkg.projects.ocr.detector.overlap import intersection_over_union
+from coursepkg.projects.ocr.detector.lines import (
+    WORD_GAP,
+    Detector,
+    intersection_over_union,
+    place_lines,
+)
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
+from coursepkg.validation import check_count
 
 LEAST_IOU = 0.5
 """A box has found a line when they have so much in common."""
@@ -49,7 +52,8 @@ class DetectionScore:
     def __add__(self, other: "DetectionScore") -> "DetectionScore":
         if self.least_iou != other.least_iou:
             raise ValueError(
-                f"scores at IoU {self.least_iou} and {other.least_iou} do not add; use one of them for both"
+                f"scores at IoU {self.least_iou} and {other.least_iou} do not add; use"
+                " one of them for both"
             )
         return DetectionScore(
             self.n_pages + other.n_pages,
@@ -61,15 +65,18 @@ class DetectionScore:
 
     def __str__(self) -> str:
         return (
-            f"detection|iou:{self.least_iou:g}|pages:{self.n_pages}|lines:{self.n_lines}|boxes:{self.n_boxes} "
-            f"recall {self.recall:.4f} precision {self.precision:.4f} F1 {self.f1:.4f}"
+            f"detection|iou:{self.least_iou:g}|pages:{self.n_pages}"
+            f"|lines:{self.n_lines}|boxes:{self.n_boxes}"
+            f" recall {self.recall:.4f} precision {self.precision:.4f} F1 {self.f1:.4f}"
         )
 
 
 def match_boxes(
-    found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], least_iou: float = LEAST_IOU
+    found: Sequence[np.ndarray],
+    wanted: Sequence[np.ndarray],
+    least_iou: float = LEAST_IOU,
 ) -> list[tuple[int, int]]:
-    """Pairs of a found and a wanted quadrilateral, each at most once, the best pair first.
+    """Pairs of a found and a wanted quadrilateral, each once, the best first.
 
     Args:
         found: corners (4, 2) each.
@@ -99,7 +106,9 @@ def match_boxes(
 
 
 def score_page(
-    found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], least_iou: float = LEAST_IOU
+    found: Sequence[np.ndarray],
+    wanted: Sequence[np.ndarray],
+    least_iou: float = LEAST_IOU,
 ) -> DetectionScore:
     """The score of one picture; arguments as `match_boxes`."""
     matched = match_boxes(found, wanted, least_iou)
@@ -117,21 +126,27 @@ def score_pages(
 
     Args:
         detector: what finds boxes; they are merged into lines before they are scored.
-        pages: pictures uint8 (height, width, 3) and the corners (lines, 4, 2) of their lines.
+        pages: pictures uint8 (height, width, 3) and the corners (lines, 4, 2) of their
+            lines.
         least_iou: what a pair has in common at least.
         word_gap: see `place_lines`.
     """
     total = DetectionScore(0, 0, 0, 0, least_iou)
     for image, wanted in pages:
         lines = place_lines(detector.detect(image), word_gap=word_gap)
-        total += score_page([line.box.corners for line in lines], list(wanted), least_iou)
+        total += score_page(
+            [line.box.corners for line in lines], list(wanted), least_iou
+        )
     return total
 
 
-def generated_pages(count: int, seed: int = 0) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-    """Photographs of generated receipts with the corners of every text on them, one after the other.
+def generated_pages(
+    count: int, seed: int = 0
+) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Photographs of generated receipts with the corners of every text on them.
 
-    A text is what was printed as one piece: the name of the goods and its price are two.
+    A text is what was printed as one piece: the name of the goods and its price are
+    two.
     """
     check_count("count", count)
     for number in range(count):

@@ -3,18 +3,16 @@
 from coursepkg.lazy import lazy_names
 
 _HOME = {
-    "Page": "page",
-    "PageLine": "page",
-    "ReadOptions": "options",
+    "Page": "read",
+    "PageLine": "read",
     "read_page": "read",
     "read_single_lines": "read",
-    "page_readings": "doubts",
-    "page_record": "record",
-    "record_page": "record",
+    "page_record": "output",
+    "record_page": "output",
     "draw_overlay": "overlay",
     "find_sources": "sources",
     "open_pages": "sources",
-    "BagOfWords": "score",
+    "BagOfWords": "compare",
     "compare_pages": "compare",
     "PageScore": "compare",
 }

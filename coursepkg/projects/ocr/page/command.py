@@ -1,117 +1,88 @@
-"""The options of `coursepkg ocr predict`, and what it does."""
+"""What `coursepkg ocr predict` does."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from coursepkg.arguments import check_count
-from coursepkg.documents import print_json
-from coursepkg.projects.ocr.commands import Common, CommonOptions, ModelFolder
-from coursepkg.projects.ocr.detector.settings import DetectorSettings, EngineName
-from coursepkg.projects.ocr.page.options import ReadOptions
-from coursepkg.projects.ocr.recipe import ReadingPrecision
-from coursepkg.projects.options import Flag, with_threads
+from coursepkg.app.output import print_json
+from coursepkg.processor import check_threads, with_threads
+from coursepkg.projects.ocr.detector.engines import DetectorSettings
+from coursepkg.projects.ocr.options import Predict, ReadOptions
+from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
-    from coursepkg.projects.ocr.page.output import Output, Places
+    from coursepkg.projects.ocr.page.output import Output, OutputPaths
     from coursepkg.projects.ocr.page.sources import Sources
-
-File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
-
-
-@dataclass(frozen=True)
-class Predict:
-    """Read photographs, scans and PDFs, or folders of them, and print or write what they say."""
-
-    inputs: tyro.conf.Positional[Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE|FOLDER...")]] = ()
-    """Pictures, PDFs, TIFFs of several pages, and folders."""
-    common: CommonOptions = field(default_factory=Common)
-    read: tyro.conf.OmitArgPrefixes[ReadOptions] = field(default_factory=ReadOptions)
-    """How a page is read."""
-    model: ModelFolder = None
-    """Folder that `train` wrote. Without it that of --preset, and without both the model that ships."""
-    precision: ReadingPrecision = "32-true"
-    """32-true reads alike on every machine; auto encodes in bfloat16 where the processor multiplies that itself, which
-    is faster and may read a doubtful letter otherwise."""
-    text: File = None
-    """Write plain text here."""
-    overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
-    """Draw boxes and texts here: a .png of one picture, a folder for several."""
-    reference: File = None
-    """What the input says, as a UTF-8 text file: also print the bag-of-words F1."""
-    lines: Flag = False
-    """The pictures show one line of text each; no detector is needed."""
-    recursive: Flag = False
-    """Open folders in folders."""
-    dpi: int = 200
-    """Pixels to the inch at which the pages of PDFs are drawn, from 36 to 1200."""
-    engine: EngineName = "onnxruntime"
-    """What finds the text."""
-    side: int = DetectorSettings.side
-    """Longer side of the picture as the detector sees it, in pixels."""
-    threads: int = 0
-    """CPU threads; 0 is torch's own choice, and two for the detector."""
-
-    def run(self) -> int:
-        """Read; the exit code is 1 where some pages could not be read, and 2 where none could."""
-        return predict_command(self)
 
 
 def predict_command(options: Predict) -> int:
     """Read and return the exit code."""
-    from coursepkg.projects.ocr.page.output import Output
-    from coursepkg.projects.ocr.page.run import read_sources
+    from coursepkg.projects.ocr.page.output import Output, read_sources
 
-    sources, places = _prepared(options)
+    sources, paths = _prepared(options)
     reference = _reference(options, sources)
     for note in sources.notes:
-        _say(f"note: {note}")
+        _log(f"note: {note}")
     with with_threads(options.threads), _reader(options) as (read, identity):
-        identity |= {"inputs": sources.fingerprint, "dpi": options.dpi, "overlay": options.overlay}
-        output = Output(places, identity, keep_texts=reference is not None)
-        resumed = output.tally.pages
+        identity |= {
+            "inputs": sources.fingerprint,
+            "dpi": options.dpi,
+            "overlay": options.overlay,
+        }
+        output = Output(paths, identity, keep_texts=reference is not None)
+        resumed = output.stats.pages
         together = options.read.batch_size if options.lines else 1
-        read_sources(sources, read, output, dpi=options.dpi, together=together, say=_say)
-    _say(str(output.tally) + (f"; {resumed} of these pages in an earlier run" if resumed else ""))
-    scored = None if reference is None else _score(output.tally.texts or [], reference)
+        read_sources(
+            sources, read, output, dpi=options.dpi, together=together, log=_log
+        )
+    _log(
+        str(output.stats)
+        + (f"; {resumed} of these pages in an earlier run" if resumed else "")
+    )
+    scored = None if reference is None else _score(output.stats.texts or [], reference)
     if options.common.json:
         print_json(_document(output, resumed, scored))
-    return 1 if output.tally.failed else 0
+    return 1 if output.stats.failed else 0
 
 
-def _prepared(options: Predict) -> tuple["Sources", "Places"]:
+def _prepared(options: Predict) -> tuple["Sources", "OutputPaths"]:
     """What to read and where results go, checked before anything is loaded."""
     from coursepkg.projects.ocr.data.images import count_pages
-    from coursepkg.projects.ocr.page.output import Places
-    from coursepkg.projects.ocr.page.pdf import is_pdf
-    from coursepkg.projects.ocr.page.sources import find_sources
+    from coursepkg.projects.ocr.page.output import OutputPaths
+    from coursepkg.projects.ocr.page.sources import find_sources, is_pdf
 
     common = options.common
     _check_meant(options)
     check_count("--dpi", options.dpi, least=36, most=1200)
-    check_count("--threads", options.threads, least=0)
-    own = Places(common.out, options.text, options.overlay).written()
+    check_threads(options.threads)
+    own = OutputPaths(common.out, options.text, options.overlay).written()
     sources = find_sources(options.inputs, recursive=options.recursive, leave=own)
     first = options.inputs[0]
     one_file = len(options.inputs) == 1 and first.is_file()
     one_page = one_file and not is_pdf(first) and count_pages(first) == 1
-    places = Places(common.out, options.text, options.overlay, one_page, options.lines)
-    places.check()
-    if options.overlay is not None and options.overlay.resolve() in {one.resolve() for one in options.inputs}:
-        raise ValueError(f"--overlay {options.overlay} is what is read; name another folder")
-    return sources, places
+    paths = OutputPaths(
+        common.out, options.text, options.overlay, one_page, options.lines
+    )
+    paths.check()
+    if options.overlay is not None and options.overlay.resolve() in {
+        one.resolve() for one in options.inputs
+    }:
+        raise ValueError(
+            f"--overlay {options.overlay} is what is read; name another folder"
+        )
+    return sources, paths
 
 
 def _check_meant(options: Predict) -> None:
     """Raises a ValueError where an option is given that reading has no use for."""
     common = options.common
     if common.data != "auto":
-        raise ValueError("--data names lines to learn from or to score; name what to read behind predict")
+        raise ValueError(
+            "--data names lines to learn from or to score; name what to read behind"
+            " predict"
+        )
     for flag, is_given in (
         ("--split", common.split != "auto"),
         ("--generate", common.generate != 0),
@@ -119,16 +90,19 @@ def _check_meant(options: Predict) -> None:
     ):
         if is_given:
             raise ValueError(
-                f"{flag} says what to learn from or to score; predict has no use for it, leave it out"
+                f"{flag} says what to learn from or to score; predict has no use for"
+                " it, leave it out"
             )
     if options.model is not None and common.preset is not None:
-        raise ValueError("--model and --preset both name the model that reads; give one of them")
+        raise ValueError(
+            "--model and --preset both name the model that reads; give one of them"
+        )
     if options.lines:
         _check_for_lines(options)
 
 
 def _check_for_lines(options: Predict) -> None:
-    """Raises a ValueError where an option is given that single lines have no use for."""
+    """Raises a ValueError for options that single lines have no use for."""
     read, usual = options.read, ReadOptions()
     for flag, is_given in (
         ("--engine", options.engine != DetectorSettings.engine),
@@ -140,32 +114,41 @@ def _check_for_lines(options: Predict) -> None:
     ):
         if is_given:
             raise ValueError(
-                f"{flag} is for pages, and --lines reads pictures of single lines; leave one of them out"
+                f"{flag} is for pages, and --lines reads pictures of single lines;"
+                " leave one of them out"
             )
 
 
 @contextmanager
 def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     """What reads, and all that decides how; the detector is closed at the end."""
-    from coursepkg.projects.ocr.detector.bounded import open_detector
-    from coursepkg.projects.ocr.page.run import line_reader, page_reader
+    from coursepkg.projects.ocr.detector.detector import open_detector
+    from coursepkg.projects.ocr.page.output import line_reader, page_reader
     from coursepkg.projects.ocr.predict import Recognizer
 
     common, read = options.common, options.read
-    recognizer = Recognizer.load(common.model_folder(options.model), precision=options.precision)
+    recognizer = Recognizer.load(
+        common.model_folder(options.model), precision=options.precision
+    )
     # A reader that the model lacks is an error of the command, not of every page.
-    below = recognizer.second_look_below(**read.way)
-    decides = {name: value for name, value in asdict(read).items() if name != "batch_size"}
+    below = recognizer.tta_below(**read.way)
+    decides = {
+        name: value for name, value in asdict(read).items() if name != "batch_size"
+    }
     decides["second_look"] = below
     identity = decides | {"lines": options.lines, "model": recognizer.fingerprint}
     if options.lines:
         yield line_reader(recognizer, read), identity
         return
-    threads = options.threads or DetectorSettings.threads
-    settings = DetectorSettings(engine=options.engine, side=options.side, threads=threads)
+    settings = DetectorSettings(
+        engine=options.engine, side=options.side, threads=options.threads
+    )
     detector = open_detector(settings)
     try:
-        yield page_reader(detector, recognizer, read), identity | {"detector": detector.fingerprint}
+        yield (
+            page_reader(detector, recognizer, read),
+            identity | {"detector": detector.fingerprint},
+        )
     finally:
         detector.close()
 
@@ -174,35 +157,57 @@ def _reference(options: Predict, sources: "Sources") -> str | None:
     if options.reference is None:
         return None
     if len(sources.files) != 1:
-        raise ValueError(f"--reference is the text of one file, and {len(sources.files)} are read")
+        raise ValueError(
+            f"--reference is the text of one file, and {len(sources.files)} are read"
+        )
     if not options.reference.is_file():
         raise ValueError(f"--reference {options.reference}: there is no such file")
     try:
         return options.reference.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{options.reference}: not UTF-8; save the file as UTF-8") from None
+        raise ValueError(
+            f"{options.reference}: not UTF-8; save the file as UTF-8"
+        ) from None
 
 
 def _score(texts: list[str], reference: str) -> dict[str, Any]:
     """Print the score of all pages together against a transcription."""
     from coursepkg.metrics.scoring import score
-    from coursepkg.projects.ocr.page.score import BagOfWords, describe_score
+    from coursepkg.projects.ocr.page.compare import BagOfWords, describe_score
 
     found = score(BagOfWords(), ["\n".join(texts)], [reference], protocol="page")
     print(describe_score(found))
     return {"f1": found.value, "signature": found.signature, **found.details}
 
 
-def _document(output: "Output", resumed: int, scored: dict[str, Any] | None) -> dict[str, Any]:
-    """The JSON of a run; where one picture was read and its page is written nowhere, that page is in it."""
-    places, tally = output.places, output.tally
-    document = {name: str(path) for name in ("out", "text", "overlay") if (path := getattr(places, name))}
-    counts: dict[str, Any] = {"pages": tally.pages, "lines": tally.lines, "empty": tally.empty}
-    counts |= {"unread": tally.unread, "failed": tally.failed}
-    document_of_page = {"page": output.last} if places.one_page and output.part is None else {}
+def _document(
+    output: "Output", resumed: int, scored: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The JSON of a run, with the page where it is written nowhere else."""
+    paths, stats = output.paths, output.stats
+    document = {
+        name: str(path)
+        for name in ("out", "text", "overlay")
+        if (path := getattr(paths, name))
+    }
+    counts: dict[str, Any] = {
+        "pages": stats.pages,
+        "lines": stats.lines,
+        "empty": stats.empty,
+    }
+    counts |= {"unread": stats.unread, "failed": stats.failed}
+    document_of_page = (
+        {"page": output.last} if paths.one_page and output.part is None else {}
+    )
     scores = {} if scored is None else {"score": scored}
-    return {**document, **counts, "resumed_after": resumed, **document_of_page, **scores}
+    return {
+        **document,
+        **counts,
+        "resumed_after": resumed,
+        **document_of_page,
+        **scores,
+    }
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr)

@@ -1,10 +1,12 @@
-"""Several readers on the same pages: bag-of-words F1 of each against the transcriptions, and the time that it takes.
+"""Several readers on the same pages: bag-of-words F1 and the time of each.
 
-A reader is anything that turns a picture into text. `coursepkg` is the detector and the recogniser of this project;
-`rapidocr` is rapidocr's own pipeline: the same kind of detector, its text direction classifier and its recogniser.
+A reader is anything that turns a picture into text: `coursepkg` is detector and
+recogniser of this project, `rapidocr` that package's own pipeline. The score compares
+words as multisets, in no order, since a receipt may be read in columns or rows.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,12 +15,98 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.arguments import check_count
-from coursepkg.metrics.scoring import score
-from coursepkg.metrics.signature import Score
+from coursepkg.metrics.ngrams import check_unicode, n_matches, ngrams, read_pairs
+from coursepkg.metrics.scoring import Score, score
 from coursepkg.projects.ocr.data.images import read_rgb
-from coursepkg.projects.ocr.page.options import ReadOptions
-from coursepkg.projects.ocr.page.score import BagOfWords, describe_score, missed_words
+from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.validation import check_count
+
+
+@dataclass(frozen=True)
+class BagOfWords:
+    """Bag-of-words F1 of pages, a fraction; counts of all pages are summed first.
+
+    Example:
+        >>> score(BagOfWords(), ["22.000 Tổng"], ["Tổng 22.000 đ"]).value
+        0.8
+
+    Raises:
+        ValueError: unicode is unknown.
+    """
+
+    unicode: str = "NFC"
+    """`NFC`, or `raw` to compare code points as they stand."""
+
+    def __post_init__(self) -> None:
+        check_unicode(self.unicode)
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return "bag-of-words F1"
+
+    def settings(self) -> dict[str, str]:
+        """Fields of the signature."""
+        return {"case": "mixed", "tok": "none", "unicode": self.unicode}
+
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[str]
+    ) -> np.ndarray:
+        """Pages and transcriptions -> (pages, 3): matches, words read and printed."""
+        pairs = read_pairs(hypotheses, references, unicode=self.unicode, several=False)
+        return np.array(
+            [_count(read, printed) for read, (printed,) in pairs], dtype=np.int64
+        )
+
+    def values(self, totals: np.ndarray) -> np.ndarray:
+        """Sums of rows (n, 3) -> F1 (n,); 1 where nothing is printed or read."""
+        matches, below = totals[..., 0], totals[..., 1] + totals[..., 2]
+        return np.where(below > 0, 2 * matches / np.maximum(below, 1), 1.0)
+
+    def details(self, totals: np.ndarray) -> dict[str, Any]:
+        """Precision, recall and the three counts."""
+        matches, n_read, n_printed = totals.astype(int).tolist()
+        return {
+            "precision": matches / n_read if n_read else 0.0,
+            "recall": matches / n_printed if n_printed else 0.0,
+            "matches": matches,
+            "read": n_read,
+            "printed": n_printed,
+        }
+
+
+def _count(read: str, printed: str) -> list[int]:
+    bags = [ngrams(text.split(), 1) for text in (read, printed)]
+    return [n_matches(*bags), *(bag.total() for bag in bags)]
+
+
+def describe_score(score: Score) -> str:
+    """A score of `BagOfWords` as two lines: signature, and precision and recall."""
+    one = score.details
+    return (
+        f"{score}\n  precision {one['precision']:.4f}, recall {one['recall']:.4f}:"
+        f" {one['matches']} words right of {one['read']} read and {one['printed']}"
+        " printed"
+    )
+
+
+def missed_words(read: str, printed: str) -> tuple[list[str], list[str]]:
+    """Printed words that were not read, and read words that are not printed."""
+    words, wanted = read.split(), printed.split()
+    return _beyond(wanted, words), _beyond(words, wanted)
+
+
+def _beyond(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The words left when each of the others has taken away one like it."""
+    left = Counter(others)
+    found = []
+    for word in words:
+        if left[word]:
+            left[word] -= 1
+        else:
+            found.append(word)
+    return found
+
 
 PageReader = Callable[[np.ndarray], str]
 """A picture, uint8 (height, width, 3), to its text."""
@@ -42,12 +130,20 @@ class PageScore:
     """Words that were read and are not printed."""
 
     def __str__(self) -> str:
-        return f"{self.reader}: {describe_score(self.score)}\n  {self.seconds:.2f} s a page"
+        return (
+            f"{self.reader}: {describe_score(self.score)}\n  {self.seconds:.2f} s a"
+            " page"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """All but the words themselves, which may be private."""
         details = dict(self.score.details)
-        return {"reader": self.reader, "f1": self.score.value, "seconds": self.seconds, **details}
+        return {
+            "reader": self.reader,
+            "f1": self.score.value,
+            "seconds": self.seconds,
+            **details,
+        }
 
 
 def compare_pages(
@@ -61,9 +157,12 @@ def compare_pages(
 
     Args:
         pages: pictures, or files of them, each with its transcription.
-        readers: by name; or names from `READERS`, which are opened here and closed again.
-        rounds: how often each page is read, for the time; the text is that of the first round.
-        threads: of every network of a reader that is opened here, so that their times can be compared.
+        readers: by name; or names from `READERS`, which are opened here and closed
+            again.
+        rounds: how often each page is read, for the time; the text is that of the first
+            round.
+        threads: of every network of a reader that is opened here, so that their times
+            can be compared.
 
     Returns:
         the scores by the readers' names.
@@ -76,7 +175,9 @@ def compare_pages(
     check_count("threads", threads)
     if not pages:
         raise ValueError("pages must hold at least one page, got none")
-    images = [page if isinstance(page, np.ndarray) else read_rgb(page) for page, _ in pages]
+    images = [
+        page if isinstance(page, np.ndarray) else read_rgb(page) for page, _ in pages
+    ]
     texts = [text for _, text in pages]
     if isinstance(readers, Mapping):
         return _compared(images, texts, readers, rounds)
@@ -107,12 +208,20 @@ def _compared(
                 if not number:
                     texts[name].append(text)
     return {
-        name: _scored(name, texts[name], transcriptions, float(np.median(seconds[name]))) for name in readers
+        name: _scored(
+            name, texts[name], transcriptions, float(np.median(seconds[name]))
+        )
+        for name in readers
     }
 
 
-def _scored(name: str, texts: Sequence[str], transcriptions: Sequence[str], seconds: float) -> PageScore:
-    words = [missed_words(text, printed) for text, printed in zip(texts, transcriptions, strict=True)]
+def _scored(
+    name: str, texts: Sequence[str], transcriptions: Sequence[str], seconds: float
+) -> PageScore:
+    words = [
+        missed_words(text, printed)
+        for text, printed in zip(texts, transcriptions, strict=True)
+    ]
     return PageScore(
         name,
         score(BagOfWords(), texts, transcriptions, protocol=f"pages, {name}"),
@@ -126,17 +235,18 @@ def _scored(name: str, texts: Sequence[str], transcriptions: Sequence[str], seco
 def open_coursepkg(
     threads: int = 2, *, model: Path | None = None, options: ReadOptions | None = None
 ) -> tuple[PageReader, Callable[[], None]]:
-    """The detector and the recogniser of this project, and what closes them. Found boxes are not kept on disk.
+    """The detector and recogniser of this project, and what closes them.
 
     Args:
-        threads: of the detector, and of PyTorch in this process until the reader is closed.
+        threads: of the detector, and of PyTorch in this process until the reader is
+            closed.
         model: folder of the recogniser; None is the one that ships.
         options: how pages are read.
     """
     import torch
 
-    from coursepkg.projects.ocr.detector.bounded import open_detector
-    from coursepkg.projects.ocr.detector.settings import DetectorSettings
+    from coursepkg.projects.ocr.detector.detector import open_detector
+    from coursepkg.projects.ocr.detector.engines import DetectorSettings
     from coursepkg.projects.ocr.page.read import read_page
     from coursepkg.projects.ocr.predict import Recognizer
 
@@ -164,7 +274,7 @@ def open_rapidocr(threads: int = 2) -> tuple[PageReader, Callable[[], None]]:
     Raises:
         ImportError: rapidocr or onnxruntime is not installed.
     """
-    from coursepkg.projects.ocr.rivals import open_rapid
+    from coursepkg.projects.ocr.baselines import open_rapid
 
     pipeline = open_rapid(threads)
 
@@ -180,7 +290,8 @@ READERS: dict[str, Callable[[int], tuple[PageReader, Callable[[], None]]]] = {
     "coursepkg": open_coursepkg,
     "rapidocr": open_rapidocr,
 }
-"""What can be named; each takes a number of threads and gives a reader and what closes it."""
+"""What can be named; each takes a number of threads and gives a reader and what closes
+it."""
 
 
 def _open(name: str, threads: int) -> tuple[PageReader, Callable[[], None]]:

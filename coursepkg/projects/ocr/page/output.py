@@ -1,30 +1,130 @@
-"""Where readings go: a file of JSON lines, plain text, pictures of overlays, or the screen.
+"""Where readings go: JSON lines, plain text, pictures of overlays, or the screen.
 
-A file grows in `OUT.part`, a page a line; a run that was stopped goes on behind the last whole one.
+A file grows in `OUT.part`, a page a line; a run that was stopped goes on behind it. The
+JSON of a page:
+
+schema      "coursepkg.ocr.page/1"; the number grows when a field changes its meaning
+file        the picture or PDF, as it was given or found
+page        number in the file, from 1
+dpi         pixels to the inch at which a PDF's page was drawn; 0 for pictures
+width       of the upright picture, in pixels; 0 where it could not be read
+height      of the upright picture, in pixels; 0 where it could not be read
+text        the whole page: rows joined by line feeds, what stands in one row by spaces
+lines       in reading order, each an object:
+    row         number of its row, from 0
+    text        Unicode form NFC
+    confidence  in [0, 1]: geometric mean over its characters and the end behind them
+    score       of the detector, in [0, 1]; 1 where no detector was used
+    corners     four points [x, y] in pixels of the upright picture, clockwise from the
+                upper left corner of the text as it is read
+left_out    boxes that gave no line, by reason: score, confidence, empty, crop
+error       null, or in one line why the page could not be read; it then has no lines
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from coursepkg.app.jobs import ResumableJsonl
 from coursepkg.files import check_new, part_of, whole_file
-from coursepkg.part_file import PartFile
-from coursepkg.projects.ocr.page.overlay import write_overlay
-from coursepkg.projects.ocr.page.page import Page
-from coursepkg.projects.ocr.page.record import page_record
-from coursepkg.projects.ocr.page.sources import PagePicture, page_title
-from coursepkg.wording import counted
+from coursepkg.projects.ocr.detector.lines import Detector, TextBox
+from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.projects.ocr.page.read import (
+    LEFT_OUT,
+    Page,
+    PageLine,
+    read_page,
+    read_single_lines,
+)
+from coursepkg.projects.ocr.page.sources import (
+    PagePicture,
+    Sources,
+    open_pages,
+    page_title,
+)
+from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.validation import counted
+
+SCHEMA = "coursepkg.ocr.page/1"
+
+
+def page_record(picture: PagePicture, page: Page | str) -> dict[str, Any]:
+    """The object of a page, or of one that could not be read, with the reason.
+
+    Args:
+        picture: where it is from.
+        page: what was read, or why nothing was.
+    """
+    error, read = (page, None) if isinstance(page, str) else (None, page)
+    read = read or Page(0, 0, (), dict.fromkeys(LEFT_OUT, 0))
+    return {
+        "schema": SCHEMA,
+        "file": str(picture.source.path),
+        "page": picture.number,
+        "pages": picture.n_pages,
+        "dpi": picture.dpi,
+        "width": read.width,
+        "height": read.height,
+        "text": read.text,
+        "lines": [_line_record(line) for line in read.lines],
+        "left_out": dict(read.left_out),
+        "error": error,
+    }
+
+
+def record_page(record: dict[str, Any]) -> Page:
+    """The page of an object that `page_record` made, to a tenth of a pixel.
+
+    Raises:
+        ValueError: it is of another schema, damaged, or of a page that could not be
+            read.
+    """
+    if record.get("schema") != SCHEMA:
+        raise ValueError(
+            f"a page must have the schema {SCHEMA!r}, got {record.get('schema')!r}"
+        )
+    if record.get("error") is not None:
+        raise ValueError(f"the page could not be read: {record['error']}")
+    try:
+        lines = tuple(
+            PageLine(
+                TextBox(np.array(one["corners"], dtype=np.float64), one["score"]),
+                one["row"],
+                one["text"],
+                one["confidence"],
+            )
+            for one in record["lines"]
+        )
+        return Page(record["width"], record["height"], lines, dict(record["left_out"]))
+    except (KeyError, TypeError) as reason:
+        raise ValueError(f"the object of a page is damaged: {reason}") from reason
+
+
+def _line_record(line: PageLine) -> dict[str, Any]:
+    return {
+        "row": line.row,
+        "text": line.text,
+        "confidence": round(line.confidence, 4),
+        "score": round(line.box.score, 4),
+        "corners": [
+            [round(value, 1) for value in corner]
+            for corner in line.box.corners.tolist()
+        ],
+    }
+
 
 DRAWN = (".png", ".jpg", ".jpeg")
 """Names of overlays end in one of these."""
 
 
 @dataclass(frozen=True)
-class Places:
-    """What a run writes; a place of None is not written, and without `out` and `text` readings are printed."""
+class OutputPaths:
+    """What a run writes; without `out` and `text` readings are printed."""
 
     out: Path | None = None
     """JSON, a page a line: see `record`."""
@@ -35,7 +135,8 @@ class Places:
     one_page: bool = True
     """Whether one picture of one page is read, whose text needs no heading."""
     single_lines: bool = False
-    """Whether pictures show one line each; their text is then a row of a table: name, tab, text."""
+    """Whether pictures show one line each; their text is then a row of a table: name,
+    tab, text."""
 
     def check(self) -> None:
         """Raises a ValueError unless all of it can be written."""
@@ -45,50 +146,76 @@ class Places:
             if path is None:
                 continue
             if not path.absolute().parent.is_dir():
-                raise ValueError(f"{flag} {path}: the folder does not exist; make it first")
+                raise ValueError(
+                    f"{flag} {path}: the folder does not exist; make it first"
+                )
             if path.absolute() in seen:
                 raise ValueError(
-                    f"{seen[path.absolute()]} and {flag} are both {path}; give each a file of its own"
+                    f"{seen[path.absolute()]} and {flag} are both {path}; give each a"
+                    " file of its own"
                 )
             seen[path.absolute()] = flag
         if self.overlay is not None:
             self._check_overlay(self.overlay)
         for flag, path in named.items():
-            if path is not None and path.exists() and not (flag == "--overlay" and self._goes_on_over_it):
+            if (
+                path is not None
+                and path.exists()
+                and not (flag == "--overlay" and self._goes_on_over_it)
+            ):
                 if path.is_dir():
                     raise ValueError(f"{flag} {path} is a folder; name a file")
                 check_new(path, f"remove it or choose another {flag}")
 
     @property
     def kept(self) -> Path | None:
-        """The file that grows page by page, from which a run that was stopped goes on; None where nothing is kept."""
+        """The file that grows page by page and is resumed; None without one."""
         if self.out is not None:
             return self.out
         # The text itself is written at the end, from these records.
-        return None if self.text is None else self.text.with_name(self.text.name + ".jsonl")
+        return (
+            None
+            if self.text is None
+            else self.text.with_name(self.text.name + ".jsonl")
+        )
 
     @property
     def _goes_on_over_it(self) -> bool:
-        # A run that was stopped has drawn the one picture before it wrote the record of the page.
-        return not self.one_page or (self.kept is not None and part_of(self.kept).exists())
+        # A run that was stopped has drawn the one picture before it wrote the record of
+        # the page.
+        return not self.one_page or (
+            self.kept is not None and part_of(self.kept).exists()
+        )
 
     def _check_overlay(self, path: Path) -> None:
         ending = path.suffix.lower()
         if self.one_page and ending not in DRAWN:
-            raise ValueError(f"--overlay {path} must end in {', '.join(DRAWN)}, since one picture is read")
-        if not self.one_page and not path.is_dir() and (ending in DRAWN or path.exists()):
             raise ValueError(
-                f"--overlay {path} is one picture, and there may be several pages; name a folder"
+                f"--overlay {path} must end in {', '.join(DRAWN)}, since one picture is"
+                " read"
+            )
+        if (
+            not self.one_page
+            and not path.is_dir()
+            and (ending in DRAWN or path.exists())
+        ):
+            raise ValueError(
+                f"--overlay {path} is one picture, and there may be several pages; name"
+                " a folder"
             )
 
     def written(self) -> list[Path]:
         """Files and folders that hold a run's own results, which no run reads."""
-        named = [path.absolute() for path in (self.out, self.text, self.overlay) if path is not None]
+        named = [
+            path.absolute()
+            for path in (self.out, self.text, self.overlay)
+            if path is not None
+        ]
         return [*named, *map(part_of, named)]
 
 
 @dataclass
-class Tally:
+class RunStats:
     """What was done, in an earlier run of the same command or in this one."""
 
     pages: int = 0
@@ -98,7 +225,8 @@ class Tally:
     empty: int = 0
     """Pages without any text."""
     unread: int = 0
-    """Boxes in which nothing was read, on pages with text: frames, drawings, or print that is beyond the recogniser."""
+    """Boxes in which nothing was read, on pages with text: frames, drawings, or print
+    that is beyond the recogniser."""
     failed: list[str] = field(default_factory=list)
     """Files with pages that could not be read, each once."""
     texts: list[str] | None = None
@@ -120,67 +248,84 @@ class Tally:
     @property
     def so_far(self) -> str:
         """How far a run is, without names."""
-        said = f"{counted(self.pages, 'page')}, {counted(self.lines, 'line')} so far"
-        return said + (f", {counted(len(self.failed), 'file')} not read" if self.failed else "")
+        message = f"{counted(self.pages, 'page')}, {counted(self.lines, 'line')} so far"
+        return message + (
+            f", {counted(len(self.failed), 'file')} not read" if self.failed else ""
+        )
 
     def __str__(self) -> str:
-        said = f"{counted(self.pages, 'page')} read, {counted(self.lines, 'line')}"
+        message = f"{counted(self.pages, 'page')} read, {counted(self.lines, 'line')}"
         if self.empty:
-            said += f"; without text: {counted(self.empty, 'page')}"
+            message += f"; without text: {counted(self.empty, 'page')}"
         if self.unread:
-            said += f"; boxes in which nothing was read: {self.unread:,}"
+            message += f"; boxes in which nothing was read: {self.unread:,}"
         if self.failed:
-            shown = ", ".join(self.failed[:5]) + (" and more" if len(self.failed) > 5 else "")
-            said += f"; could not be read: {counted(len(self.failed), 'file')} ({shown})"
-        return said
+            shown = ", ".join(self.failed[:5]) + (
+                " and more" if len(self.failed) > 5 else ""
+            )
+            message += (
+                f"; could not be read: {counted(len(self.failed), 'file')} ({shown})"
+            )
+        return message
 
 
 class Output:
     """What was read so far, and what is added to it.
 
     Args:
-        places: where to.
+        paths: where to.
         identity: all that decides the result; a part of another identity is refused.
-        keep_texts: whether the tally keeps what was read.
+        keep_texts: whether the statistics keep what was read.
 
     Raises:
         ValueError: there is a part of another run.
     """
 
-    def __init__(self, places: Places, identity: Mapping[str, Any], *, keep_texts: bool = False) -> None:
-        self.places = places
-        self.tally = Tally(texts=[] if keep_texts else None)
+    def __init__(
+        self,
+        paths: OutputPaths,
+        identity: Mapping[str, Any],
+        *,
+        keep_texts: bool = False,
+    ) -> None:
+        self.paths = paths
+        self.stats = RunStats(texts=[] if keep_texts else None)
         self.last: dict[str, Any] | None = None
         """The record of the last page."""
         self.done: Counter[str] = Counter()
         """Pages of each file that an earlier run wrote."""
-        self.part = _part(places, identity)
+        self.part = _part(paths, identity)
         for record in self._records():
             self.done[record["file"]] += 1
-            self.tally.add(record)
+            self.stats.add(record)
 
     def write(self, picture: PagePicture, page: Page | str) -> None:
         """Add a page, or why there is none."""
         record = page_record(picture, page)
-        if self.places.overlay is not None and isinstance(page, Page) and picture.image is not None:
-            # Before the record, so that a run that goes on has drawn what it does not read again.
-            self._draw(self.places.overlay, picture, page)
+        if (
+            self.paths.overlay is not None
+            and isinstance(page, Page)
+            and picture.image is not None
+        ):
+            # Before the record, so that a run that goes on has drawn what it does not
+            # read again.
+            self._draw(self.paths.overlay, picture, page)
         if self.part is not None:
             self.part.write(json.dumps(record, ensure_ascii=False) + "\n")
         elif record["error"] is None:
-            print(plain_text(record, self.places), end="", flush=True)
-        self.tally.add(record)
+            print(plain_text(record, self.paths), end="", flush=True)
+        self.stats.add(record)
         self.last = record
 
     def finish(self) -> None:
         """Give the outputs their names."""
         if self.part is None:
             return
-        if self.places.text is not None:
-            with whole_file(self.places.text) as file:
+        if self.paths.text is not None:
+            with whole_file(self.paths.text) as file:
                 for record in self._records():
-                    file.write(plain_text(record, self.places).encode())
-        if self.places.out is not None:
+                    file.write(plain_text(record, self.paths).encode())
+        if self.paths.out is not None:
             self.part.finish()
         else:
             self.part.discard()
@@ -196,24 +341,163 @@ class Output:
                 yield json.loads(line)
 
     def _draw(self, path: Path, picture: PagePicture, page: Page) -> None:
+        from coursepkg.projects.ocr.page.overlay import write_overlay
+
         assert picture.image is not None
-        if not self.places.one_page:
+        if not self.paths.one_page:
             ending = f"-{picture.number:04}.png" if picture.n_pages != 1 else ".png"
             path = path / (picture.source.name + ending)
             path.parent.mkdir(parents=True, exist_ok=True)
         write_overlay(path, picture.image, page)
 
 
-def plain_text(record: Mapping[str, Any], places: Places) -> str:
-    """A page as plain text, with a heading where there may be others; nothing of one that could not be read."""
+def plain_text(record: Mapping[str, Any], paths: OutputPaths) -> str:
+    """A page as plain text, with a heading where there may be others."""
     if record["error"] is not None:
         return ""
     text = record["text"] + "\n" if record["text"] else ""
-    if places.one_page:
+    if paths.one_page:
         return text
     title = page_title(record["file"], record["page"], record["pages"])
-    return f"{title}\t{record['text']}\n" if places.single_lines else f"== {title}\n{text}\n"
+    return (
+        f"{title}\t{record['text']}\n"
+        if paths.single_lines
+        else f"== {title}\n{text}\n"
+    )
 
 
-def _part(places: Places, identity: Mapping[str, Any]) -> PartFile | None:
-    return None if places.kept is None else PartFile(places.kept, identity)
+def _part(paths: OutputPaths, identity: Mapping[str, Any]) -> ResumableJsonl | None:
+    return None if paths.kept is None else ResumableJsonl(paths.kept, identity)
+
+
+Log = Callable[[str], None]
+Read = Callable[[Sequence[PagePicture]], list[Page | str]]
+"""Pictures that are there to their pages, or why there is none."""
+
+MOST_PIXELS = 8_000_000
+"""Pictures of single lines are read together until they have so many pixels."""
+
+
+def page_reader(
+    detector: Detector, recognizer: Recognizer, options: ReadOptions
+) -> Read:
+    """What reads whole pages."""
+
+    def read(pictures: Sequence[PagePicture]) -> list[Page | str]:
+        return [_page(one, detector, recognizer, options) for one in pictures]
+
+    return read
+
+
+def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
+    """What reads pictures of single lines, without a detector."""
+
+    def read(pictures: Sequence[PagePicture]) -> list[Page | str]:
+        named = [(one.title, one.image) for one in pictures if one.image is not None]
+        names, images = [title for title, _ in named], [image for _, image in named]
+        return read_single_lines(images, recognizer, options, names=names)
+
+    return read
+
+
+def read_sources(
+    sources: Sources,
+    read: Read,
+    output: Output,
+    *,
+    dpi: int = 200,
+    together: int = 1,
+    log: Log = print,
+) -> None:
+    """Read all pages of all files into the output, in order.
+
+    Args:
+        sources: the files.
+        read: reads pages.
+        output: where they go; what an earlier run wrote there is not read again.
+        dpi: of the pages of PDFs.
+        together: pictures that are read at once, at most.
+        log: takes one line for each page that cannot be read, and one about how far the
+            run is.
+
+    Raises:
+        ValueError: nothing at all could be read; nothing is left behind then.
+    """
+    errors = _Errors(log)
+    for group in _groups(_pictures(sources, dpi, output.done), together):
+        pages = iter(read([one for one in group if one.image is not None]))
+        for one in group:
+            page = one.error if one.image is None else next(pages)
+            output.write(one, page)
+            if isinstance(page, str):
+                errors.add(page)
+        if output.stats.pages:
+            errors.release()
+            if output.part is not None and not output.paths.one_page:
+                log(f"{group[-1].title}: {output.stats.so_far}")
+    if not output.stats.pages:
+        output.discard()
+        raise ValueError(errors.alone or f"nothing could be read ({output.stats})")
+    output.finish()
+
+
+class _Errors:
+    """Prints errors as they come, but for the first: it may be the only result."""
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.alone, self._free = log, "", False
+
+    def add(self, line: str) -> None:
+        if self._free:
+            self.log(f"error: {line}")
+        elif self.alone:
+            self.release()
+            self.log(f"error: {line}")
+        else:
+            self.alone = line
+
+    def release(self) -> None:
+        if self.alone:
+            self.log(f"error: {self.alone}")
+        self.alone, self._free = "", True
+
+
+def _page(
+    picture: PagePicture,
+    detector: Detector,
+    recognizer: Recognizer,
+    options: ReadOptions,
+) -> Page | str:
+    assert picture.image is not None
+    try:
+        return read_page(
+            picture.image, detector, recognizer, options, name=picture.title
+        )
+    except (ValueError, OSError) as reason:
+        return _named(picture, str(reason))
+
+
+def _named(picture: PagePicture, reason: str) -> str:
+    return (
+        reason if str(picture.source.path) in reason else f"{picture.title}: {reason}"
+    )
+
+
+def _pictures(
+    sources: Sources, dpi: int, done: Mapping[str, int]
+) -> Iterator[PagePicture]:
+    for source in sources.files:
+        yield from open_pages(source, dpi=dpi, skip=done.get(str(source.path), 0))
+
+
+def _groups(pictures: Iterator[PagePicture], most: int) -> Iterator[list[PagePicture]]:
+    group: list[PagePicture] = []
+    n_pixels = 0
+    for one in pictures:
+        group.append(one)
+        n_pixels += 0 if one.image is None else one.image.shape[0] * one.image.shape[1]
+        if len(group) >= most or n_pixels >= MOST_PIXELS:
+            yield group
+            group, n_pixels = [], 0
+    if group:
+        yield group

@@ -1,7 +1,7 @@
-"""A picture to check a reading by: the photograph with its boxes, and beside it every text in the place of its box.
+"""A picture to check a reading by: the photograph with its boxes, the texts beside it.
 
-The texts stand on white paper of their own, so they are legible whatever the photograph shows; boxes are drawn in two
-tones, one of which stands out from any ground. What was read with little confidence is orange.
+Boxes are drawn in two tones, one of which stands out from any ground. What was read
+with little confidence is orange.
 """
 
 import math
@@ -13,8 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.files import whole_file
 from coursepkg.projects.ocr.data.geometry import homography
-from coursepkg.projects.ocr.page.page import Page, PageLine
-from coursepkg.projects.ocr.synthetic.fonts import matplotlib_folder
+from coursepkg.projects.ocr.page.read import Page, PageLine
 
 MARKED_BELOW = 0.85
 """Lines of less confidence are orange."""
@@ -22,24 +21,28 @@ SURE_COLOUR, UNSURE_COLOUR = "#0072B2", "#C24A00"
 """Of boxes; readers with any kind of colour vision tell them apart."""
 INK = "#1A1A1A"
 TEXT_HEIGHT = 22
-"""A small photograph is enlarged until its lines have this height, in pixels, in the middle of them."""
+"""A small photograph is enlarged until its lines have this height, in pixels, in the
+middle of them."""
 LARGEST_SCALE = 3.0
 LONGEST_SIDE = 2800
 """Of the photograph in the overlay, in pixels."""
 GAP = 8
 """Between photograph and texts, in pixels."""
 _LETTER_ROOM, _BASELINE = 1.32, 1.075
-"""Height of a line and of its part above the baseline, over the size of its letters: room for a hook on a circumflex
-on a capital, which reaches beyond what the font itself calls a line."""
+"""Height of a line and of its part above the baseline, over the size of its letters:
+room for a hook on a circumflex on a capital, which reaches beyond what the font itself
+calls a line."""
 
 
 def font_file() -> Path:
     """DejaVu Sans, which comes with matplotlib and has every Vietnamese letter."""
-    return matplotlib_folder() / "DejaVuSans.ttf"
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
 def draw_overlay(image: np.ndarray, page: Page) -> Image.Image:
-    """The photograph with its boxes, and its texts beside it, or below a picture that is wider than high.
+    """The photograph with its boxes, and its texts beside or below it.
 
     Args:
         image: uint8 (height, width, 3), what the page was read from.
@@ -50,7 +53,8 @@ def draw_overlay(image: np.ndarray, page: Page) -> Image.Image:
     """
     if image.shape[:2] != (page.height, page.width):
         raise ValueError(
-            f"page must be of the picture's size, {image.shape[1]} x {image.shape[0]}, got {page.width} x {page.height}"
+            f"page must be of the picture's size, {image.shape[1]} x {image.shape[0]},"
+            f" got {page.width} x {page.height}"
         )
     scale = _scale(page)
     size = max(1, round(page.width * scale)), max(1, round(page.height * scale))
@@ -70,7 +74,7 @@ def draw_overlay(image: np.ndarray, page: Page) -> Image.Image:
 
 
 def write_overlay(path: Path, image: np.ndarray, page: Page) -> None:
-    """Write the overlay whole or not at all: as JPEG where the name says so, otherwise as PNG."""
+    """Write the overlay whole or not at all: JPEG by its name, else PNG."""
     drawn = draw_overlay(image, page)
     with whole_file(path) as file:
         if path.suffix.lower() in (".jpg", ".jpeg"):
@@ -87,11 +91,15 @@ def _scale(page: Page) -> float:
     return min(max(1.0, min(TEXT_HEIGHT / max(usual, 1e-9), LARGEST_SCALE)), most)
 
 
-def _outline(photo: Image.Image, corners: np.ndarray, line: PageLine, thick: int) -> None:
+def _outline(
+    photo: Image.Image, corners: np.ndarray, line: PageLine, thick: int
+) -> None:
     points = [tuple(corner) for corner in corners.tolist()]
     pen = ImageDraw.Draw(photo)
     for colour, width in (("white", thick + 2), (_colour(line), thick)):
-        pen.line([*points, points[0], points[1]], fill=colour, width=width, joint="curve")
+        pen.line(
+            [*points, points[0], points[1]], fill=colour, width=width, joint="curve"
+        )
 
 
 def _colour(line: PageLine) -> str:
@@ -99,7 +107,7 @@ def _colour(line: PageLine) -> str:
 
 
 def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
-    """A line in the place of its box, turned as it is; letters grow narrower where they would not fit."""
+    """A line in the place of its box; letters grow narrower to fit."""
     low = np.floor(np.clip(corners.min(axis=0), 0, texts.size)).astype(int)
     high = np.ceil(np.clip(corners.max(axis=0), 0, texts.size)).astype(int)
     width, height = (high - low).tolist()
@@ -107,26 +115,38 @@ def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
         return
     strip = _strip(line, math.dist(*corners[:2]), math.dist(corners[0], corners[3]))
     ends = np.array(
-        [[0, 0], [strip.width, 0], [strip.width, strip.height], [0, strip.height]], dtype=np.float64
+        [[0, 0], [strip.width, 0], [strip.width, strip.height], [0, strip.height]],
+        dtype=np.float64,
     )
     try:
         back = homography(corners - low, ends)
     except ValueError:
         return
     mask = strip.transform(
-        (width, height), Image.Transform.PERSPECTIVE, tuple(back.flat[:8]), Image.Resampling.BICUBIC
+        (width, height),
+        Image.Transform.PERSPECTIVE,
+        tuple(back.flat[:8]),
+        Image.Resampling.BICUBIC,
     )
-    texts.paste(INK if line.confidence >= MARKED_BELOW else UNSURE_COLOUR, (int(low[0]), int(low[1])), mask)
+    texts.paste(
+        INK if line.confidence >= MARKED_BELOW else UNSURE_COLOUR,
+        (int(low[0]), int(low[1])),
+        mask,
+    )
 
 
 def _strip(line: PageLine, width: float, height: float) -> Image.Image:
-    """The letters of a line, white on black, as high as its box and at least as wide."""
+    """The letters of a line, white on black, as high as its box."""
     high = max(8, min(240, round(height)))
     font = _font(max(6, int(high / _LETTER_ROOM)))
-    wide = max(math.ceil(font.getlength(line.text)), round(width * high / max(height, 1e-9)), 1)
+    wide = max(
+        math.ceil(font.getlength(line.text)), round(width * high / max(height, 1e-9)), 1
+    )
     strip = Image.new("L", (min(wide, 16_000), high), 0)
     baseline = round(high * _BASELINE / _LETTER_ROOM)
-    ImageDraw.Draw(strip).text((0, baseline), line.text, fill=255, font=font, anchor="ls")
+    ImageDraw.Draw(strip).text(
+        (0, baseline), line.text, fill=255, font=font, anchor="ls"
+    )
     return strip
 
 

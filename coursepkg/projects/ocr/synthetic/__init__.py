@@ -1,1 +1,1 @@
-"""Lines and whole receipts that are drawn, not photographed: text, faces, ink, paper and camera."""
+"""Drawn lines and whole receipts: text, faces, ink, paper and camera."""

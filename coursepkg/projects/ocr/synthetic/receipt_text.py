@@ -1,10 +1,13 @@
-"""What stands on a Vietnamese receipt: shop, address, time, goods, totals. All names are invented."""
+"""What stands on a Vietnamese receipt: shop, address, goods, totals, all invented."""
 
 import random
 from collections.abc import Callable
+from functools import cache
+from importlib import resources
 
-from coursepkg.projects.ocr.synthetic.words import digits, either, word
-from coursepkg.text.vietnamese import without_marks
+from coursepkg.text.vietnamese import (
+    without_marks,
+)
 
 Write = Callable[[random.Random], str]
 
@@ -12,13 +15,16 @@ Write = Callable[[random.Random], str]
 def shop(dice: random.Random) -> str:
     """Name of a shop, most often with its kind."""
     kind, name = word(dice, "shop_kind"), word(dice, "shop_name")
-    text = either(dice, f"{kind} {name}", f"{kind} {name}", name, f"{name} - {word(dice, 'city')}")
+    text = either(
+        dice, f"{kind} {name}", f"{kind} {name}", name, f"{name} - {word(dice, 'city')}"
+    )
     return text.upper() if dice.random() < 0.5 else text
 
 
 def address(dice: random.Random) -> str:
     """A line of an address: the house, the ward, or both."""
-    number = f"{dice.randint(1, 899)}{either(dice, '', '', '', 'A', 'B', 'Bis', f'/{dice.randint(1, 99)}')}"
+    first, second = dice.randint(1, 899), f"/{dice.randint(1, 99)}"
+    number = f"{first}{either(dice, '', '', '', 'A', 'B', 'Bis', second)}"
     street = word(dice, "street")
     house = either(
         dice,
@@ -32,7 +38,10 @@ def address(dice: random.Random) -> str:
         f"QL{dice.randint(1, 99)}, KM{dice.randint(1, 90)}",
     )
     district = either(
-        dice, f"Q.{dice.randint(1, 12)}", f"Q. {word(dice, 'ward')}", f"H. {word(dice, 'ward')}"
+        dice,
+        f"Q.{dice.randint(1, 12)}",
+        f"Q. {word(dice, 'ward')}",
+        f"H. {word(dice, 'ward')}",
     )
     ward = either(
         dice,
@@ -45,14 +54,23 @@ def address(dice: random.Random) -> str:
     )
     place = f"{ward}, {word(dice, 'city')}"
     text = either(
-        dice, house, place, f"{house}, {place}", f"{house}, {ward}", f"{house} - {word(dice, 'city')}"
+        dice,
+        house,
+        place,
+        f"{house}, {place}",
+        f"{house}, {ward}",
+        f"{house} - {word(dice, 'city')}",
     )
     return either(dice, "", "", "", "Đ/C: ", "Địa chỉ: ", "ĐC: ") + text
 
 
 def date(dice: random.Random) -> str:
     """A day, in one of the ways receipts write it."""
-    day, month, year = dice.randint(1, 31), dice.randint(1, 12), dice.randint(2009, 2030)
+    day, month, year = (
+        dice.randint(1, 31),
+        dice.randint(1, 12),
+        dice.randint(2009, 2030),
+    )
     return either(
         dice,
         f"{day:02}/{month:02}/{year}",
@@ -95,7 +113,9 @@ def timestamp(dice: random.Random) -> str:
 
 def money(dice: random.Random) -> str:
     """An amount in đồng, its thousands set apart by a point, a comma or a space."""
-    amount = dice.randint(1, 10 ** dice.choice((2, 3, 3, 4, 5))) * dice.choice((1000, 1000, 1000, 500, 1))
+    amount = dice.randint(1, 10 ** dice.choice((2, 3, 3, 4, 5))) * dice.choice(
+        (1000, 1000, 1000, 500, 1)
+    )
     text = f"{amount:,}".replace(",", either(dice, ".", ",", ".", ",", " ", ""))
     tail = either(dice, "", "", "", "", "", "đ", " đ", " VNĐ", "VND", ".00", ",00", "₫")
     return either(dice, "", "", "", "", "", "", "", "-", "(") + text + tail
@@ -103,11 +123,18 @@ def money(dice: random.Random) -> str:
 
 def quantity(dice: random.Random) -> str:
     """How much of an item."""
-    weight = f"{dice.randint(0, 9)}{either(dice, ',', '.')}{digits(dice, dice.randint(1, 3))}"
+    weight = f"{dice.randint(0, 9)}{either(dice, ',', '.')}"
+    weight += digits(dice, dice.randint(1, 3))
     count = str(dice.randint(1, 40))
     unit = word(dice, "unit")
     return either(
-        dice, count, count, f"x{count}", f"{count} {unit}", f"{weight}{either(dice, '', ' kg')}", f"{count}x"
+        dice,
+        count,
+        count,
+        f"x{count}",
+        f"{count} {unit}",
+        f"{weight}{either(dice, '', ' kg')}",
+        f"{count}x",
     )
 
 
@@ -121,7 +148,13 @@ def item(dice: random.Random) -> str:
         word(dice, "unit"),
     )
     text = either(
-        dice, text, text, text, f"{text} {size}", f"{dice.randint(1, 30)}. {text}", f"{text} ({size})"
+        dice,
+        text,
+        text,
+        text,
+        f"{text} {size}",
+        f"{dice.randint(1, 30)}. {text}",
+        f"{text} ({size})",
     )
     return either(dice, text, text, text.upper())
 
@@ -145,7 +178,9 @@ def item_line(dice: random.Random) -> str:
 def total(dice: random.Random) -> str:
     """The line of a sum: its name, its amount, or both."""
     name = word(dice, "total") + either(dice, "", ":", " :")
-    return either(dice, name, money(dice), f"{name} {money(dice)}", f"{name} {money(dice)}")
+    return either(
+        dice, name, money(dice), f"{name} {money(dice)}", f"{name} {money(dice)}"
+    )
 
 
 def phone(dice: random.Random) -> str:
@@ -167,9 +202,16 @@ def person(dice: random.Random) -> str:
 
 def field(dice: random.Random) -> str:
     """A line of a name and its value, such as the number of the bill or the cashier."""
-    code = f"{either(dice, 'HD', 'BH', 'T', 'K', 'POS', 'A', '')}{digits(dice, dice.randint(1, 9))}"
+    code = either(dice, "HD", "BH", "T", "K", "POS", "A", "")
+    code += digits(dice, dice.randint(1, 9))
     value = either(
-        dice, code, code, person(dice), phone(dice), f"{digits(dice, 10)}-{digits(dice, 3)}", digits(dice, 10)
+        dice,
+        code,
+        code,
+        person(dice),
+        phone(dice),
+        f"{digits(dice, 10)}-{digits(dice, 3)}",
+        digits(dice, 10),
     )
     return f"{word(dice, 'field')}{either(dice, ': ', ':', ' : ', ' ')}{value}"
 
@@ -194,6 +236,60 @@ KINDS: dict[str, Write] = {
 
 
 def receipt_line(dice: random.Random) -> str:
-    """A line of a receipt, of any kind; one in eight without its marks, as old printers write."""
+    """A line of a receipt; one in eight without its marks."""
     text = KINDS[dice.choice(tuple(KINDS))](dice)
     return without_marks(text) if dice.random() < 0.125 else text
+
+
+@cache
+def words(kind: str) -> tuple[str, ...]:
+    """The entries of one kind, such as `item` or `street`.
+
+    Raises:
+        ValueError: there is no such kind; the kinds are named.
+    """
+    table = _table()
+    if kind not in table:
+        raise ValueError(
+            f"kind of words {kind!r}: unknown; choose from {', '.join(sorted(table))}"
+        )
+    return table[kind]
+
+
+def word(dice: random.Random, kind: str) -> str:
+    """One entry of a kind at random."""
+    return dice.choice(words(kind))
+
+
+@cache
+def _table() -> dict[str, tuple[str, ...]]:
+    path = resources.files("coursepkg.projects.ocr.synthetic") / "words.tsv"
+    table: dict[str, list[str]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        kind, entries = line.split("\t")
+        table.setdefault(kind, []).extend(entries.split("|"))
+    return {kind: tuple(entries) for kind, entries in table.items()}
+
+
+def either(dice: random.Random, *choices: str) -> str:
+    """One of the choices, each as likely as the others."""
+    return dice.choice(choices)
+
+
+def digits(dice: random.Random, count: int) -> str:
+    """So many digits, zeros in front included."""
+    return "".join(dice.choice("0123456789") for _ in range(count))
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning, and the rest as it was."""
+    return text[:1].upper() + text[1:]
+
+
+_ONSETS = "b c ch d đ g gi h kh l m n ng nh p ph r s t th tr v x q"
+
+ONSETS = ("", *_ONSETS.split())
+"""Onsets as they are written before a; the first is none."""
+
+LABIALS = frozenset({"b", "m", "p", "ph", "v"})
+"""Onsets that take no rounded glide."""

@@ -1,4 +1,13 @@
-"""What a drawn line says: a mixture of receipts, documents, sentences, syllables and codes."""
+"""What a drawn line says: receipts, documents, sentences, syllables, codes.
+
+A syllable is an onset (possibly none), a rhyme and one of six tones. Three rules tie
+them together. The sounds /k/, /g/ and /ŋ/ are written k, gh, ngh before e, ê, i, y and
+c, g, ng elsewhere; /k/ before a rounded glide is qu. A rhyme that ends in a stop (c,
+ch, p, t) takes the tones sắc and nặng only. The mark stands on the main vowel, and in
+open oa, oe and uy on the first letter (hòa, the older habit) or on the second (hoà):
+both are made. Drawn evenly, syllables show the recogniser every letter with every
+neighbour.
+"""
 
 import random
 import re
@@ -8,14 +17,301 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coursepkg.arguments import check_count, check_finite
-from coursepkg.projects.ocr.synthetic.document_text import code, document_line, generated_words, prose
-from coursepkg.projects.ocr.synthetic.receipt_text import receipt_line
-from coursepkg.text.vietnamese import compose
+from coursepkg.projects.ocr.synthetic.receipt_text import (
+    LABIALS,
+    ONSETS,
+    capital,
+    clock,
+    date,
+    digits,
+    either,
+    money,
+    person,
+    phone,
+    receipt_line,
+    word,
+    words,
+)
+from coursepkg.text.vietnamese import ACCENTED, STYLES, TONE_MARKS, compose, join_tone
+from coursepkg.validation import check_count, check_finite
+
+PLAIN_RHYMES, GLIDE_RHYMES = words("plain_rhyme"), words("glide_rhyme")
+"""Rhymes without and with a rounded glide before the vowel."""
+ALSO_AFTER_Q = ("uôc", "ui")
+"""Rhymes without a glide in this table that q takes all the same: quốc, quí."""
+I_OR_Y = frozenset({"h", "l", "m", "s", "t", "v"})
+"""Onsets after which, as after k and after none, the open rhyme i is written y as well:
+kĩ, kỹ."""
+STOPPED_TONES = ("sắc", "nặng")
+
+_STOPPED = re.compile(r"(c|ch|p|t)$")
+
+
+def spell(onset: str, rhyme: str) -> str | None:
+    """The written base of a syllable without its tone mark, or None.
+
+    Example:
+        >>> spell("c", "iên"), spell("q", "oan"), spell("gi", "iêng")
+        ('kiên', 'quan', 'giêng')
+        >>> spell("", "iên"), spell("q", "an")
+        ('yên', None)
+    """
+    has_glide = rhyme in GLIDE_RHYMES
+    if onset == "q":
+        return (
+            f"qu{rhyme[1:]}"
+            if (has_glide and rhyme not in ("uya", "uyu")) or rhyme in ALSO_AFTER_Q
+            else None
+        )
+    if has_glide and (onset in LABIALS or onset in ("c", "gi")):
+        return None
+    is_front = rhyme[0] in "eêi"
+    if onset == "gi":
+        # One i stands for both, but gi + ia would read as gi + a.
+        return (
+            None if rhyme == "ia" else f"g{rhyme}" if rhyme[0] == "i" else f"gi{rhyme}"
+        )
+    if onset == "g" and rhyme[0] == "i" and rhyme != "i":
+        return f"gh{rhyme}"
+    if onset in ("c", "g", "ng") and is_front:
+        return {"c": "k", "g": "gh", "ng": "ngh"}[onset] + rhyme
+    if not onset and rhyme.startswith("iê") and rhyme != "iêc":
+        return f"y{rhyme[1:]}"
+    return onset + rhyme
+
+
+@cache
+def syllables() -> tuple[str, ...]:
+    """Every legal syllable in lower case, both placements of the mark, sorted."""
+    made = set()
+    for onset in ONSETS:
+        for rhyme in PLAIN_RHYMES + GLIDE_RHYMES:
+            base = spell(onset, rhyme)
+            if base is None:
+                continue
+            tones = STOPPED_TONES if _STOPPED.search(rhyme) else tuple(TONE_MARKS)
+            bases = (
+                [base, base[:-1] + "y"]
+                if rhyme == "i" and onset in ("", "c", *I_OR_Y)
+                else [base]
+            )
+            made |= {
+                join_tone(text, tone, style)
+                for text in bases
+                for tone in tones
+                for style in STYLES
+            }
+    return tuple(sorted(made))
+
+
+@cache
+def _with_letter() -> dict[str, tuple[str, ...]]:
+    return {letter: tuple(s for s in syllables() if letter in s) for letter in ACCENTED}
+
+
+def draw_syllable(dice: random.Random, even_letters: float = 0.5) -> str:
+    """A syllable at random.
+
+    Args:
+        dice: where chance comes from.
+        even_letters: how often one of the 67 accented letters is drawn first and then a
+            syllable that has it, in [0, 1]. Otherwise all syllables are equally likely,
+            which leaves ẵ some six times rarer than đ.
+    """
+    if dice.random() < even_letters:
+        return dice.choice(_with_letter()[dice.choice(ACCENTED)])
+    return dice.choice(syllables())
+
+
+ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+
+
+def act(dice: random.Random) -> str:
+    """An act with its number and day."""
+    number, year = dice.randint(1, 3000), dice.randint(1995, 2029)
+    mark = either(
+        dice,
+        f"{number}/{year}/{word(dice, 'code')}",
+        f"{number:02}/{word(dice, 'code')}",
+    )
+    day = f"ngày {dice.randint(1, 31):02} tháng {dice.randint(1, 12)} năm {year}"
+    tail = either(
+        dice, "", f" {day}", f" ngày {date(dice)}", f" {day} của {word(dice, 'organ')}"
+    )
+    return f"{word(dice, 'act')} số {mark}{tail}"
+
+
+def phrase(dice: random.Random) -> str:
+    """A verb of offices with what it is about."""
+    noun = either(
+        dice, word(dice, "noun"), f"{word(dice, 'noun')}, {word(dice, 'noun')}"
+    )
+    link = either(
+        dice,
+        "",
+        "",
+        " của",
+        " về",
+        " theo",
+        " đối với",
+        " trong lĩnh vực",
+        " thuộc phạm vi",
+        " và",
+    )
+    return (
+        f"{word(dice, 'verb')} {noun}{link}"
+        f" {either(dice, word(dice, 'noun'), word(dice, 'organ'))}"
+    )
+
+
+def clause(dice: random.Random) -> str:
+    """A clause of an act, with its number or without."""
+    point, number = dice.choice("abcdđeghiklmnopq"), dice.randint(1, 60)
+    return either(
+        dice,
+        f"Căn cứ {act(dice)} {phrase(dice)};",
+        f"Điều {number}. {capital(phrase(dice))}",
+        f"{point}) {capital(phrase(dice))};",
+        f"{number}. {word(dice, 'organ')} {phrase(dice)}.",
+        f"{number}.{dice.randint(1, 9)}. {capital(phrase(dice))}:",
+        f"- {capital(phrase(dice))};",
+        f"+ {capital(phrase(dice))} ({word(dice, 'noun')}).",
+        f"{phrase(dice)}, {phrase(dice)}",
+        f"quy định tại khoản {number}, điểm {point} Điều {dice.randint(1, 99)}"
+        f" {act(dice)}",
+        f"Theo đề nghị của {word(dice, 'organ')} tại {act(dice)}.",
+        f"{word(dice, 'organ')} có trách nhiệm {phrase(dice)} trước ngày {date(dice)}.",
+        f"“{capital(phrase(dice))}”",
+        f"{phrase(dice)} trong thời hạn {dice.randint(1, 90):02} ngày làm việc",
+    )
+
+
+def heading(dice: random.Random) -> str:
+    """A heading, a signature or the head of a column."""
+    return either(
+        dice,
+        word(dice, "heading"),
+        f"{either(dice, *ROMAN)}. {phrase(dice).upper()}",
+        phrase(dice).upper(),
+        word(dice, "organ").upper(),
+        f"Chương {either(dice, *ROMAN)}",
+        f"Số: {dice.randint(1, 3000)}/{word(dice, 'code')}",
+        f"{word(dice, 'city')}, ngày {dice.randint(1, 31)} tháng {dice.randint(1, 12)}"
+        f" năm {dice.randint(2000, 2029)}",
+        person(dice),
+        f"Mẫu {dice.randint(1, 40):02} - {capital(word(dice, 'noun'))}",
+        f"Mã TTHC: {dice.randint(1, 3)}.{digits(dice, 6)}",
+        f"{dice.randint(1, 60):02} ngày",
+    )
+
+
+def prose(dice: random.Random) -> str:
+    """Common words in no order, with the punctuation of sentences."""
+    parts = []
+    for _ in range(dice.randint(1, 14)):
+        parts.append(
+            word(
+                dice,
+                (
+                    "word"
+                    if dice.random() < 0.8
+                    else dice.choice(("noun", "verb", "item"))
+                ),
+            )
+        )
+        if dice.random() < 0.12:
+            parts[-1] += dice.choice((",", ",", ",", ".", ";", ":", "?", "!", "..."))
+        elif dice.random() < 0.03:
+            parts[-1] = dice.choice(("({})", '"{}"', "“{}”", "'{}'")).format(parts[-1])
+    text = " ".join(parts)
+    return (
+        text
+        if dice.random() < 0.4
+        else capital(text) + dice.choice(("", ".", ".", ","))
+    )
+
+
+def generated_words(dice: random.Random) -> str:
+    """Legal syllables, most of which are no word."""
+    even = dice.choice((1.0, 0.5))
+    text = " ".join(draw_syllable(dice, even) for _ in range(dice.randint(1, 12)))
+    # Capitals with marks are rare elsewhere: Ỵ, Ẵ.
+    return text.upper() if dice.random() < 0.3 else text
+
+
+def code(dice: random.Random) -> str:
+    """Numbers, codes, addresses of the net, and foreign words."""
+    letters = "".join(
+        dice.choice("ABCDĐEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(dice.randint(1, 4))
+    )
+    latin = "".join(
+        dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(dice.randint(2, 10))
+    )
+    simple = either(
+        dice,
+        f"{letters}{digits(dice, dice.randint(1, 9))}",
+        f"{letters}-{digits(dice, dice.randint(2, 6))}/{dice.randint(1, 99)}",
+        digits(dice, dice.randint(1, 14)),
+        f"{dice.randint(0, 999)},{digits(dice, 2)}%",
+        f"{dice.randint(1, 99)} {dice.choice('+-x*/=<>')} {dice.randint(1, 999)}",
+        f"www.{latin}.example{dice.choice(('', '/'))}",
+        f"{latin}{dice.randint(1, 99)}@{word(dice, 'foreign').lower()}.example",
+        f"#{letters}_{digits(dice, 3)}",
+        f"[{letters}] {{{latin}}} ~{dice.randint(1, 99)}°C",
+        f"{dice.randint(1, 99)}m² x {dice.randint(2, 90)} cm",
+        f"{dice.randint(1, 99)}–{dice.randint(100, 999)} | {letters}",
+        f"{letters} & {latin} ± {dice.randint(1, 9)}",
+        f"$ {money(dice)} ^ {latin}\\{letters} `{latin}`",
+        latin,
+    )
+    foreign = " ".join(word(dice, "foreign") for _ in range(dice.randint(1, 4)))
+    return either(
+        dice,
+        simple,
+        simple,
+        simple,
+        date(dice),
+        clock(dice),
+        money(dice),
+        phone(dice),
+        foreign,
+    )
+
+
+DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (
+    clause,
+    clause,
+    clause,
+    heading,
+)
+
+
+def column(dice: random.Random) -> str:
+    """A line out of the middle of running text: 55 to 100 characters."""
+    wanted = dice.randint(55, 100)
+    text = ""
+    while len(text) < wanted + 40:
+        text = f"{text} {clause(dice)}".strip()
+    first = text.find(" ", dice.randint(0, 20)) + 1
+    return text[first : first + wanted].rpartition(" ")[0]
+
+
+def document_line(dice: random.Random) -> str:
+    """A line of a document: running text, a cut clause, or a heading."""
+    if dice.random() < 0.25:
+        return column(dice)
+    text = dice.choice(DOCUMENT_KINDS)(dice)
+    parts = text.split(" ")
+    if len(parts) > 4 and dice.random() < 0.6:
+        first = dice.randrange(len(parts) - 3)
+        parts = parts[first : first + dice.randint(2, 18)]
+    return " ".join(parts)
+
 
 LETTER_RATE = 1e-4
-"""Of all characters that are no spaces, the least share of each accented letter in each case, with the weights below:
-one letter in ten thousand, where a newspaper has ẵ ten times and Ẵ a thousand times less often."""
+"""Of all characters that are no spaces, the least share of each accented letter in each
+case, with the weights below: one letter in ten thousand, where a newspaper has ẵ ten
+times and Ẵ a thousand times less often."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +327,15 @@ class TextConfig:
     prose: float = 0.15
     """Weight of common words in no order, at least 0."""
     syllables: float = 0.2
-    """Weight of legal syllables, at least 0: they keep every accented letter frequent."""
+    """Weight of legal syllables, at least 0: they keep every accented letter
+    frequent."""
     codes: float = 0.1
     """Weight of numbers, codes and foreign words, at least 0."""
     own: float = 0.0
     """Weight of the texts of `own_file`, at least 0."""
     own_file: str = ""
-    """A UTF-8 file with one text a line, such as a user's own annotations; needs `own` above 0, and the reverse."""
+    """A UTF-8 file with one text a line, such as a user's own annotations; needs `own`
+    above 0, and the reverse."""
     upper: float = 0.15
     """How often a text is put in upper case as a whole, in [0, 1]."""
     title: float = 0.05
@@ -53,15 +351,21 @@ class TextConfig:
             if field.name in KINDS or field.name == "own":
                 check_finite(field.name, value)
                 if value < 0:
-                    raise ValueError(f"{field.name} must be a weight of at least 0, got {value}")
+                    raise ValueError(
+                        f"{field.name} must be a weight of at least 0, got {value}"
+                    )
             elif field.type in (float, "float") and not 0 <= value <= 1:
                 raise ValueError(f"{field.name} must be in [0, 1], got {value}")
         check_count("max_length", self.max_length, 8)
         if bool(self.own) != bool(self.own_file):
-            raise ValueError(f"own and own_file go together, got own={self.own}, own_file={self.own_file!r}")
+            raise ValueError(
+                f"own and own_file go together, got own={self.own},"
+                f" own_file={self.own_file!r}"
+            )
         if not any(getattr(self, kind) for kind in (*KINDS, "own")):
             raise ValueError(
-                "receipts, documents, ..., own: at least one weight must be above 0, got only zeros"
+                "receipts, documents, ..., own: at least one weight must be above 0,"
+                " got only zeros"
             )
 
 
@@ -99,8 +403,12 @@ def read_own_texts(path: str | Path) -> tuple[str, ...]:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as reason:
-        raise ValueError(f"{path}: not UTF-8 at byte {reason.start}; save it as UTF-8") from reason
-    lines = tuple(line for raw in text.splitlines() if (line := compose(" ".join(raw.split()))))
+        raise ValueError(
+            f"{path}: not UTF-8 at byte {reason.start}; save it as UTF-8"
+        ) from reason
+    lines = tuple(
+        line for raw in text.splitlines() if (line := compose(" ".join(raw.split())))
+    )
     if not lines:
         raise ValueError(f"{path}: has no text; give a file with one text a line")
     return lines
@@ -117,20 +425,29 @@ class LineTexts:
 
     def __init__(self, config: TextConfig | None = None) -> None:
         self.config = config or TextConfig()
-        self._own: Sequence[str] = read_own_texts(self.config.own_file) if self.config.own_file else ()
+        self._own: Sequence[str] = (
+            read_own_texts(self.config.own_file) if self.config.own_file else ()
+        )
         writers: dict[str, Callable[[random.Random], str]] = {
             **KINDS,
             "own": lambda dice: dice.choice(self._own),
         }
-        self._writers = [writers[kind] for kind in writers if getattr(self.config, kind)]
-        self._weights = [getattr(self.config, kind) for kind in writers if getattr(self.config, kind)]
+        self._writers = [
+            writers[kind] for kind in writers if getattr(self.config, kind)
+        ]
+        self._weights = [
+            getattr(self.config, kind) for kind in writers if getattr(self.config, kind)
+        ]
 
     def draw(self, dice: random.Random) -> str:
         """The text of one line, in NFC, without spaces at its ends or two in a row."""
         text = dice.choices(self._writers, self._weights)[0](dice)
         text = self._in_case(dice, " ".join(text.split()))
         if len(text) > self.config.max_length:
-            text = text[: self.config.max_length + 1].rpartition(" ")[0] or text[: self.config.max_length]
+            text = (
+                text[: self.config.max_length + 1].rpartition(" ")[0]
+                or text[: self.config.max_length]
+            )
         return text
 
     def _in_case(self, dice: random.Random, text: str) -> str:

@@ -1,8 +1,8 @@
 """Batches of clips for training: T frames of each, sampled, normalised, with a mask.
 
-The steps of a clip, in this order: warp its time, sample T frames, change the pictures, normalise; then mix the clips
-of the batch. What chance decides belongs to (seed, epoch, place in the epoch), so a resumed run draws what the first
-one drew.
+The steps of a clip, in this order: warp its time, sample T frames, change the pictures,
+normalise; then mix the clips of the batch. What chance decides belongs to (seed, epoch,
+place in the epoch), so a resumed run draws what the first one drew.
 """
 
 import hashlib
@@ -16,16 +16,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count
 from coursepkg.projects.sign_language.data.cache import CachedClips
-from coursepkg.projects.sign_language.data.imagenet import normalise
+from coursepkg.projects.sign_language.data.clip import (
+    PADDINGS,
+    Padding,
+    Places,
+    normalise,
+    sample_frames,
+)
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.projects.sign_language.data.sampling import PADDINGS, Padding, Places, sample_frames
+from coursepkg.validation import check_count
 
 DrawPlaces = Callable[[np.random.Generator], Places]
-"""From where chance comes from to the places in a clip where its frames are taken, as a warp of time has them."""
+"""From where chance comes from to the places in a clip where its frames are taken, as a
+warp of time has them."""
 ChangeFrames = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""The sampled frames of a clip, uint8 (T, height, width, 3), to others of the same shape; one draw for all of them."""
+"""The sampled frames of a clip, uint8 (T, height, width, 3), to others of the same
+shape; one draw for all of them."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,8 @@ class ClipBatch:
     mask: Tensor
     """Bool (B, T), True where a frame is real."""
     targets: Tensor
-    """Class numbers, int64 (B,); of mixed clips the shares of the classes, float32 (B, V)."""
+    """Class numbers, int64 (B,); of mixed clips the shares of the classes, float32 (B,
+    V)."""
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -45,18 +53,24 @@ class ClipBatch:
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "ClipBatch":
         """The same batch on a device."""
         return ClipBatch(
-            *(one.to(device, non_blocking=non_blocking) for one in (self.frames, self.mask, self.targets))
+            *(
+                one.to(device, non_blocking=non_blocking)
+                for one in (self.frames, self.mask, self.targets)
+            )
         )
 
 
-MixClips = Callable[[ClipBatch, np.random.Generator], ClipBatch]
-"""A batch to one whose clips are mixed with one another, and their targets with them."""
+MixFunction = Callable[[ClipBatch, np.random.Generator], ClipBatch]
+"""A batch to one whose clips are mixed with one another, and their targets with them.
+"""
 
 
 class ClipEpoch(Sequence[ClipBatch]):
     """The batches of one epoch, each built when it is asked for."""
 
-    def __init__(self, owner: "ClipBatches", number: int, places: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self, owner: "ClipBatches", number: int, places: Sequence[tuple[int, int]]
+    ) -> None:
         self.owner, self.number, self.places = owner, number, places
 
     def __len__(self) -> int:
@@ -76,26 +90,32 @@ class ClipEpoch(Sequence[ClipBatch]):
 
 
 class ClipBatches:
-    """The training data of `fit`: what an epoch looks like is a function of (seed, number) alone.
+    """This is the training data of `fit`; an epoch depends on (seed, number) alone.
 
     Args:
         clips: the cached clips.
         mapping: the words and their class numbers.
-        chosen: the clips that count, by their numbers, as a part of a split; None takes all.
+        chosen: the clips that count, by their numbers, as a part of a split; None takes
+            all.
         n_frames: frames of a clip, T.
         padding: see `sampling.PADDINGS`.
         batch_clips: clips of a batch; the last batch of an epoch has what is left.
         seed: of order and chance.
-        shuffle: False keeps the order of `chosen` in every epoch, as validation wants it.
-        balanced: draw every word equally often: an epoch has as many clips as without it, rare ones several times,
-            of frequent words only some. Class weights in the loss besides would correct the long tail twice.
-        draw_places: moves the places where frames are taken, for each clip anew; None spaces them evenly.
+        shuffle: False keeps the order of `chosen` in every epoch, as validation wants
+            it.
+        balanced: draw every word equally often: an epoch has as many clips as without
+            it, rare ones several times, of frequent words only some. Class weights in
+            the loss besides would correct the long tail twice.
+        draw_places: moves the places where frames are taken, for each clip anew; None
+            spaces them evenly.
         change_frames: changes the sampled frames of a clip; None leaves them.
-        change_strong: the same for clips that are marked as repetitions; None treats them as all others.
+        change_strong: the same for clips that are marked as repetitions; None treats
+            them as all others.
         mix_clips: mixes the clips of a batch; None leaves them.
 
     Raises:
-        ValueError: there is no clip, one has a word that the mapping lacks, or an option is out of range.
+        ValueError: there is no clip, one has a word that the mapping lacks, or an
+            option is out of range.
     """
 
     def __init__(
@@ -113,13 +133,15 @@ class ClipBatches:
         draw_places: DrawPlaces | None = None,
         change_frames: ChangeFrames | None = None,
         change_strong: ChangeFrames | None = None,
-        mix_clips: MixClips | None = None,
+        mix_clips: MixFunction | None = None,
     ) -> None:
         check_count("n_frames", n_frames)
         check_count("batch_clips", batch_clips)
         check_count("seed", seed, least=0)
         if padding not in PADDINGS:
-            raise ValueError(f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}")
+            raise ValueError(
+                f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}"
+            )
         self.clips, self.mapping = clips, mapping
         self.chosen = tuple(range(len(clips)) if chosen is None else chosen)
         if not self.chosen:
@@ -143,15 +165,32 @@ class ClipBatches:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of clips, classes and options."""
-        options = [self.n_frames, self.padding, self.batch_clips, self.seed, self.shuffle, self.balanced]
-        changes = [_told(one) for one in (self.draw_places, *self._changes, self.mix_clips)]
-        told = [self.clips.fingerprint, self.mapping.fingerprint, self.chosen, options, changes]
+        options = [
+            self.n_frames,
+            self.padding,
+            self.batch_clips,
+            self.seed,
+            self.shuffle,
+            self.balanced,
+        ]
+        changes = [
+            _told(one) for one in (self.draw_places, *self._changes, self.mix_clips)
+        ]
+        told = [
+            self.clips.fingerprint,
+            self.mapping.fingerprint,
+            self.chosen,
+            options,
+            changes,
+        ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def epoch(self, number: int) -> ClipEpoch:
         """The batches of epoch `number`."""
         size, total = self.batch_clips, len(self.chosen)
-        return ClipEpoch(self, number, [(at, min(at + size, total)) for at in range(0, total, size)])
+        return ClipEpoch(
+            self, number, [(at, min(at + size, total)) for at in range(0, total, size)]
+        )
 
     def order(self, number: int) -> list[int]:
         """The clips of an epoch in their order, by their places in `chosen`."""
@@ -172,11 +211,16 @@ class ClipBatches:
             chance = np.random.Generator(np.random.PCG64([self.seed, number, place]))
             pixels, real = self._clip(self.chosen[order[place]], chance)
             frames[row], mask[row] = normalise(pixels), torch.from_numpy(real)
-        targets = torch.tensor([self.numbers[order[place]] for place in range(start, stop)])
+        targets = torch.tensor(
+            [self.numbers[order[place]] for place in range(start, stop)]
+        )
         batch = ClipBatch(frames, mask, targets)
         if self.mix_clips is None:
             return batch
-        return self.mix_clips(batch, np.random.Generator(np.random.PCG64([self.seed, number, start, stop])))
+        return self.mix_clips(
+            batch,
+            np.random.Generator(np.random.PCG64([self.seed, number, start, stop])),
+        )
 
     def _order(self, number: int) -> list[int]:
         """The order of an epoch; that of the last one is kept."""
@@ -184,10 +228,17 @@ class ClipBatches:
             self._kept = (number, self.order(number))
         return self._kept[1]
 
-    def _clip(self, i: int, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """The frames of a clip that the network sees, uint8 (T, height, width, 3), and which of them are real (T,)."""
+    def _clip(
+        self, i: int, chance: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a clip's frames, uint8 (T, height, width, 3), and a mask (T,).
+
+        The network sees these frames; the mask says which of them are real.
+        """
         places = None if self.draw_places is None else self.draw_places(chance)
-        sampled = sample_frames(self.clips.times(i), self.n_frames, self.padding, places=places)
+        sampled = sample_frames(
+            self.clips.times(i), self.n_frames, self.padding, places=places
+        )
         frames = self.clips.frames(i, sampled.numbers)
         usual, strong = self._changes
         change = strong if strong is not None and self.clips.clips[i].strong else usual
@@ -196,18 +247,21 @@ class ClipBatches:
         changed = change(frames, chance)
         if changed.shape != frames.shape or changed.dtype != np.uint8:
             raise ValueError(
-                f"a change of frames must return uint8 {frames.shape}, got {changed.dtype} {changed.shape} "
-                f"for {self.clips.clips[i].name}"
+                f"a change of frames must return uint8 {frames.shape}, got"
+                f" {changed.dtype} {changed.shape} for {self.clips.clips[i].name}"
             )
         return changed, sampled.mask
 
 
 def balanced_order(numbers: Sequence[int], draw: np.random.Generator) -> list[int]:
-    """An order of as many clips as there are, in which every class comes equally often, give or take one.
+    """Return an order in which every class comes equally often, give or take one.
 
-    A class goes through its clips in a random order and begins again when they are used up, so that no clip of a rare
-    class comes a second time before all others have come once. Drawing with replacement, as `WeightedRandomSampler`
-    of torch does, leaves some clips out of an epoch and repeats others by chance alone.
+    It has as many entries as there are clips.
+
+    A class goes through its clips in a random order and begins again when they are used
+    up, so that no clip of a rare class comes a second time before all others have come
+    once. Drawing with replacement, as `WeightedRandomSampler` of torch does, leaves
+    some clips out of an epoch and repeats others by chance alone.
 
     Args:
         numbers: class of each clip.
@@ -230,7 +284,7 @@ def balanced_order(numbers: Sequence[int], draw: np.random.Generator) -> list[in
 
 
 def _told(change: object) -> str:
-    """How strong a change is, where it says so by a `config`; of any other only that there is one."""
+    """Return the change's `config` as text, 'True' without one, '' for no change."""
     return "" if change is None else repr(getattr(change, "config", True))
 
 

@@ -1,11 +1,18 @@
 """Clips decoded once: their frames as plain bytes in one file, read back clip by clip.
 
-A folder holds `clips-<hash>.bin`, the frames of all clips one after another, and `index.json`, which says of each clip
-where its frames begin, when they are shown, what is signed and by whom. More frames are kept than a model sees, so
-that time can be warped before T of them are sampled. The index is written last and names the frames by their hash.
+A folder holds `clips-<hash>.bin`, the frames of all clips one after another, and
+`index.json`, which says of each clip where its frames begin, when they are shown, what
+is signed and by whom. More frames are kept than a model sees, so that time can be
+warped before T of them are sampled. The index is written last and names the frames by
+their hash.
 
-A clip is read at its place in the file. Mapping the file into memory would be no faster, and every page that was once
-looked at would count as memory of the process: at 224 pixels 4,000 clips have 18 GB.
+A clip is read at its place in the file. Mapping the file into memory would be no
+faster, and every page that was once looked at would count as memory of the process: at
+224 pixels 4,000 clips have 18 GB.
+
+Frames in one colour leave a clip before frames are sampled: of 16 frames taken evenly
+from a clip that is white for two thirds of its time five show something; of the same
+clip without the white frames all 16 do.
 """
 
 import hashlib
@@ -14,14 +21,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from coursepkg.arguments import check_choices, check_count, check_field, check_finite
-from coursepkg.projects.sign_language.clip import Clip
-from coursepkg.projects.sign_language.data.framing import Fit
-from coursepkg.training.files import check_seal, read_json
+from coursepkg.app.recipe import AtLeast, Count, PositiveShare, check_fields
+from coursepkg.files import check_seal, read_json
+from coursepkg.projects.sign_language.data.clip import Clip, Fit, shrink
+from coursepkg.projects.sign_language.recipe import BrokenThresholds, Recipe
 
 INDEX = "index.json"
 KIND = "cached clips"
@@ -37,23 +44,21 @@ class CacheConfig:
         ValueError: a field is out of range; the message names its flag.
     """
 
-    size: int = 64
+    size: Annotated[int, AtLeast(8)] = 64
     """Side of the square frames, in pixels."""
-    frames: int = 32
-    """Most frames of a clip, evenly spaced in time; a clip that has fewer keeps all of them."""
+    frames: Count = 32
+    """Most frames of a clip, evenly spaced in time; a clip that has fewer keeps all of
+    them."""
     fit: Fit = "crop"
     """How frames become squares, see `Framing`."""
     skip_solid: bool = False
     """Leave frames in one colour out, and close the gap in time, see `solid`."""
-    most_lost: float = 0.6
-    """A clip of which this share of the frames or more cannot be decoded is left out, above 0 and up to 1."""
+    most_lost: PositiveShare = 0.6
+    """A clip of which this share of the frames or more cannot be decoded is left out,
+    above 0 and up to 1."""
 
     def __post_init__(self) -> None:
-        check_count("--size", self.size, least=8)
-        check_count("--frames", self.frames)
-        check_finite("--most-lost", self.most_lost)
-        check_field(self, "most_lost", 0 < self.most_lost <= 1, "above 0 and at most 1")
-        check_choices(self)
+        check_fields(self)
 
 
 class CachedClip(NamedTuple):
@@ -73,7 +78,8 @@ class CachedClip(NamedTuple):
     crc32: int
     """Of its frames."""
     flaw: str
-    """What was wrong with it although it was kept, in one line; empty where nothing was."""
+    """What was wrong with it although it was kept, in one line; empty where nothing
+    was."""
     strong: bool
     """Whether it repeats another clip and is to be augmented more strongly."""
     place: int
@@ -97,7 +103,8 @@ class CachedClips:
 
     Args:
         folder: where they lie.
-        verify: compare the hash of all frames; without it only their number of bytes is checked.
+        verify: compare the hash of all frames; without it only their number of bytes is
+            checked.
 
     Raises:
         FileNotFoundError: a file is missing.
@@ -115,8 +122,12 @@ class CachedClips:
         self._path = self.folder / str(self._seal["file"])
         if verify:
             check_seal(self._path, self._seal)
-        elif not self._path.is_file() or self._path.stat().st_size != self._seal["bytes"]:
-            raise ValueError(f"{self._path} is missing or cut short; cache the clips again")
+        elif (
+            not self._path.is_file() or self._path.stat().st_size != self._seal["bytes"]
+        ):
+            raise ValueError(
+                f"{self._path} is missing or cut short; cache the clips again"
+            )
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -132,7 +143,9 @@ class CachedClips:
         return self.config.size
 
     def numbers_of(self, places: Iterable[int]) -> list[int]:
-        """The clips that files became, by their places among the files that were to be cached; a split has those.
+        """Return the numbers of the clips that the files at these places became.
+
+        A place counts among the files that were to be cached; a split has such places.
 
         Files that could not be kept are left out here; `left_out` says why.
         """
@@ -143,15 +156,21 @@ class CachedClips:
         """When the frames of a clip are shown, in seconds, float64 (N,)."""
         return np.array(self.clips[number].times)
 
-    def frames(self, number: int, chosen: Sequence[int] | np.ndarray | None = None) -> np.ndarray:
-        """Frames of a clip, RGB, uint8 (T, size, size, 3): all of them, or those that are chosen by their numbers.
+    def frames(
+        self, number: int, chosen: Sequence[int] | np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return all or the chosen frames of a clip, RGB, uint8 (T, size, size, 3).
+
+        `chosen` holds numbers of frames; None takes all of them.
 
         Raises:
             ValueError: the file was cut short after it was opened.
         """
         clip = self.clips[number]
         count = len(clip.times) * self.size * self.size * 3
-        pixels = np.fromfile(self._path, dtype=np.uint8, count=count, offset=clip.offset)
+        pixels = np.fromfile(
+            self._path, dtype=np.uint8, count=count, offset=clip.offset
+        )
         if len(pixels) < count:
             raise ValueError(f"{self._path} was cut short; cache the clips again")
         frames = pixels.reshape(-1, self.size, self.size, 3)
@@ -160,7 +179,9 @@ class CachedClips:
     def clip(self, number: int) -> Clip:
         """A clip with all frames that are kept of it."""
         told = self.clips[number]
-        return Clip(self.frames(number), self.times(number), told.label, told.signer, told.name)
+        return Clip(
+            self.frames(number), self.times(number), told.label, told.signer, told.name
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -175,12 +196,19 @@ class CachedClips:
         mib = self._seal["bytes"] / 2**20
         what = ", without frames in one colour" if self.config.skip_solid else ""
         lines = [
-            f"{self.folder}: {len(self):,} clips of {self.size} x {self.size} pixels{what}, {mib:,.0f} MiB"
+            f"{self.folder}: {len(self):,} clips of {self.size} x {self.size}"
+            f" pixels{what}, {mib:,.0f} MiB"
         ]
         if self.left_out:
-            lines += [f"left out: {len(self.left_out):,}", *(f"  {one.reason}" for one in self.left_out)]
+            lines += [
+                f"left out: {len(self.left_out):,}",
+                *(f"  {one.reason}" for one in self.left_out),
+            ]
         if flawed:
-            lines += [f"kept with a flaw: {len(flawed):,}", *(f"  {one.flaw}" for one in flawed)]
+            lines += [
+                f"kept with a flaw: {len(flawed):,}",
+                *(f"  {one.flaw}" for one in flawed),
+            ]
         return "\n".join(lines)
 
 
@@ -188,16 +216,28 @@ def _read_index(path: Path) -> dict[str, Any]:
     index = read_json(path, needs={"kind": str, "version": int})
     if index["kind"] != KIND or index["version"] != VERSION:
         raise ValueError(
-            f"{path} is {index['kind']!r} of version {index['version']}, not {KIND!r} of version {VERSION}; "
-            "cache the clips again"
+            f"{path} is {index['kind']!r} of version {index['version']}, not {KIND!r}"
+            f" of version {VERSION}; cache the clips again"
         )
-    kinds = {"config": dict, "source": str, "frames": dict, "clips": list, "left_out": list}
+    kinds = {
+        "config": dict,
+        "source": str,
+        "frames": dict,
+        "clips": list,
+        "left_out": list,
+    }
     index = read_json(path, needs=kinds)
     name = index["frames"].get("file")
     if not isinstance(name, str) or Path(name).name != name:
-        raise ValueError(f"{path} is damaged: it names no file of frames beside it; cache the clips again")
+        raise ValueError(
+            f"{path} is damaged: it names no file of frames beside it; cache the clips"
+            " again"
+        )
     if not _fills(index):
-        raise ValueError(f"{path} is damaged: its clips do not fill the frames; cache the clips again")
+        raise ValueError(
+            f"{path} is damaged: its clips do not fill the frames; cache the clips"
+            " again"
+        )
     return index
 
 
@@ -214,3 +254,61 @@ def _fills(index: Mapping[str, Any]) -> bool:
         return bool(index["clips"]) and end == index["frames"].get("bytes")
     except (KeyError, TypeError, ValueError):
         return False
+
+
+def cache_config(recipe: Recipe) -> CacheConfig:
+    """Return how clips are kept, with twice the frames that the recipe samples.
+
+    The additional frames let time be warped. The number of frames is at least 32.
+    """
+    return CacheConfig(
+        size=recipe.size,
+        frames=max(32, 2 * recipe.n_frames),
+        skip_solid=recipe.skip_solid,
+    )
+
+
+def is_solid(thumbs: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
+    """Which frames have one colour, bool (T,)."""
+    cells = thumbs.reshape(len(thumbs), -1, thumbs.shape[-1])
+    apart = np.abs(cells - np.median(cells, axis=1, keepdims=True)).max(axis=-1)
+    return (apart <= thresholds.solid_spread).mean(axis=1) >= thresholds.solid_share
+
+
+def seen_frames(
+    frames: np.ndarray,
+    times: np.ndarray,
+    config: CacheConfig,
+    solid: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return small frames and their times; `skip_solid` removes one-colour frames."""
+    return without_solid(frames, times, solid) if config.skip_solid else (frames, times)
+
+
+def without_solid(
+    frames: np.ndarray, times: np.ndarray, solid: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frames that are not in one colour, and when they are shown.
+
+    The times do not count the frames that are left out.
+
+    A clip that is in one colour from its first frame to its last stays as it is.
+
+    Args:
+        frames: uint8 (T, height, width, 3).
+        times: in seconds (T,), rising.
+        solid: what `solid_frames` says of them, where it was asked already.
+    """
+    whole = np.flatnonzero(~(solid_frames(frames) if solid is None else solid))
+    if len(whole) in (0, len(frames)):
+        return frames, times
+    # Each frame that stays is shown as long after the one before as it was after its
+    # neighbour in the file.
+    steps = np.diff(times, prepend=times[:1])[whole]
+    steps[0] = times[whole[0]]
+    return frames[whole], np.cumsum(steps)
+
+
+def solid_frames(frames: np.ndarray) -> np.ndarray:
+    """Return which frames, uint8 (T, height, width, 3), have one colour, bool (T,)."""
+    return is_solid(shrink(frames), BrokenThresholds())

@@ -1,29 +1,40 @@
-"""The fixed list of words and their class numbers, as the contest gives it: a pickle; or as JSON.
+"""The fixed list of words and their class numbers, and how frequent each word is.
 
-Unpickling a file calls whatever the file names, so a pickle from the internet can run any program. Here nothing may be
-called: a pickle that names a class or a function is refused, and the name is told.
+The contest gives it as a pickle. Unpickling calls whatever the file names, so a pickle
+from the internet can run any program. Here nothing may be called: a pickle that names a
+class or a function is refused, and the name is told.
 """
 
 import hashlib
 import io
 import json
 import pickle
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coursepkg.files import whole_file
 from coursepkg.text.vietnamese import compose
-from coursepkg.wording import one_line
+from coursepkg.validation import check_count, one_line
 
 MOST_BYTES = 4 * 2**20
 """Largest file that is read; a hundred words take 3 KiB."""
 NAMES = ("label_mapping.pkl", "label_mapping.json")
 """How a folder calls the file, in the order in which they are looked for."""
 
-_BROKEN = (EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, MemoryError, OverflowError)
+_BROKEN = (
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    MemoryError,
+    OverflowError,
+)
 """What the unpickler raises at bytes that are no pickle."""
 
 
@@ -45,7 +56,9 @@ class LabelMapping:
             raise ValueError("words must hold at least one word, got none")
         for word in self.words:
             if not word.strip() or compose(word) != word:
-                raise ValueError(f"words must be composed (NFC) and not empty, got {word!r}")
+                raise ValueError(
+                    f"words must be composed (NFC) and not empty, got {word!r}"
+                )
         if len(self._numbers) < len(self.words):
             twice = next(word for word in self.words if self.words.count(word) > 1)
             raise ValueError(f"words must differ, got {twice!r} twice")
@@ -64,7 +77,10 @@ class LabelMapping:
         """
         found = self._numbers.get(compose(word))
         if found is None:
-            raise ValueError(f"{word!r} is none of the {len(self)} words; add it to the label mapping")
+            raise ValueError(
+                f"{word!r} is none of the {len(self)} words; add it to the label"
+                " mapping"
+            )
         return found
 
     @cached_property
@@ -78,7 +94,7 @@ class LabelMapping:
 
     @classmethod
     def of_words(cls, words: Iterable[str]) -> "LabelMapping":
-        """Words of a data set that comes without a mapping, numbered in alphabetical order."""
+        """Number words in alphabetical order for a data set without a mapping."""
         return cls(tuple(sorted({compose(word) for word in words})))
 
     def write(self, path: str | Path) -> None:
@@ -93,8 +109,9 @@ def read_label_mapping(path: str | Path) -> LabelMapping:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is damaged, names something that would be called, is no dictionary from words to numbers, or its
-            numbers are not 0, 1, 2, ...; the file is named.
+        ValueError: it is damaged, names something that would be called, is no
+            dictionary from words to numbers, or its numbers are not 0, 1, 2, ...; the
+            file is named.
     """
     path = Path(path)
     if path.is_dir():
@@ -106,7 +123,8 @@ def read_label_mapping(path: str | Path) -> LabelMapping:
         raise FileNotFoundError(f"{path}: there is no such label mapping")
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(
-            f"{path}: {path.stat().st_size:,} bytes are no list of words; more than {MOST_BYTES:,}"
+            f"{path}: {path.stat().st_size:,} bytes are no list of words; more than"
+            f" {MOST_BYTES:,}"
         )
     content = path.read_bytes()
     read = _read_json if path.suffix.lower() == ".json" else _unpickle
@@ -129,19 +147,26 @@ def _unpickle(content: bytes, path: Path) -> Any:
     except pickle.UnpicklingError as reason:
         told = one_line(reason)[:120]
         if told.startswith("it "):
-            told += ", which is not allowed; ask for the mapping as JSON, and do not open this file elsewhere"
+            told += (
+                ", which is not allowed; ask for the mapping as JSON, and do not open"
+                " this file elsewhere"
+            )
         else:
             told = f"no pickle ({told}); copy it again"
         raise ValueError(f"{path} is refused: {told}") from None
     except _BROKEN as reason:
-        raise ValueError(f"{path} is refused: no pickle ({type(reason).__name__}); copy it again") from None
+        raise ValueError(
+            f"{path} is refused: no pickle ({type(reason).__name__}); copy it again"
+        ) from None
 
 
 def _read_json(content: bytes, path: Path) -> Any:
     try:
         return json.loads(content, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError) as reason:
-        raise ValueError(f"{path} is no JSON ({one_line(reason)[:80]}); copy it again") from None
+        raise ValueError(
+            f"{path} is no JSON ({one_line(reason)[:80]}); copy it again"
+        ) from None
 
 
 class _Pairs(dict[str, Any]):
@@ -158,27 +183,137 @@ class _Pairs(dict[str, Any]):
 def _checked(content: Any, path: Path) -> LabelMapping:
     """The mapping that a file's content is, every entry looked at."""
     if not isinstance(content, Mapping) or not content:
-        kind = "an empty one" if isinstance(content, Mapping) else f"a {type(content).__name__}"
-        raise ValueError(f"{path} must hold a dictionary from words to numbers, got {kind}")
+        kind = (
+            "an empty one"
+            if isinstance(content, Mapping)
+            else f"a {type(content).__name__}"
+        )
+        raise ValueError(
+            f"{path} must hold a dictionary from words to numbers, got {kind}"
+        )
     by_number: dict[int, str] = {}
     for word, number in content.items():
         if not isinstance(word, str) or not word.strip():
-            raise ValueError(f"{path}: a word must be a text, got {type(word).__name__} {str(word)[:40]!r}")
-        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(content):
             raise ValueError(
-                f"{path}: the number of {word!r} must be an integer in 0..{len(content) - 1}, "
-                f"got {str(number)[:40]}"
+                f"{path}: a word must be a text, got {type(word).__name__}"
+                f" {str(word)[:40]!r}"
+            )
+        if (
+            not isinstance(number, int)
+            or isinstance(number, bool)
+            or not 0 <= number < len(content)
+        ):
+            raise ValueError(
+                f"{path}: the number of {word!r} must be an integer in"
+                f" 0..{len(content) - 1}, got {str(number)[:40]}"
             )
         if number in by_number:
-            raise ValueError(f"{path}: {by_number[number]!r} and {word!r} both have the number {number}")
+            raise ValueError(
+                f"{path}: {by_number[number]!r} and {word!r} both have the number"
+                f" {number}"
+            )
         by_number[number] = word
     originals = [by_number[number] for number in range(len(by_number))]
     words = [compose(word) for word in originals]
     for place, word in enumerate(words):
         if word in words[:place]:
             raise ValueError(
-                f"{path}: the word {word!r} stands twice, in two Unicode forms, with the numbers "
-                f"{words.index(word)} and {place}; keep one of them"
+                f"{path}: the word {word!r} stands twice, in two Unicode forms, with"
+                f" the numbers {words.index(word)} and {place}; keep one of them"
             )
     changed = tuple(o for o, w in zip(originals, words, strict=True) if o != w)
     return LabelMapping(tuple(words), changed)
+
+
+Band = Literal["head", "body", "tail"]
+BANDS: tuple[Band, ...] = ("head", "body", "tail")
+HEAD = 50
+"""A word with at least so many clips is of the head (source 002, section III.3)."""
+TAIL = 20
+"""A word with fewer clips than this is of the tail."""
+
+
+def band_of(count: int) -> Band:
+    """Head (50 clips and more), body (20 to 49) or tail (fewer).
+
+    Example:
+        >>> [band_of(count) for count in (50, 49, 20, 19, 0)]
+        ['head', 'body', 'body', 'tail', 'tail']
+    """
+    check_count("count", count, least=0)
+    if count >= HEAD:
+        return "head"
+    return "body" if count >= TAIL else "tail"
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """How many clips each word has."""
+
+    counts: dict[str, int]
+    """Clips of each word, the most frequent first, words of equal number in the order
+    of their letters."""
+
+    @property
+    def bands(self) -> dict[str, Band]:
+        """Which words are head, body and tail."""
+        return {word: band_of(count) for word, count in self.counts.items()}
+
+    @property
+    def n_clips(self) -> int:
+        """Clips of all words."""
+        return sum(self.counts.values())
+
+    @property
+    def words_by_band(self) -> dict[Band, int]:
+        """How many words each band has."""
+        found = Counter(self.bands.values())
+        return {band: found[band] for band in BANDS}
+
+    @property
+    def clips_by_band(self) -> dict[Band, int]:
+        """How many clips the words of each band have together."""
+        bands = self.bands
+        return {
+            band: sum(
+                count for word, count in self.counts.items() if bands[word] == band
+            )
+            for band in BANDS
+        }
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Words of the label list that have no clip."""
+        return tuple(word for word, count in self.counts.items() if not count)
+
+    @property
+    def imbalance(self) -> float:
+        """Return the highest clip count over the lowest above 0; 0 without clips."""
+        present = [count for count in self.counts.values() if count]
+        return max(present) / min(present) if present else 0.0
+
+
+def count_classes(
+    labels: Iterable[str], label_list: Mapping[str, int] | Sequence[str] = ()
+) -> ClassCounts:
+    """Count the clips of every word.
+
+    Args:
+        labels: of the clips; empty ones, which are not known, are not counted.
+        label_list: all words that there are, so that one without a clip is counted as 0
+            and not forgotten.
+
+    Raises:
+        ValueError: a label is not in the list that was given; it is named.
+    """
+    found = Counter(label for label in labels if label)
+    known = list(label_list)
+    outside = sorted(set(found) - set(known))
+    if known and outside:
+        raise ValueError(
+            f"label {outside[0]!r} is not in the label list of {len(known)} words"
+        )
+    counts = {word: found[word] for word in {*known, *found}}
+    return ClassCounts(
+        dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    )

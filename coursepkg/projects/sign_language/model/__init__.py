@@ -1,1 +1,1 @@
-"""The network that names a signed word: frames to vectors, vectors over time, one vector a clip."""
+"""Classify signed words by frame vectors, layers over time and one vector per clip."""

@@ -1,22 +1,169 @@
-"""The network whole: backbone over each frame, layers over time, one vector, one score a word.
+"""The network whole: backbone over each frame, layers over time, one vector, scores.
 
-    frames (B, T, 3, H, W) -> backbone (B, T, F) -> over time (B, T, E) -> pooled (B, E) -> logits (B, V)
+    frames (B, T, 3, H, W) -> backbone (B, T, F) -> over time (B, T, E)
+                           -> pooled (B, E) -> logits (B, V)
 
-The baseline of source 002 and its improved model are two configurations of this one network, and so is every step
-between them.
+    last        v = x_T                     the last real frame alone
+    mean        v = 1/T sum_t x_t
+    attention   v = sum_t a_t x_t           a = softmax_t(w2 . tanh(W1 x_t))
+
+In a clip of a sign the hands are down again at the end, so the last frame says least.
+An LSTM must carry the sign through that rest; a mean cannot leave it out; attention
+can. A convolution over time sees motion, a Transformer layer everything at once. The
+baseline of source 002 and its improved model are two configurations of this network.
+
+Each depth has a learning rate: what was trained on ImageNet moves little.
+
+    rate(part k of n) = rate * backbone_rate * layer_decay^(n - 1 - k)
+    rate(all behind the backbone) = rate                     k = 0 is the stem
+
+Sources: source 002, second tutorial, section VI.3; additive attention with a learnt
+query, Bahdanau et al. (arXiv 1409.0473), section A.1.2; discriminative fine-tuning,
+ULMFiT (arXiv 1801.06146), section 3.2; layer-wise decay, BEiT (arXiv 2106.08254),
+section 3.
 """
 
-from typing import NamedTuple
+import dataclasses
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from coursepkg.attention.pattern import padding
+from coursepkg.blocks.convolution import ConvolutionalEncoder
+from coursepkg.blocks.encoder import Encoder
 from coursepkg.blocks.layer_parts import initialise
+from coursepkg.projects.sign_language.model.backbones import SmallCNN, with_motion
 from coursepkg.projects.sign_language.model.config import ModelConfig
-from coursepkg.projects.sign_language.model.library import LibraryBackbone
-from coursepkg.projects.sign_language.model.pooling import make_pooling
-from coursepkg.projects.sign_language.model.small import SmallCNN, with_motion
-from coursepkg.projects.sign_language.model.temporal import Temporal
+from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
+from coursepkg.training.losses import to_float32
+from coursepkg.validation import check_finite, with_tuples
+
+
+class Pooled(NamedTuple):
+    """One vector a clip."""
+
+    vector: Tensor
+    """(B, E)."""
+    weights: Tensor
+    """(B, T), what each frame weighs: at least 0, 0 at padding, sum 1."""
+
+
+class LastFrame(nn.Module):
+    """The vector of the last real frame."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Pooled:
+        """x (B, T, E); mask bool (B, T), True at a real frame."""
+        last = mask.sum(dim=1) - 1
+        # Neither `one_hot` nor `len`: both would fix a size while the network is
+        # traced.
+        clips, frames = (torch.arange(n, device=x.device) for n in x.shape[:2])
+        weights = (frames == last[:, None]).to(x.dtype)
+        return Pooled(x[clips, last], weights)
+
+
+class MeanPooling(nn.Module):
+    """The mean over the real frames."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Pooled:
+        """x (B, T, E); mask bool (B, T), True at a real frame."""
+        weights = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True)
+        return Pooled(_weighted(x, weights), weights)
+
+
+class AttentionPooling(nn.Module):
+    """A mean whose weights come from the frames themselves.
+
+    Args:
+        d_model: width of a frame's vector (E); the hidden layer has a quarter of it.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(d_model, max(1, d_model // 4))
+        self.score = nn.Linear(self.hidden.out_features, 1)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Pooled:
+        """x (B, T, E); mask bool (B, T), True at a real frame."""
+        scores = to_float32(self.score(torch.tanh(self.hidden(x)))[..., 0])  # (B, T)
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=1).to(x.dtype)
+        return Pooled(_weighted(x, weights), weights)
+
+
+def make_pooling(kind: str, d_model: int) -> LastFrame | MeanPooling | AttentionPooling:
+    """`last`, `mean` or `attention`."""
+    if kind == "last":
+        return LastFrame()
+    return MeanPooling() if kind == "mean" else AttentionPooling(d_model)
+
+
+def _weighted(x: Tensor, weights: Tensor) -> Tensor:
+    """x (B, T, E) and weights (B, T) -> (B, E)."""
+    return torch.einsum("bt,bte->be", weights, x)
+
+
+class Temporal(nn.Module):
+    """Frames' vectors in, as many out, each of which knows of the others.
+
+    What enters is projected to E first where it has another width, but for an LSTM,
+    which takes any: the baseline of source 002 has no layer between its ResNet and its
+    LSTM.
+
+    Args:
+        config: `temporal`, `n_convolutions` and their sizes.
+        n_inputs: width of a frame's vector as it comes from the backbone.
+    """
+
+    def __init__(self, config: ModelConfig, n_inputs: int) -> None:
+        super().__init__()
+        self.project: nn.Module = nn.Identity()
+        self.convolutions: ConvolutionalEncoder | None = None
+        self.encoder: Encoder | None = None
+        self.lstm: nn.LSTM | None = None
+        takes_any = config.temporal == "lstm" and not config.n_convolutions
+        if n_inputs != config.d_model and not takes_any:
+            self.project = nn.Linear(n_inputs, config.d_model)
+        if config.n_convolutions:
+            self.convolutions = ConvolutionalEncoder(
+                config.d_model,
+                config.kernel_size,
+                config.n_convolutions,
+                dropout_p=config.dropout,
+            )
+        if config.temporal == "transformer":
+            self.encoder = Encoder(config.transformer())
+        initialise(self)
+        if config.temporal == "lstm":
+            n_read = n_inputs if takes_any else config.d_model
+            self.lstm = nn.LSTM(
+                n_read, config.d_model, config.n_layers, batch_first=True
+            )
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Run over time.
+
+        Args:
+            x: (B, T, n_inputs).
+            mask: bool (B, T), True at a real frame; padding stands behind the real
+                frames and changes none of them. None: all are real.
+
+        Returns:
+            (B, T, E); what stands at padding means nothing.
+        """
+        x = self.project(x)
+        if self.convolutions is not None:
+            x = self.convolutions(x, mask)
+        if self.encoder is not None:
+            encoded: Tensor = self.encoder(
+                x, None if mask is None else padding(mask.sum(dim=1))
+            )
+            return encoded
+        if self.lstm is None:
+            return x
+        states: Tensor = self.lstm(x)[0]
+        return states
 
 
 class ClipScores(NamedTuple):
@@ -37,13 +184,15 @@ class ClipClassifier(nn.Module):
         config: sizes and choices.
 
     Raises:
-        ImportError: a backbone of the transformers library is asked for, and it is not installed.
+        ImportError: a backbone of the transformers library is asked for, and it is not
+            installed.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.backbone = SmallCNN(config) if config.backbone == "small" else LibraryBackbone(config)
+        module, _, name = architecture_of(config.backbone).network.partition(":")
+        self.backbone: Any = getattr(import_module(module), name)(config)
         self.temporal = Temporal(config, self.backbone.out_channels)
         self.pooling = make_pooling(config.pooling, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
@@ -53,14 +202,17 @@ class ClipClassifier(nn.Module):
         self._frozen: list[str] = []
 
     def train(self, mode: bool = True) -> "ClipClassifier":
-        """Training or evaluation mode; frozen parts stay in evaluation mode, batch statistics included."""
+        """Set training or evaluation mode; keep frozen parts in evaluation mode.
+
+        Frozen parts also keep their batch statistics.
+        """
         super().train(mode)
         for name in self._frozen:
             self.backbone.get_submodule(name).eval()
         return self
 
     def freeze(self, n_parts: int) -> None:
-        """Keep the first parts of the backbone as they are from now on, and let the others learn.
+        """Freeze the first parts of the backbone from now on and let the others learn.
 
         Args:
             n_parts: counted from the frame on, the stem first; 0 freezes nothing.
@@ -85,28 +237,38 @@ class ClipClassifier(nn.Module):
 
         Args:
             frames: (B, T, 3, H, W), ImageNet-normalised.
-            mask: bool (B, T), True at a real frame; padding stands behind the real frames. None: all are real.
+            mask: bool (B, T), True at a real frame; padding stands behind the real
+                frames. None: all are real.
 
         Raises:
-            ValueError: shapes do not fit, a clip has no real frame, or padding stands before a real one.
+            ValueError: shapes do not fit, a clip has no real frame, or padding stands
+                before a real one.
         """
         check_clips(frames, mask, self.config)
         if mask is not None and bool(mask.all()):
             mask = None
         x = self.temporal(self.frame_vectors(frames, mask), mask)
-        real = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask
+        real = (
+            torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+            if mask is None
+            else mask
+        )
         pooled = self.pooling(x, real)
         return ClipScores(self.output(self.dropout(pooled.vector)), pooled.weights)
 
     def frame_vectors(self, frames: Tensor, mask: Tensor | None) -> Tensor:
-        """Frames (B, T, 3, H, W) -> (B, T, F); padding is not looked at and gives zeros.
+        """Map frames (B, T, 3, H, W) to (B, T, F); skip padding and give it zeros.
 
         So padding neither costs time nor enters the statistics of batch normalisation.
         """
         if isinstance(self.backbone, SmallCNN):
             frames = with_motion(frames, mask, self.config.motion)
-        real = frames.flatten(0, 1) if mask is None else frames[mask]  # (real frames, C, H, W)
-        found: Tensor = self.backbone(real.contiguous(memory_format=torch.channels_last))
+        real = (
+            frames.flatten(0, 1) if mask is None else frames[mask]
+        )  # (real frames, C, H, W)
+        found: Tensor = self.backbone(
+            real.contiguous(memory_format=torch.channels_last)
+        )
         if mask is None:
             return found.unflatten(0, frames.shape[:2])
         vectors = found.new_zeros(*mask.shape, found.shape[-1])
@@ -115,26 +277,122 @@ class ClipClassifier(nn.Module):
 
 
 def check_clips(frames: Tensor, mask: Tensor | None, config: ModelConfig) -> None:
-    """Raises a ValueError unless frames (B, T, 3, size, size) and mask (B, T) are what a model reads."""
+    """Raise a ValueError unless frames (B, T, 3, size, size) and mask (B, T) fit."""
     wanted = (3, config.size, config.size)
-    if frames.dim() != 5 or frames.shape[2:] != wanted or not frames.is_floating_point():
+    if (
+        frames.dim() != 5
+        or frames.shape[2:] != wanted
+        or not frames.is_floating_point()
+    ):
         raise ValueError(
             f"frames must be floating point (B, T, 3, {config.size}, {config.size}), "
             f"got {frames.dtype} {tuple(frames.shape)}"
         )
     if not frames.shape[0] or not 1 <= frames.shape[1] <= config.n_frames:
         raise ValueError(
-            f"frames must hold at least one clip of 1..{config.n_frames} frames, got {tuple(frames.shape[:2])}"
+            f"frames must hold at least one clip of 1..{config.n_frames} frames, got"
+            f" {tuple(frames.shape[:2])}"
         )
     if mask is None:
         return
     if mask.shape != frames.shape[:2] or mask.dtype != torch.bool:
-        raise ValueError(f"mask must be bool {tuple(frames.shape[:2])}, got {mask.dtype} {tuple(mask.shape)}")
+        raise ValueError(
+            f"mask must be bool {tuple(frames.shape[:2])}, got {mask.dtype}"
+            f" {tuple(mask.shape)}"
+        )
     # On a GPU this check would make the host wait at every step.
     if mask.device.type == "cpu":
         wrong = ~mask[:, 0] | (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
         if bool(wrong.any()):
             raise ValueError(
-                f"mask must be True at the real frames, at least one, and False behind them only; "
-                f"clip {int(wrong.nonzero()[0])} of the batch is not so"
+                "mask must be True at the real frames, at least one, and False behind"
+                f" them only; clip {int(wrong.nonzero()[0])} of the batch is not so"
             )
+
+
+SHARED = [
+    field.name for field in dataclasses.fields(ModelConfig) if field.name != "n_classes"
+]
+"""Fields that a recipe and a model's configuration have in common."""
+
+
+def config_of(recipe: Recipe, n_classes: int) -> ModelConfig:
+    """The configuration of the network that a recipe asks for, for so many words."""
+    return ModelConfig(n_classes, **{name: getattr(recipe, name) for name in SHARED})
+
+
+def build_model(
+    recipe: Recipe, n_classes: int, *, pretrained: bool = True
+) -> ClipClassifier:
+    """Build a new network, freeze the recipe's parts, and return it.
+
+    Random weights come from the current state of PyTorch's generator.
+
+    Args:
+        recipe: sizes and choices.
+        n_classes: words.
+        pretrained: read the weights that the recipe names; False leaves them random and
+            needs no network.
+
+    Raises:
+        ValueError: the weights are those of another backbone, or the recipe freezes
+            more than there is.
+        OSError: the weights cannot be read or fetched.
+        ImportError: transformers is needed and not installed.
+    """
+    model = ClipClassifier(config_of(recipe, n_classes))
+    if pretrained and recipe.pretrained:
+        model.backbone.load_pretrained(recipe.pretrained)
+    model.freeze(recipe.frozen)
+    return model
+
+
+def rebuild(fields: dict[str, Any]) -> ClipClassifier:
+    """A network of the configuration that a file holds; any weights."""
+    return ClipClassifier(ModelConfig(**with_tuples(fields)))
+
+
+def learning_rate_factors(
+    model: ClipClassifier, backbone_rate: float = 1.0, layer_decay: float = 1.0
+) -> dict[str, float]:
+    """Return the learning-rate factor of each backbone part by parameter name prefix.
+
+    Parts that are not named keep the learning rate as it is.
+
+    Args:
+        model: its backbone has the parts `model.backbone.depths`.
+        backbone_rate: factor of the backbone's last part, above 0.
+        layer_decay: factor from a part to the one before it, above 0 and at most 1.
+
+    Raises:
+        ValueError: a factor is out of range.
+    """
+    for name, value in (("backbone_rate", backbone_rate), ("layer_decay", layer_decay)):
+        check_finite(name, value)
+        if value <= 0:
+            raise ValueError(f"{name} must be above 0, got {value}")
+    if layer_decay > 1:
+        raise ValueError(f"layer_decay must be at most 1, got {layer_decay}")
+    depths = model.backbone.depths
+    return {
+        f"backbone.{part}.": backbone_rate * layer_decay ** (len(depths) - 1 - k)
+        for k, part in enumerate(depths)
+    }
+
+
+def factor_of(name: str, factors: Mapping[str, float]) -> float:
+    """Return the factor of the first listed prefix of a name, or 1 if none fits."""
+    return next(
+        (factor for start, factor in factors.items() if name.startswith(start)), 1.0
+    )
+
+
+def parameter_groups(
+    model: nn.Module, factors: Mapping[str, float]
+) -> list[tuple[float, list[nn.Parameter]]]:
+    """The parameters that learn, grouped by their factor, the largest factor first."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups.setdefault(factor_of(name, factors), []).append(parameter)
+    return sorted(groups.items(), key=lambda group: -group[0])

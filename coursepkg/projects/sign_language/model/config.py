@@ -1,11 +1,14 @@
-"""The configuration of a network that names signed words; it is stored beside its weights."""
+"""The configuration of a network that names signed words, stored beside its weights."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from coursepkg.arguments import check_count, check_finite
+from coursepkg.app.recipe import Count, Limit, Size0, check_fields
 from coursepkg.blocks.config import TransformerConfig
-from coursepkg.projects.sign_language.model.architectures import HEAD_WIDTH, PATCH, architecture_of
+from coursepkg.projects.sign_language.recipe import architecture_of
+from coursepkg.validation import check_count
 
+Dropped = Annotated[float, Limit("at least 0 and below 1", lambda x: 0 <= x < 1)]
 MOTION = ("none", "beside", "alone")
 PLACES = ("mean", "fold")
 TEMPORAL = ("transformer", "lstm", "none")
@@ -16,11 +19,11 @@ POOLINGS = ("attention", "mean", "last")
 class ModelConfig:
     """Sizes and choices of a `ClipClassifier`."""
 
-    n_classes: int
+    n_classes: Count
     """Words that it tells apart (V)."""
-    size: int = 64
+    size: Count = 64
     """Height and width of the frames in pixels."""
-    n_frames: int = 16
+    n_frames: Count = 16
     """Most frames of a clip (T)."""
     backbone: str = "small"
     """A name of `architectures.ARCHITECTURES`."""
@@ -29,92 +32,80 @@ class ModelConfig:
     n_blocks: tuple[int, ...] = ()
     """Blocks of each stage; empty takes those of its name."""
     motion: str = "alone"
-    """What `small` sees of a frame, one of `MOTION`: the frame, also what changed since the frame before, or that and
-    what the frame has other than the mean of its clip."""
+    """What `small` sees of a frame, one of `MOTION`: the frame, also what changed since
+    the frame before, or that and what the frame has other than the mean of its clip."""
     places: str = "fold"
-    """How `small` makes a vector of its last map, one of `PLACES`: the mean, or every place with its own weights."""
+    """How `small` makes a vector of its last map, one of `PLACES`: the mean, or every
+    place with its own weights."""
     temporal: str = "transformer"
     """What runs over the frames, one of `TEMPORAL`."""
-    n_convolutions: int = 2
+    n_convolutions: Size0 = 2
     """Layers of gated 1D convolution over time before it, at least 0."""
-    kernel_size: int = 5
+    kernel_size: Count = 5
     """Frames that one such layer sees, odd."""
-    n_layers: int = 2
+    n_layers: Count = 2
     """Layers of the Transformer or the LSTM."""
-    d_model: int = 192
+    d_model: Count = 192
     """Width over time (E); the LSTM's hidden state."""
-    n_heads: int = 4
+    n_heads: Count = 4
     """Heads of the Transformer's attention (H)."""
-    d_ff: int = 384
+    d_ff: Count = 384
     """Width inside the Transformer's feed-forward networks."""
     final_norm: bool = True
     """Normalise what leaves the Transformer."""
     pooling: str = "attention"
     """How the frames become one vector, one of `POOLINGS`."""
-    dropout: float = 0.1
-    """Probability of dropping a component of a frame's vector, of a sublayer's output or of the pooled vector, in
-    [0, 1)."""
-    inner_dropout: float = 0.0
-    """Probability of dropping an attention weight or a component inside a feed-forward network, in [0, 1)."""
+    dropout: Dropped = 0.1
+    """Probability of dropping a component of a frame's vector, of a sublayer's output
+    or of the pooled vector, in [0, 1)."""
+    inner_dropout: Dropped = 0.0
+    """Probability of dropping an attention weight or a component inside a feed-forward
+    network, in [0, 1)."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "n_classes",
-            "size",
-            "n_frames",
-            "kernel_size",
-            "n_layers",
-            "d_model",
-            "n_heads",
-            "d_ff",
-        ):
-            check_count(name, getattr(self, name))
-        check_count("n_convolutions", self.n_convolutions, least=0)
-        choices = {"motion": MOTION, "places": PLACES, "temporal": TEMPORAL, "pooling": POOLINGS}
+        check_fields(self, str)
+        choices = {"motion": MOTION, "places": PLACES}
+        choices |= {"temporal": TEMPORAL, "pooling": POOLINGS}
         for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
-        for name in ("dropout", "inner_dropout"):
-            check_finite(name, getattr(self, name))
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if value not in known:
+                said = ", ".join(known)
+                raise ValueError(f"{name} must be one of {said}, got {value!r}")
         if self.kernel_size % 2 == 0:
             raise ValueError(f"kernel_size must be odd, got {self.kernel_size}")
-        self._check_stages()
-        self._check_size()
+        self._check_backbone()
         if self.temporal == "transformer":
             self.transformer()
 
-    def _check_stages(self) -> None:
-        known = architecture_of(self.backbone)
-        n_stages = 1 if known.family == "vit" else len(self.stage_channels)
-        for name, values in (("channels", self.stage_channels), ("n_blocks", self.stage_blocks)):
+    def _check_backbone(self) -> None:
+        known, name = architecture_of(self.backbone), self.backbone
+        n_stages = known.n_stages if known.family == "vit" else len(self.stage_channels)
+        for field, values, least in (
+            ("channels", self.stage_channels, 1),
+            ("n_blocks", self.stage_blocks, known.least_blocks),
+        ):
             if len(values) != n_stages:
-                raise ValueError(f"{name} must be one number a stage, {n_stages}, got {values}")
-            least = 0 if (name, known.family) == ("n_blocks", "small") else 1
+                raise ValueError(
+                    f"{field} must be one number a stage, {n_stages}, got {values}"
+                )
             for value in values:
-                check_count(name, value, least=least)
-        width = HEAD_WIDTH.get(known.family, 4 if known.layer_type == "bottleneck" else 1)
-        if any(c % width for c in self.stage_channels):
+                check_count(field, value, least=least)
+        channels, width = self.stage_channels, known.head_width
+        if any(c % width for c in channels):
             raise ValueError(
-                f"channels must be multiples of {width} in {self.backbone}, got {self.stage_channels}"
+                f"channels must be multiples of {width} in {name}, got {channels}"
             )
-        doubled = tuple(self.stage_channels[0] * 2**i for i in range(n_stages))
-        if known.family == "swin" and self.stage_channels != doubled:
+        if known.doubles and channels != tuple(
+            channels[0] * 2**i for i in range(n_stages)
+        ):
             raise ValueError(
-                f"channels must double from stage to stage in {self.backbone}, got {self.stage_channels}"
+                f"channels must double from stage to stage in {name}, got {channels}"
             )
-
-    def _check_size(self) -> None:
-        family = architecture_of(self.backbone).family
-        if family == "vit":
-            step = PATCH["vit"]
-        elif family == "swin":
-            step = PATCH["swin"] * 2 ** (len(self.stage_channels) - 1)
-        else:
-            step = 1
+        step = known.size_step(n_stages)
         if self.size % step:
-            raise ValueError(f"size must be a multiple of {step} pixels for {self.backbone}, got {self.size}")
+            raise ValueError(
+                f"size must be a multiple of {step} pixels for {name}, got {self.size}"
+            )
 
     @property
     def stage_channels(self) -> tuple[int, ...]:
@@ -127,7 +118,10 @@ class ModelConfig:
         return self.n_blocks or architecture_of(self.backbone).n_blocks
 
     def transformer(self) -> TransformerConfig:
-        """The Transformer layers over the frames: pre-norm, GELU, sinusoidal positions, as in source 002."""
+        """Return the config of pre-norm GELU layers with sinusoidal positions.
+
+        These are the Transformer layers over the frames in source 002.
+        """
         return TransformerConfig(
             vocab_size=1,
             d_model=self.d_model,

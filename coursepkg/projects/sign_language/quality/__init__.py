@@ -1,1 +1,1 @@
-"""What is wrong with the clips of a data set, and a plan that cleans what a model learns from."""
+"""Find the faults of a data set's clips and plan the cleaning of training clips."""

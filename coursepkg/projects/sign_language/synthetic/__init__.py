@@ -1,1 +1,1 @@
-"""Generated signers: drawn figures that sign Vietnamese words, as video files laid out like the contest's."""
+"""Generated figures sign Vietnamese words in videos laid out like the contest's."""

@@ -1,17 +1,227 @@
-"""Who signs: body, skin, hair, clothes and habits, all drawn from the seed and the signer's number."""
+"""What is generated: sizes, words, who signs, and the room, all drawn from a seed.
+
+The motions were made up for this course. They are no signs of Vietnamese Sign Language
+and nobody should learn them as such; they pose the same questions to a model: some
+words differ in place only, some in the shape of the hand, some in the order of time.
+
+Distances are in heads of the signer (chin to crown is 1). The origin is the middle of
+the line of the shoulders, x leads outwards on the side of the signing hand, y upwards:
+a left-handed signer mirrors every word by itself.
+"""
 
 import colorsys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
 import numpy as np
+from PIL import Image, ImageDraw
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
+from coursepkg.validation import check_count, check_field, check_finite
+
+Path = Literal["move", "tap", "arc", "circle", "shake"]
+OtherHand = Literal["rest", "mirror", "opposite", "base"]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How one word is signed."""
+
+    shapes: tuple[str, str]
+    """Shape of the hand at the begin and at the end, of `hands.SHAPES`."""
+    place: Point
+    """Where the palm is: at the begin of a `move` or `arc`, in the middle of a `circle`
+    or `shake`; of a `tap`, where the body is touched."""
+    path: Path
+    """`move` goes along a straight line and `arc` along a bow; `tap` comes from `by`
+    and goes back; `circle` goes round; `shake` swings to both sides of the place."""
+    by: Point
+    """How far a path leads from the place; the two radii of a circle."""
+    angles: tuple[int, int] = (0, 0)
+    """Where the fingers point at the begin and at the end, in degrees: 0 up, 90 to the
+    middle of the body, 180 down."""
+    times: int = 1
+    """How often the path is gone along, from 1."""
+    other: OtherHand = "rest"
+    """The second hand: hangs, does the same on its side, does it in turn with the
+    first, or lies still below it."""
+    swing: int = 0
+    """Degrees by which the hand swings to both sides of its angle, twice in the course
+    of the word."""
+    head: int = 0
+    """Degrees by which the head leans towards the signing hand."""
+    back: bool = False
+    """Whether the back of the hand is seen, so that the thumb is on the other side."""
+    fixed_direction: bool = False
+    """Whether the direction is one of the world: a left-handed signer does not mirror
+    it."""
+
+
+WORDS: dict[str, Sign] = {
+    "Xin chào": Sign(("flat", "flat"), (0.62, 0.95), "arc", (0.75, 0.1), (40, -30)),
+    "Cảm ơn": Sign(("flat", "flat"), (0.15, 0.2), "move", (0.55, -0.95), (10, 60),
+        back=True),
+    "Tôi": Sign(("point", "point"), (0.5, -0.5), "tap", (0.5, -0.12), (85, 85),
+        times=2, back=True),
+    "Ăn": Sign(("pinch", "pinch"), (0.18, 0.2), "tap", (0.22, -0.7), (15, 15), times=2,
+        back=True),
+    "Uống": Sign(("cup", "cup"), (0.4, -0.25), "move", (-0.12, 0.55), (-15, 70)),
+    "Đi": Sign(("two", "two"), (-0.35, -0.75), "move", (1.45, 0.1), (165, 165),
+        swing=28, back=True),
+    "Nhà": Sign(("flat", "flat"), (0.3, 0.55), "move", (0.85, -0.95), (42, 42),
+        other="mirror"),
+    "Mẹ": Sign(("spread", "spread"), (0.32, 0.12), "tap", (0.42, -0.18), (25, 25),
+        times=2),
+    "Bố": Sign(("spread", "spread"), (0.38, 1.05), "tap", (0.45, 0.12), (25, 25),
+        times=2),
+    "Không": Sign(("spread", "spread"), (0.9, -0.15), "shake", (0.42, 0.0), (0, 0),
+        times=2, swing=18),
+    "Có": Sign(("fist", "fist"), (0.85, -0.25), "shake", (0.0, 0.32), (5, 5), times=2),
+    "Xin lỗi": Sign(("fist", "fist"), (0.25, -0.55), "circle", (0.4, 0.4), (60, 60),
+        times=2, back=True),
+    "Học": Sign(("spread", "pinch"), (0.15, -0.85), "move", (0.15, 1.85), (60, 20),
+        other="base", back=True),
+    "Ngủ": Sign(("flat", "flat"), (0.7, 0.35), "arc", (-0.12, 0.2), (35, 75), head=16),
+    "Yêu": Sign(("fist", "fist"), (-0.32, -0.42), "shake", (0.1, 0.06), (55, 55),
+        times=2, other="mirror", back=True),
+    "Bên phải": Sign(("point", "point"), (0.6, -0.3), "move", (0.95, 0.15), (-15, -85),
+        fixed_direction=True),
+    "Bên trái": Sign(("point", "point"), (0.6, -0.3), "move", (-0.95, 0.15), (15, 85),
+        fixed_direction=True),
+    "Lớn": Sign(("flat", "flat"), (0.25, -0.5), "move", (1.1, 0.25), (10, -5),
+        other="mirror"),
+    "Vui": Sign(("flat", "flat"), (0.6, -0.5), "circle", (0.22, 0.38), (70, 70),
+        times=2, other="mirror", back=True),
+    "Buồn": Sign(("spread", "spread"), (0.38, 0.8), "move", (0.05, -1.3), (10, 25),
+        other="mirror", head=6, back=True),
+    "Nghĩ": Sign(("point", "point"), (0.72, 0.85), "circle", (0.18, 0.2), (50, 50),
+        times=2),
+    "Nhỏ": Sign(("flat", "flat"), (1.35, -0.25), "move", (-1.1, -0.25), (-5, 10),
+        other="mirror"),
+    "Xe đạp": Sign(
+        ("fist", "fist"), (0.5, -0.95), "circle", (0.25, 0.38), (75, 75), times=2,
+        other="opposite", back=True
+    ),
+    "Mưa": Sign(
+        ("spread", "spread"), (0.85, 1.05), "move", (0.1, -1.0), (150, 150), times=2,
+        other="mirror", back=True
+    ),
+}  # fmt: skip
+"""The words in Unicode form NFC, the more frequent first, as the long tail of a data
+set has them."""
+
+
+SHARES = ("full_length", "left_handed", "solid", "frozen", "duplicate")
+
+
+@dataclass(frozen=True)
+class SignersConfig:
+    """The settings hold the sizes and rates of a generated data set.
+
+    The defaults resemble the contest's training part.
+
+    Raises:
+        ValueError: a field is out of range; the message names its flag.
+    """
+
+    words: int = len(WORDS)
+    """How many of the words are signed, the more frequent first; from 2 to all 24."""
+    signers: int = 16
+    """How many people sign; from 1."""
+    most_clips: int = 60
+    """Clips of the most frequent word; at least `least_clips`."""
+    least_clips: int = 4
+    """Clips of the rarest word; from 1. As many signers sign every word."""
+    whole_clips: int = 4
+    """So many clips of every word have no fault, at least; from 0, and from 1 where
+    clips are repeated."""
+    size: int = 224
+    """Height and width of the pictures in pixels; a multiple of 32, from 32 to 512."""
+    least_frames: int = 16
+    """Frames of the shortest clip; from 12."""
+    most_frames: int = 30
+    """Frames of the longest clip; at least `least_frames`."""
+    full_length: float = 0.7
+    """Share of clips with `most_frames`, in [0, 1]; the others are evenly spread over
+    all lengths."""
+    fps: int = 12
+    """Frames a second, from 1 to 60; 30 frames at 12 are the 2.5 seconds of the
+    contest's clips."""
+    left_handed: float = 0.125
+    """Share of signers who sign with the left hand, in [0, 1], evenly spread over their
+    numbers."""
+    solid: float = 0.14
+    """Share of clips with a run of frames in one colour, in [0, 1]; the contest's data
+    have nearly 0.2 with faults."""
+    frozen: float = 0.04
+    """Share of clips in which one frame stands still for a quarter to a half of the
+    clip, in [0, 1]."""
+    duplicate: float = 0.06
+    """Share of clips that repeat another one of their word, in [0, 1]; the three faults
+    together are at most 1."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("words", 2, len(WORDS)),
+            ("signers", 1, None),
+            ("least_clips", 1, None),
+            ("most_clips", 1, None),
+            ("size", 32, 512),
+            ("whole_clips", 0, None),
+            ("least_frames", 12, None),
+            ("most_frames", 12, None),
+            ("fps", 1, 60),
+        ):
+            check_count(f"--{name.replace('_', '-')}", getattr(self, name), least, most)
+        # At other sizes the encoder was seen to make different files of the same
+        # frames.
+        check_field(self, "size", self.size % 32 == 0, "a multiple of 32")
+        for name in ("clips", "frames"):
+            lower, upper = getattr(self, f"least_{name}"), getattr(self, f"most_{name}")
+            check_field(
+                self,
+                f"most_{name}",
+                lower <= upper,
+                f"at least the least number, {lower}",
+            )
+        for name in SHARES:
+            check_finite(f"--{name.replace('_', '-')}", getattr(self, name))
+            check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
+        needed = int(self.duplicate > 0)
+        check_field(
+            self,
+            "whole_clips",
+            self.whole_clips >= needed,
+            "at least 1 where clips are repeated",
+        )
+        together = self.solid + self.frozen + self.duplicate
+        check_field(
+            self,
+            "solid",
+            together <= 1,
+            f"at most 1 together with frozen and duplicate ({together:g})",
+        )
+
+    def is_left_handed(self, signer: int) -> bool:
+        """Whether a signer uses the left hand.
+
+        With a share of 1/8 the signers of number 7, 15, 23 and so on do.
+        """
+        # A billionth more, so that 10 signers of a share of 0.1 count one and not
+        # 0.9999.
+        before, after = (
+            int(number * self.left_handed + 1e-9) for number in (signer, signer + 1)
+        )
+        return after > before
+
 
 Colour = tuple[int, int, int]
 
 SKINS: tuple[Colour, ...] = (
-    (244, 214, 190), (232, 190, 160), (214, 168, 132), (196, 148, 112), (172, 122, 88), (140, 96, 68), (102, 70, 52),
+    (244, 214, 190), (232, 190, 160), (214, 168, 132), (196, 148, 112), (172, 122, 88),
+    (140, 96, 68), (102, 70, 52),
 )  # fmt: skip
 HAIRS: tuple[Colour, ...] = (
     (22, 18, 18),
@@ -27,7 +237,10 @@ PATTERNS = ("plain", "plain", "stripes", "badge", "jacket")
 
 @dataclass(frozen=True)
 class Signer:
-    """One person before the camera. Lengths are in heads (chin to crown), but for the scale and the camera."""
+    """A signer is one person before the camera.
+
+    Lengths are in heads (chin to crown), except for the scale and the camera.
+    """
 
     name: str
     """Of this person and no other of any seed."""
@@ -93,7 +306,8 @@ def make_signer(seed: int, number: int, config: SignersConfig | None = None) -> 
         arms=float(rng.uniform(0.94, 1.06)),
         limbs=float(rng.uniform(0.88, 1.15)),
         hand=float(rng.uniform(0.74, 0.86)),
-        # Neighbouring numbers differ in skin, so that any few signers of a split are a mixture.
+        # Neighbouring numbers differ in skin, so that any few signers of a split are a
+        # mixture.
         skin=_near(SKINS[(number * 3 + seed) % len(SKINS)], rng),
         hair=_near(HAIRS[int(rng.integers(len(HAIRS)))], rng),
         hair_style=HAIR_STYLES[int(rng.choice(5, p=(0.3, 0.2, 0.27, 0.15, 0.08)))],
@@ -112,7 +326,9 @@ def make_signer(seed: int, number: int, config: SignersConfig | None = None) -> 
 
 def vivid(rng: np.random.Generator) -> Colour:
     """A colour of cloth or paint: any hue, from black to white."""
-    red, green, blue = colorsys.hsv_to_rgb(rng.random(), rng.random() ** 1.3 * 0.85, rng.uniform(0.12, 0.95))
+    red, green, blue = colorsys.hsv_to_rgb(
+        rng.random(), rng.random() ** 1.3 * 0.85, rng.uniform(0.12, 0.95)
+    )
     return round(red * 255), round(green * 255), round(blue * 255)
 
 
@@ -127,3 +343,230 @@ def _near(colour: Colour, rng: np.random.Generator) -> Colour:
         np.array(colour) * rng.uniform(0.94, 1.05) + rng.normal(0, 3, 3), 0, 255
     ).round()
     return int(red), int(green), int(blue)
+
+
+TILE = 768
+"""Side of the fixed field of noise that frames cut their grain from: drawing it anew
+would be the slowest step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """A camera maps points in heads to shares of the picture.
+
+    A point p becomes scale * turn(p) + centre + drift.
+    """
+
+    scale: float
+    """Height of a head."""
+    centre: tuple[float, float]
+    """Where the middle of the shoulders is."""
+    degrees: float
+    """By which the camera is turned clockwise."""
+    drift: np.ndarray
+    """How the signer sways, (T, 2)."""
+
+    def place(self, points: np.ndarray, size: int) -> np.ndarray:
+        """Points (T, n, 2) in heads as pixels of a picture of that size."""
+        angle = np.radians(self.degrees)
+        turn = self.scale * np.array(
+            [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        )
+        return np.asarray((points @ turn + self.centre + self.drift[:, None]) * size)
+
+
+def draw_camera(signer: Signer, n_frames: int, rng: np.random.Generator) -> Camera:
+    """Draw the camera of one clip.
+
+    It is near where this signer always stands, but differs from clip to clip.
+    """
+    scale = signer.scale * rng.uniform(0.94, 1.06)
+    shift = np.array(signer.camera) + rng.uniform(-0.03, 0.03, 2)
+    degrees = rng.normal(0, 1.5)
+    turns = rng.uniform(0, 2 * np.pi, 2) + np.linspace(0, 1, n_frames)[
+        :, None
+    ] * rng.uniform(2, 7, 2)
+    drift = 0.006 * np.sin(turns) + rng.normal(0, 0.0012, (n_frames, 2))
+    return Camera(scale, (0.5 + shift[0], 0.53 + shift[1]), float(degrees), drift)
+
+
+@dataclass(frozen=True, eq=False)
+class Light:
+    """What the light and the sensor do to a frame."""
+
+    gain: np.ndarray
+    """Factor of every pixel and colour, float32 (height, width, 3)."""
+    grain: float
+    """Deviation of the noise, in gray levels of 255."""
+
+    def shine(self, frame: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The frame, uint8 (height, width, 3), as the camera stores it."""
+        height, width, _ = frame.shape
+        top, left = (
+            rng.integers(0, TILE - height + 1),
+            rng.integers(0, TILE - width + 1),
+        )
+        noise = noise_field()[
+            top : top + height, left : left + width, None
+        ] * np.float32(self.grain)
+        lit = frame * self.gain
+        lit += noise + np.float32(0.5)
+        return np.clip(lit, 0, 255).astype(np.uint8)
+
+
+@cache
+def noise_field() -> np.ndarray:
+    """Standard normal noise, the same in every process, float32 (TILE, TILE)."""
+    return np.random.Generator(np.random.PCG64(0)).standard_normal(
+        (TILE, TILE), np.float32
+    )
+
+
+def draw_light(size: int, rng: np.random.Generator) -> Light:
+    """Bright or dim, warm or cold, from one side or from above."""
+    level = rng.uniform(0.62, 1.12)
+    warm, green = rng.normal(0, 0.06), rng.normal(0, 0.02)
+    tint = np.array([1 + warm, 1 + green, 1 - warm])
+    side, above = rng.uniform(-0.25, 0.25), rng.uniform(-0.1, 0.25)
+    x, y = np.linspace(-1, 1, size)[None], np.linspace(-1, 1, size)[:, None]
+    gain = level * (1 + side * x - above * y)[..., None] * tint
+    return Light(gain.astype(np.float32), float(rng.uniform(1.0, 4.0)))
+
+
+def draw_background(size: int, rng: np.random.Generator) -> Image.Image:
+    """A wall and what is on it or before it, RGB (size, size)."""
+    colour = vivid(rng)
+    # Walls are paler than clothes.
+    pale = rng.uniform(60, 235, 3).tolist()
+    red, green, blue = (
+        round(0.5 * one + 0.5 * other) for one, other in zip(colour, pale, strict=True)
+    )
+    wall = red, green, blue
+    image = Image.new("RGB", (size, size), wall)
+    kinds: tuple[Callable[..., None], ...] = (
+        _plain,
+        _plain,
+        _curtain,
+        _boards,
+        _shelf,
+        _window,
+        _pictures,
+        _corner,
+    )
+    kinds[int(rng.integers(len(kinds)))](ImageDraw.Draw(image), size, wall, rng)
+    return image
+
+
+def _plain(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    """Nothing but the wall, darker below."""
+    for row in range(0, size, max(1, size // 64)):
+        draw.rectangle(
+            (0, row, size, size), fill=shaded(wall, 1.04 - 0.14 * row / size)
+        )
+
+
+def _curtain(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    waves, phase = rng.uniform(4, 12), rng.uniform(0, 6)
+    step = max(1, size // 112)
+    for column in range(0, size, step):
+        light = 0.92 + 0.12 * np.sin(phase + 2 * np.pi * waves * column / size)
+        draw.rectangle((column, 0, column + step, size), fill=shaded(wall, light))
+
+
+def _boards(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    n_boards, upright = int(rng.integers(5, 14)), bool(rng.random() < 0.5)
+    for line in np.linspace(0, size, n_boards).tolist():
+        ends = (line, 0, line, size) if upright else (0, line, size, line)
+        draw.line(ends, fill=shaded(wall, 0.78), width=max(1, size // 110))
+
+
+def _shelf(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    for board in (
+        np.arange(rng.uniform(0.05, 0.2), 1.0, rng.uniform(0.22, 0.34)) * size
+    ).tolist():
+        draw.rectangle((0, board, size, board + size * 0.02), fill=shaded(wall, 0.55))
+        left = 0.0
+        while left < size:
+            wide, high = rng.uniform(0.02, 0.07) * size, rng.uniform(0.08, 0.17) * size
+            if rng.random() < 0.75:
+                draw.rectangle(
+                    (left, board - high, left + wide, board), fill=vivid(rng)
+                )
+            left += wide * 1.1
+
+
+def _window(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    left, top = rng.uniform(-0.1, 0.6) * size, rng.uniform(-0.1, 0.2) * size
+    wide, high = rng.uniform(0.3, 0.5) * size, rng.uniform(0.4, 0.7) * size
+    draw.rectangle(
+        (left, top, left + wide, top + high),
+        fill=(222, 232, 240),
+        outline=shaded(wall, 0.6),
+        width=size // 45,
+    )
+    draw.line(
+        (left + wide / 2, top, left + wide / 2, top + high),
+        fill=shaded(wall, 0.6),
+        width=size // 60 + 1,
+    )
+
+
+def _pictures(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    for _ in range(int(rng.integers(1, 5))):
+        left, top, wide, high = (
+            rng.uniform((-0.1, -0.05, 0.12, 0.12), (0.9, 0.6, 0.35, 0.3)) * size
+        )
+        draw.rectangle(
+            (left, top, left + wide, top + high),
+            fill=vivid(rng),
+            outline=(60, 44, 34),
+            width=size // 75 + 1,
+        )
+
+
+def _corner(
+    draw: ImageDraw.ImageDraw,
+    size: int,
+    wall: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> None:
+    edge, slope, floor = (
+        rng.uniform(0.1, 0.9) * size,
+        rng.uniform(-0.1, 0.1) * size,
+        rng.uniform(0.62, 0.95) * size,
+    )
+    draw.polygon(
+        ((edge, 0), (size, 0), (size, size), (edge + slope, size)),
+        fill=shaded(wall, 0.84),
+    )
+    draw.rectangle((0, floor, size, size), fill=shaded(vivid(rng), 0.8))

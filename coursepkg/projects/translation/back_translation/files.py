@@ -1,28 +1,90 @@
-"""Pairs that a model wrote as files: PREFIX.zh, PREFIX.vi, and PREFIX.json, the card that says where they come from."""
+"""Pairs that a model wrote, as files with a card, and the commands that write them.
 
+Sentences that nothing may be made from: those of the dev and test parts of all
+corpora.
+"""
+
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from coursepkg.app.jobs import ResumableJsonl
+from coursepkg.app.output import print_json
 from coursepkg.files import check_new, whole_file
-from coursepkg.projects.translation.back_translation.generate import Synthetic
-from coursepkg.projects.translation.back_translation.held_out import languages_in
-from coursepkg.projects.translation.corpora import CORPORA, load_parts
-from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.back_translation import generate
+from coursepkg.projects.translation.back_translation.generate import (
+    Synthetic,
+    back_translate,
+    round_trip,
+)
+from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
+from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
+from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.decoding_study import Method
+from coursepkg.projects.translation.task import fitting
+from coursepkg.validation import check_count
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.commands import Common
+    from coursepkg.projects.translation.study_commands import BackTranslate, RoundTrip
+
+LANGUAGES_OF = {"zh-vi": ("zh", "vi"), "en-vi": ("en", "vi")}
+"""Of the corpora that have two languages only; the phrasebook has all."""
+
+
+def held_out_keys(source: str, target: str) -> set[str]:
+    """Keys of every sentence of dev and test in the corpora that have a language.
+
+    A corpus that is missing has no sentences to hold out, its stand-in does.
+
+    Args:
+        source: a language.
+        target: another one.
+    """
+    return {
+        key
+        for parts in _corpora_with(source, target)
+        for pair in (*parts.dev, *parts.test)
+        for key in pair_keys(pair, parts.source, parts.target)
+    }
+
+
+def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
+    """The languages to read a corpus in: its own two, or the two that are asked for."""
+    return LANGUAGES_OF.get(corpus, (source, target))
+
+
+def _corpora_with(source: str, target: str) -> Iterator[Parts]:
+    read = set()
+    for corpus in CORPORA:
+        languages = languages_in(corpus, source, target)
+        if {source, target}.isdisjoint(languages):
+            continue
+        parts = load_parts(corpus, *languages)
+        if (parts.corpus, parts.source, parts.target) not in read:
+            read.add((parts.corpus, parts.source, parts.target))
+            yield parts
+
 
 UNKNOWN_ORIGIN = "unknown"
-"""Stands among the corpora of a card where something is not known to come from a corpus."""
+"""Stands among the corpora of a card where something is not known to come from a
+corpus."""
 
 
-def mono_text(mono: str, source: str, target: str) -> tuple[list[str], str, tuple[str, ...]]:
+def mono_text(
+    mono: str, source: str, target: str
+) -> tuple[list[str], str, tuple[str, ...]]:
     """Sentences in the target language.
 
     Args:
-        mono: a corpus, of whose training part the side in `target` is taken, or a file of one sentence a line.
+        mono: a corpus, of whose training part the side in `target` is taken, or a file
+            of one sentence a line.
         source: language to make up.
-        target: language of the sentences.
 
     Returns:
         the sentences, the name of where they come from, and notes on what was left out.
@@ -34,23 +96,33 @@ def mono_text(mono: str, source: str, target: str) -> tuple[list[str], str, tupl
     if mono not in CORPORA:
         if not Path(mono).is_file():
             raise FileNotFoundError(
-                f"--mono {mono}: no such file; give a file, or one of the corpora {', '.join(CORPORA)}"
+                f"--mono {mono}: no such file; give a file, or one of the corpora"
+                f" {', '.join(CORPORA)}"
             )
         return [line for _, line in numbered_lines(mono)], f"file {Path(mono).name}", ()
     languages = languages_in(mono, source, target)
     if target not in languages:
-        raise ValueError(f"--mono {mono} has no sentences in {target}; it has {' and '.join(languages)}")
+        raise ValueError(
+            f"--mono {mono} has no sentences in {target}; it has"
+            f" {' and '.join(languages)}"
+        )
     parts = load_parts(mono, next(one for one in languages if one != target), target)
-    # The phrasebook fills up the training part of `en-vi`; it is a corpus of its own here.
-    own = [p.target for p in parts.train if p.file != "phrasebook" or parts.corpus.startswith("phrasebook")]
+    # The phrasebook fills up the training part of `en-vi`; it is a corpus of its own
+    # here.
+    own = [
+        p.target
+        for p in parts.train
+        if p.file != "phrasebook" or parts.corpus.startswith("phrasebook")
+    ]
     return own, parts.corpus, parts.notes
 
 
 def origins(cards: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The corpora that the models of a system were trained on or look up, by their cards, see `ensemble.cards_of`.
+    """The corpora that the models of a system learnt from or look up, by their cards.
 
-    `UNKNOWN_ORIGIN` is among them where a model began with another one's weights or trained on further pairs, since
-    its card does not say what these were made from; under the contest's rules they were checked to be of its corpus.
+    `UNKNOWN_ORIGIN` is among them where a model began with another one's weights or
+    trained on further pairs, since its card does not say what these were made from;
+    under the contest's rules they were checked to be of its corpus.
     """
     found: set[str] = set()
     for card in cards:
@@ -69,7 +141,8 @@ def check_prefix(prefix: Path | None, languages: Iterable[str]) -> Path:
     """
     if prefix is None:
         raise ValueError(
-            f"--out PREFIX must be given, to write {', '.join(f'PREFIX.{x}' for x in languages)}"
+            "--out PREFIX must be given, to write"
+            f" {', '.join(f'PREFIX.{x}' for x in languages)}"
         )
     if not prefix.absolute().parent.is_dir():
         raise ValueError(f"--out {prefix}: the folder does not exist; make it first")
@@ -81,7 +154,7 @@ def check_prefix(prefix: Path | None, languages: Iterable[str]) -> Path:
 def write_pairs(
     prefix: Path, made: Synthetic, source: str, target: str, card: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the pairs and their card; until all is on the disk none of the files has its name.
+    """Write the pairs and their card, all files or none.
 
     Returns:
         the card as it was written, directions and counts included.
@@ -91,8 +164,15 @@ def write_pairs(
         OSError: a file cannot be written.
     """
     if not made.pairs:
-        raise ValueError(f"no pair is left to write ({made}); give other sentences or another model")
-    card = card | {"from": source, "to": target, "n_pairs": len(made.pairs), "counts": made.counts}
+        raise ValueError(
+            f"no pair is left to write ({made}); give other sentences or another model"
+        )
+    card = card | {
+        "from": source,
+        "to": target,
+        "n_pairs": len(made.pairs),
+        "counts": made.counts,
+    }
     content = {
         f"{prefix}.{source}": _lines(pair.source for pair in made.pairs),
         f"{prefix}.{target}": _lines(pair.target for pair in made.pairs),
@@ -106,3 +186,121 @@ def write_pairs(
 
 def _lines(texts: Iterable[str]) -> str:
     return "".join(" ".join(text.split()) + "\n" for text in texts)
+
+
+def back_translate_command(options: "BackTranslate") -> int:
+    """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
+    languages = (options.common.source, options.common.target)
+    if options.common.data != "auto":
+        raise ValueError(
+            "--data names parallel text; say with --mono which sentences to translate"
+        )
+    check_count("--limit", options.limit, least=0)
+    prefix = check_prefix(options.common.out, languages)
+    translator, folder = load_system(options.common, options.search)
+    translator.check_direction(*languages[::-1])
+    method = options.draws.method(options.search, translator.recipe)
+    lines, name, notes = mono_text(options.mono, *languages)
+    for note in notes:
+        print(f"note: {note}")
+    lines = lines[: options.limit] if options.limit else lines
+    held = held_out_keys(*languages)
+    kept = _kept(options, prefix, translator, method, [lines, sorted(held)])
+    made = back_translate(
+        translator,
+        lines,
+        *languages,
+        method=method,
+        held_out=held,
+        name=name,
+        batch_size=options.search.batch_size,
+        report=_print_progress,
+        kept=kept,
+    )
+    card = {"mono": name, "n_lines": len(lines), "method": method.as_json()}
+    return _write(options.common, prefix, made, translator, folder, name, card, kept)
+
+
+def round_trip_command(options: "RoundTrip") -> int:
+    """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
+    languages = (options.common.source, options.common.target)
+    prefix = check_prefix(options.common.out, languages)
+    translator, folder = load_system(options.common, options.search)
+    method = options.draws.method(options.search, translator.recipe)
+    parts = options.common.parts(options.search.model)
+    most = translator.recipe.max_len
+    # Both ways, as the contrastive stage reads both sides.
+    fits = fitting(parts.train, translator.subwords, languages, most, both_ways=True)
+    print(fits)
+    kept = _kept(options, prefix, translator, method, [pair[:2] for pair in fits.pairs])
+    made = round_trip(
+        translator,
+        fits.pairs,
+        *languages,
+        method=method,
+        batch_size=options.search.batch_size,
+        report=_print_progress,
+        kept=kept,
+    )
+    card = {"pairs": parts.corpus, "method": method.as_json()}
+    return _write(
+        options.common, prefix, made, translator, folder, parts.corpus, card, kept
+    )
+
+
+def _kept(
+    options: "BackTranslate | RoundTrip",
+    prefix: Path,
+    translator: Translator,
+    method: Method,
+    texts: Any,
+) -> ResumableJsonl:
+    """What an earlier run of the same command translated, in PREFIX.part."""
+    identity = {
+        "command": type(options).__name__,
+        "model": translator.fingerprint,
+        "from": options.common.source,
+        "to": options.common.target,
+        "method": method.as_json(),
+        "batch_size": options.search.batch_size,
+        "chunk": generate.CHUNK,
+        "input": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
+    }
+    part = ResumableJsonl(prefix, identity)
+    if part.n_lines:
+        print(
+            f"going on behind {part.n_lines} times {generate.CHUNK} sentences of"
+            " an earlier run",
+            file=sys.stderr,
+        )
+    return part
+
+
+def _write(
+    common: "Common",
+    prefix: Path,
+    made: Synthetic,
+    translator: Translator,
+    folder: Path,
+    corpus: str,
+    more: dict[str, Any],
+    kept: ResumableJsonl,
+) -> int:
+    """Write the files with their card, remove the part, and say what is in them."""
+    # A set: the model may have been trained on the corpus that it translates.
+    card = {
+        "corpora": sorted({corpus, *origins(cards_of(translator))}),
+        "model": folder.name,
+        **more,
+    }
+    card = write_pairs(prefix, made, common.source, common.target, card)
+    kept.discard()
+    print(made)
+    print(f"written: {prefix}.{common.source}, {prefix}.{common.target}, {prefix}.json")
+    if common.json:
+        print_json(card)
+    return 0
+
+
+def _print_progress(done: int, total: int) -> None:
+    print(f"{done} of {total} sentences", file=sys.stderr)

@@ -1,10 +1,14 @@
 """Training pairs out of text in one language: back-translations and round trips.
 
-Back-translation (Sennrich et al., arXiv 1511.06709): a model translates real text of the target language back into the
-source language; the synthetic source and the real target are a training pair. Edunov et al. (arXiv 1808.09381) compare
-ways to write the sources: sampling or noised beam search teach most, except where little parallel text is there to
-train the model that translates back. The corpora of this project are small by that measure, so the search is the
-default here, and sampling the option to compare it with.
+Back-translation (Sennrich et al., arXiv 1511.06709): a model translates real text of
+the target language back into the source language; the synthetic source and the real
+target are a training pair. Edunov et al. (arXiv 1808.09381) compare ways to write the
+sources: sampling or noised beam search teach most, except where little parallel text is
+there to train the model that translates back. The corpora of this project are small by
+that measure, so the search is the default here, and sampling the option to compare it
+with.
+
+Which pairs that a model wrote are too bad to train on.
 """
 
 from collections import Counter
@@ -12,16 +16,119 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from coursepkg.part_file import Kept
-from coursepkg.projects.translation.back_translation.filters import Limits, of_unequal_lengths, problem
+from coursepkg.app.jobs import ResumableJsonl
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
+from coursepkg.projects.translation.errors.surface import UNKNOWN, runs, words
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.studies.decoding_methods import Decoder, Method
+from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
+from coursepkg.text.spacing import is_han
+from coursepkg.text.vietnamese import ACCENTED
+from coursepkg.validation import check_count, check_finite
+
+LONGEST_RUN = 4
+"""Words of the longest phrase that is looked for several times in a row."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a synthetic pair must keep within. Words of Chinese are its characters."""
+
+    max_ratio: float = 3.0
+    """Most words of one side for each word of the other, at least 1."""
+    min_length: int = 5
+    """Words of the longer side from which on the ratio counts, at least 1; shorter
+    sentences vary too much."""
+    max_repeats: int = 2
+    """Most times that one to four words may stand in a row, at least 1."""
+    min_script: float = 0.5
+    """Least share of letters in the script of the language, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_finite("max_ratio", self.max_ratio)
+        check_finite("min_script", self.min_script)
+        check_count("min_length", self.min_length)
+        check_count("max_repeats", self.max_repeats)
+        if self.max_ratio < 1:
+            raise ValueError(f"max_ratio must be at least 1, got {self.max_ratio}")
+        if not 0 <= self.min_script <= 1:
+            raise ValueError(f"min_script must be in [0, 1], got {self.min_script}")
+
+
+def problem(
+    made: str, real: str, source: str, target: str, limits: Limits
+) -> str | None:
+    """Why a pair is left out: the first of the reasons below that holds, or None.
+
+    Args:
+        made: the sentence that the model wrote.
+        real: the one that it was made from.
+        source: language of `made`.
+        target: language of `real`.
+        limits: what is allowed.
+    """
+    if not words(made):
+        return "translated into nothing"
+    if UNKNOWN in made:
+        return "translated with unknown tokens"
+    if bare_key(made, source) == bare_key(real, target):
+        return "copied instead of translated"
+    if script_share(made, source) < limits.min_script:
+        return "translated into another script"
+    if of_unequal_lengths(made, real, limits):
+        return "of too unequal lengths"
+    if repeats(made) > max(limits.max_repeats, repeats(real)):
+        return "with repetitions"
+    return None
+
+
+def of_unequal_lengths(one: str, other: str, limits: Limits) -> bool:
+    """Whether one of two sentences has too many words for the other."""
+    short, long = sorted((len(words(one)), len(words(other))))
+    return long >= limits.min_length and long > limits.max_ratio * short
+
+
+def bare_key(text: str, language: str) -> str:
+    """What two sentences have in common if one is a copy of the other."""
+    return sentence_key(text, language).partition(":")[2]
+
+
+def script_share(text: str, language: str) -> float:
+    """Share of letters that the language writes; 1 where there is none.
+
+    Chinese writes Han characters, Vietnamese all letters but these, English none of the
+    accented Vietnamese letters either.
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    if not letters:
+        return 1.0
+    if language == "zh":
+        good = [is_han(sign) for sign in letters]
+    else:
+        foreign = ACCENTED if language == "en" else ""
+        good = [not is_han(sign) and sign.lower() not in foreign for sign in letters]
+    return sum(good) / len(good)
+
+
+def repeats(text: str) -> int:
+    """The most times that a phrase of one to four words stands in a row.
+
+    Example:
+        >>> repeats("tôi đi tôi đi tôi đi học")
+        3
+    """
+    found = words(text)
+    return max(
+        (times for n in range(1, LONGEST_RUN + 1) for _, times in runs(found, n)),
+        default=1,
+    )
+
 
 CHUNK = 1024
-"""Sentences between two reports; so many are lost at most where a run is stopped that keeps what it made."""
+"""Sentences between two reports; so many are lost at most where a run is stopped that
+keeps what it made."""
 SAME_LANGUAGE = Limits(max_ratio=2.0)
-"""What a sentence and its round trip must keep within: they are of one language, so of about one length."""
+"""What a sentence and its round trip must keep within: they are of one language, so of
+about one length."""
 
 Report = Callable[[int, int], None]
 """Called with the sentences done and the sentences in all."""
@@ -37,8 +144,8 @@ class Synthetic:
     """By reason, how many lines were left out, or sentences left as they were."""
 
     def __str__(self) -> str:
-        said = [f"{count} {reason}" for reason, count in self.counts.items()]
-        return "; ".join([f"{len(self.pairs)} pairs", *said])
+        counts = [f"{count} {reason}" for reason, count in self.counts.items()]
+        return "; ".join([f"{len(self.pairs)} pairs", *counts])
 
 
 def back_translate(
@@ -53,7 +160,7 @@ def back_translate(
     name: str = "",
     batch_size: int = 64,
     report: Report = lambda done, total: None,
-    kept: Kept | None = None,
+    kept: ResumableJsonl | None = None,
 ) -> Synthetic:
     """Pairs (synthetic source, real target) from text in the target language.
 
@@ -66,13 +173,13 @@ def back_translate(
         limits: what a pair must keep within; None takes the defaults.
         held_out: keys of sentences that may be on neither side, see `held_out_keys`.
         name: what the lines are, for the pairs' `file`.
-        batch_size: sentences at once.
         report: called after each chunk.
-        kept: what an earlier run with the same arguments translated; what this one translates is added.
+        kept: what an earlier run with the same arguments translated; what this one
+            translates is added.
 
     Returns:
-        The pairs, whose targets are the lines as they stand, and for each reason the lines left out; a line has one
-        reason, the first that holds.
+        The pairs, whose targets are the lines as they stand, and for each reason the
+        lines left out; a line has one reason, the first that holds.
 
     Raises:
         ValueError: the model does not translate that way.
@@ -86,14 +193,24 @@ def back_translate(
     for number, (line, ids) in enumerate(zip(lines, encoded, strict=True), start=1):
         key = sentence_key(line, target)
         reason = _unfit(translator, line, ids, target)
-        reason = reason or ("in dev or test" if key in held else "repeated" if key in seen else None)
+        reason = reason or (
+            "in dev or test" if key in held else "repeated" if key in seen else None
+        )
         if reason:
             counts[reason] += 1
         else:
             seen.add(key)
             chosen.append((number, line, ids))
     pairs = []
-    written = _translated(translator, [ids for *_, ids in chosen], source, method, batch_size, report, kept)
+    written = _translated(
+        translator,
+        [ids for *_, ids in chosen],
+        source,
+        method,
+        batch_size,
+        report,
+        kept,
+    )
     for (number, line, _), text in zip(chosen, written, strict=True):
         reason = problem(text, line, source, target, limits)
         if reason is None and sentence_key(text, source) in held:
@@ -115,27 +232,27 @@ def round_trip(
     limits: Limits | None = None,
     batch_size: int = 64,
     report: Report = lambda done, total: None,
-    kept: Kept | None = None,
+    kept: ResumableJsonl | None = None,
 ) -> Synthetic:
-    """What comes back when each side of a pair is translated into the other language and back: x -> y^ -> x~.
+    """Translate each side of a pair into the other language and back: x -> y^ -> x~.
 
-    The two versions of a sentence, x and x~, are what the second contrastive loss draws together.
+    The two versions of a sentence, x and x~, are what the second contrastive loss draws
+    together.
 
     Args:
         translator: translates both ways.
         pairs: pairs that fit the model.
-        source: language of the sources.
-        target: language of the targets.
         method: how it decodes; None is the search of its recipe.
-        batch_size: sentences at once.
-        limits: the lengths that a sentence and what comes back must keep within; None takes `SAME_LANGUAGE`.
+        limits: the lengths that a sentence and what comes back must keep within; None
+            takes `SAME_LANGUAGE`.
         report: called after each chunk, of one side.
-        kept: what an earlier run with the same arguments translated; what this one translates is added.
+        kept: what an earlier run with the same arguments translated; what this one
+            translates is added.
 
     Returns:
-        One pair (x~, y~) for each pair, in order. A sentence of which nothing comes back, nothing that fits the
-        model, or something of another length, stands there as it was and is counted, and so are those that come back
-        unchanged.
+        One pair (x~, y~) for each pair, in order. A sentence of which nothing comes
+        back, nothing that fits the model, or something of another length, stands there
+        as it was and is counted, and so are those that come back unchanged.
 
     Raises:
         ValueError: the model translates one way only.
@@ -148,7 +265,9 @@ def round_trip(
         texts = [getattr(pair, side) for pair in pairs]
         there = _step(translator, texts, own, other, method, batch_size, report, kept)
         back = _step(translator, there, other, own, method, batch_size, report, kept)
-        ids = translator.subwords.encode_sources([text or "" for text in back], own, other)
+        ids = translator.subwords.encode_sources(
+            [text or "" for text in back], own, other
+        )
         chosen = []
         for text, came, own_ids in zip(texts, back, ids, strict=True):
             lost = came is None or _unfit(translator, came, own_ids, own) is not None
@@ -159,7 +278,10 @@ def round_trip(
             counts[f"{side}s that came back unchanged"] += same
             chosen.append(text if lost or off or came is None else came)
         sides.append(chosen)
-    made = [SentencePair(x, y, pair.file, pair.line) for x, y, pair in zip(*sides, pairs, strict=True)]
+    made = [
+        SentencePair(x, y, pair.file, pair.line)
+        for x, y, pair in zip(*sides, pairs, strict=True)
+    ]
     return Synthetic(made, dict(counts))
 
 
@@ -171,20 +293,26 @@ def _step(
     method: Method | None,
     batch_size: int,
     report: Report,
-    kept: Kept | None,
+    kept: ResumableJsonl | None,
 ) -> list[str | None]:
-    """Translate what can be translated; None where there is nothing, or more than the model takes."""
-    encoded = translator.subwords.encode_sources([text or "" for text in texts], source, target)
+    """Translate what is neither empty nor longer than the model takes; else None."""
+    encoded = translator.subwords.encode_sources(
+        [text or "" for text in texts], source, target
+    )
     fits = [
         text is not None and _unfit(translator, text, ids, source) is None
         for text, ids in zip(texts, encoded, strict=True)
     ]
     good = [ids for ids, fit in zip(encoded, fits, strict=True) if fit]
-    written = iter(_translated(translator, good, target, method, batch_size, report, kept))
+    written = iter(
+        _translated(translator, good, target, method, batch_size, report, kept)
+    )
     return [next(written) if fit else None for fit in fits]
 
 
-def _unfit(translator: Translator, text: str, ids: Sequence[int], language: str) -> str | None:
+def _unfit(
+    translator: Translator, text: str, ids: Sequence[int], language: str
+) -> str | None:
     """Why the model cannot read a sentence; `ids` are its own, with the tag."""
     if not any(sign.isalnum() for sign in to_model(text, language)):
         return "empty"
@@ -198,20 +326,24 @@ def _translated(
     method: Method | None,
     batch_size: int,
     report: Report,
-    kept: Kept | None,
+    kept: ResumableJsonl | None,
 ) -> list[str]:
     """Translations into `language` as the training data are written, in order."""
     recipe = translator.recipe
-    method = Method(recipe.beam_size, recipe.length_penalty) if method is None else method
+    method = (
+        Method(recipe.beam_size, recipe.length_penalty) if method is None else method
+    )
     decoder, written = Decoder(translator, batch_size), []
     for first in range(0, len(sources), CHUNK):
         part = sources[first : first + CHUNK]
         make = partial(_decoded, decoder, part, method, first)
-        written += make() if kept is None else kept.result(make)
+        written += make() if kept is None else kept.next_result(make)
         report(first + len(part), len(sources))
     return written
 
 
-def _decoded(decoder: Decoder, sources: Sequence[Sequence[int]], method: Method, first: int) -> list[str]:
+def _decoded(
+    decoder: Decoder, sources: Sequence[Sequence[int]], method: Method, first: int
+) -> list[str]:
     decode = decoder.translator.subwords.target.decode
     return [decode(one.ids) for one in decoder.decode(sources, method, first=first)]

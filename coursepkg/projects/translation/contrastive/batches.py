@@ -1,73 +1,188 @@
-"""Batches for the contrastive stage: sentence pairs to translate, and views of the same pairs to compare."""
+"""Batches for the contrastive stage: pairs to translate, views to compare.
+
+A pair of sentences in the languages a and b gives four views, each with a tag that asks
+for one language:
+
+    a<2b> and b<2b>     meet in the space of all that shall become b
+    b<2a> and a<2a>     meet in the space of all that shall become a
+
+and each sentence alone, with the tag of the other language, gives two versions of
+itself: masked in different places, read twice under dropout, or beside its round-trip
+translation. Source: Olympiad tutorials, first tutorial, section V, step 8 (views), and
+section VI.4 (versions).
+"""
 
 import hashlib
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count
-from coursepkg.data.batching import Pair, TextBatch, TokenBatches, check_pairs, make_batch
-from coursepkg.projects.translation.contrastive.views import (
-    RoundTripVersions,
-    Versions,
-    distinct_pairs,
-    four_views,
+from coursepkg.data.batching import (
+    LazyBatches,
+    Pair,
+    TextBatch,
+    TokenBatches,
+    check_pairs,
+    make_batch,
 )
 from coursepkg.text.vocabulary import EOS, UNK, pad_batch
+from coursepkg.validation import check_count, check_finite
+
+Versions = Callable[
+    [int, int, Sequence[int], random.Random], tuple[Sequence[int], Sequence[int]]
+]
+"""(number of the pair, side 0 or 1, its ids, source of chance) -> two versions."""
+
+
+def four_views(pair: Pair, tags: tuple[int, int]) -> list[list[int]]:
+    """The views a<2b>, b<2b>, b<2a>, a<2a> of a pair, each with its tag in front.
+
+    Args:
+        pair: ids of the sentence in a and in b, without special tokens.
+        tags: ids of <2a> and <2b>.
+    """
+    (a, b), (to_a, to_b) = pair, tags
+    return [[to_b, *a], [to_b, *b], [to_a, *b], [to_a, *a]]
+
+
+def distinct_pairs(pairs: Sequence[Pair]) -> list[int]:
+    """Numbers of the pairs that share no sentence with a pair before them."""
+    taken: set[tuple[int, ...]] = set()
+    numbers = []
+    for i, (a, b) in enumerate(pairs):
+        sides = {(0, *a), (1, *b)}
+        if not sides & taken:
+            taken |= sides
+            numbers.append(i)
+    return numbers
+
+
+def mask_spans(
+    ids: Sequence[int], share: float, longest: int, draw: random.Random
+) -> list[int]:
+    """Put UNK in place of `share` of the tokens, in runs; at least one token stays."""
+    wanted = min(round(share * len(ids)), len(ids) - 1)
+    hidden: set[int] = set()
+    while len(hidden) < wanted:
+        start = draw.randrange(len(ids))
+        run = range(start, min(start + draw.randint(1, longest), len(ids)))
+        hidden.update([i for i in run if i not in hidden][: wanted - len(hidden)])
+    return [UNK if i in hidden else token for i, token in enumerate(ids)]
+
+
+@dataclass(frozen=True)
+class MaskedVersions:
+    """Two maskings of a sentence, drawn apart."""
+
+    share: float = 0.3
+    """Share of the tokens that are hidden, at least 0 and below 1."""
+    longest: int = 3
+    """Most tokens of a hidden run."""
+
+    def __post_init__(self) -> None:
+        check_finite("share", self.share)
+        if not 0.0 <= self.share < 1.0:
+            raise ValueError(f"share must be at least 0 and below 1, got {self.share}")
+        check_count("longest", self.longest)
+
+    def __call__(
+        self, number: int, side: int, ids: Sequence[int], draw: random.Random
+    ) -> tuple[Sequence[int], Sequence[int]]:
+        """Two maskings of the ids."""
+        first, second = (
+            mask_spans(ids, self.share, self.longest, draw) for _ in range(2)
+        )
+        return first, second
+
+
+def dropout_versions(
+    number: int, side: int, ids: Sequence[int], draw: random.Random
+) -> tuple[Sequence[int], Sequence[int]]:
+    """The sentence twice; the model's dropout tells the two apart.
+
+    Source: Gao et al., "SimCSE" (arXiv 2104.08821), section 3.
+    """
+    return ids, ids
+
+
+@dataclass(frozen=True)
+class RoundTripVersions:
+    """The sentence and its round-trip translation."""
+
+    trips: Sequence[Pair]
+    """For each pair what came back for a and for b, without special tokens."""
+
+    def __post_init__(self) -> None:
+        check_pairs(self.trips)
+
+    def __call__(
+        self, number: int, side: int, ids: Sequence[int], draw: random.Random
+    ) -> tuple[Sequence[int], Sequence[int]]:
+        """The ids and their round trip."""
+        return ids, self.trips[number][side]
+
 
 Examples = Callable[[Sequence[int], int], Sequence[Pair]]
-"""(numbers of pairs, epoch) -> what to translate in their batch, sources with their tags."""
+"""(numbers of pairs, epoch) -> what to translate in their batch, with tags."""
 
 
 @dataclass(frozen=True)
 class ContrastiveBatch:
     """Sentence pairs to translate, and views of them to compare.
 
-    Pairs that share a sentence with an earlier pair of the batch have no views: they would be each other's negatives
-    although they mean the same. (The source compares all.)
+    Pairs that share a sentence with an earlier pair of the batch have no views: they
+    would be each other's negatives although they mean the same. (The source compares
+    all.)
     """
 
     text: TextBatch
     """The translations; duplicates are in it."""
     views: Tensor
-    """Ids (4, B, S) of the views a<2b>, b<2b>, b<2a>, a<2a> of the B distinct pairs, EOS behind each, then PAD."""
+    """Ids (4, B, S) of the views a<2b>, b<2b>, b<2a>, a<2a> of B distinct pairs."""
     versions: Tensor | None
-    """Ids (2, 2, B, S): for a and b two versions of each sentence; None where none were asked for."""
+    """Ids (2, 2, B, S): two versions of each sentence of a and b; or None."""
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> "ContrastiveBatch":
+    def to(
+        self, device: torch.device | str, non_blocking: bool = False
+    ) -> "ContrastiveBatch":
         """The same batch on a device."""
-        versions = None if self.versions is None else self.versions.to(device, non_blocking=non_blocking)
+        versions = (
+            None
+            if self.versions is None
+            else self.versions.to(device, non_blocking=non_blocking)
+        )
         views = self.views.to(device, non_blocking=non_blocking)
         return ContrastiveBatch(self.text.to(device, non_blocking), views, versions)
 
 
 class ContrastiveBatches:
-    """Pairs of sentences, batched by length, to translate in both directions and to compare.
+    """Pairs of sentences, batched by length, to translate both ways and to compare.
 
-    The pairs are cut into batches as `TokenBatches` does it, so the negatives of a sentence are about as long as its
-    translation. A batch holds each of its pairs in both directions (or what `examples` makes of them), and four views
-    of each distinct pair. What an epoch looks like depends on (seed, number) alone, if `examples` does.
+    The pairs are cut into batches as `TokenBatches` does it, so the negatives of a
+    sentence are about as long as its translation. A batch holds each of its pairs in
+    both directions (or what `examples` makes of them), and four views of each distinct
+    pair. What an epoch looks like depends on (seed, number) alone, if `examples` does.
 
     Args:
-        pairs: ids of the sentence in languages[0] and in languages[1], both in the form that the encoder reads,
-            without tags and special tokens.
-        max_tokens: most positions of the pairs of a batch, B * (S + T), with tag and EOS, before they are turned
-            into two directions and four views.
-        languages: a and b.
+        pairs: ids of the sentence in languages[0] and in languages[1], both in the form
+            that the encoder reads, without tags and special tokens.
+        max_tokens: most positions of the pairs of a batch, B * (S + T), with tag and
+            EOS, before they are turned into two directions and four views.
         tags: id of the tag that asks for each language.
-        seed: of order and masks.
-        versions: makes two versions of a sentence, for the monolingual loss; None makes none.
-        examples: makes the translation examples of a batch, for other directions, noise or another form of the
-            targets; None takes both directions of every pair as it is.
+        versions: makes two versions of a sentence, for the monolingual loss; None makes
+            none.
+        examples: makes the translation examples of a batch, for other directions, noise
+            or another form of the targets; None takes both directions of every pair as
+            it is.
 
     Raises:
-        ValueError: a pair is malformed or holds a tag; a language has no tag; or there is not one round trip a pair.
+        ValueError: a pair is malformed or holds a tag; a language has no tag; or there
+            is not one round trip a pair.
     """
 
     def __init__(
@@ -90,16 +205,25 @@ class ContrastiveBatches:
             _check_content("trips", versions.trips, tags)
             if len(versions.trips) != len(pairs):
                 raise ValueError(
-                    f"trips must hold one pair of sentences a pair, {len(pairs)}, got {len(versions.trips)}"
+                    f"trips must hold one pair of sentences a pair, {len(pairs)}, got"
+                    f" {len(versions.trips)}"
                 )
-        self._order = TokenBatches([([self.tags[1], *a], b) for a, b in pairs], max_tokens, seed)
+        self._order = TokenBatches(
+            [([self.tags[1], *a], b) for a, b in pairs], max_tokens, seed
+        )
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the pairs, of how they are batched, and of all that is made of them in epoch 0."""
+        """SHA-256 of the pairs, their batching, and what is made of them in epoch 0."""
         everything = range(len(self.pairs))
-        examples = [[list(source), list(target)] for source, target in self.examples(everything, 0)]
-        versions = [[list(ids) for two in self._versions_of(i, 0) for ids in two] for i in everything]
+        examples = [
+            [list(source), list(target)]
+            for source, target in self.examples(everything, 0)
+        ]
+        versions = [
+            [list(ids) for two in self._versions_of(i, 0) for ids in two]
+            for i in everything
+        ]
         content = [self._order.fingerprint, self.tags, examples, versions]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -107,11 +231,15 @@ class ContrastiveBatches:
         """The pairs as translation examples: <2b> a -> b, then all <2a> b -> a."""
         chosen = [self.pairs[i] for i in numbers]
         to_a, to_b = self.tags
-        return [*(([to_b, *a], b) for a, b in chosen), *(([to_a, *b], a) for a, b in chosen)]
+        return [
+            *(([to_b, *a], b) for a, b in chosen),
+            *(([to_a, *b], a) for a, b in chosen),
+        ]
 
-    def epoch(self, number: int) -> "ContrastiveEpoch":
+    def epoch(self, number: int) -> LazyBatches[ContrastiveBatch]:
         """The batches of epoch `number`."""
-        return ContrastiveEpoch(self, number, self._order.epoch(number).groups)
+        groups = self._order.epoch(number).groups
+        return LazyBatches(groups, partial(self.make, epoch=number))
 
     def make(self, numbers: Sequence[int], epoch: int) -> ContrastiveBatch:
         """The batch of the pairs with these numbers, as it is in an epoch."""
@@ -119,12 +247,21 @@ class ContrastiveBatches:
         views = [four_views(self.pairs[i], self.tags) for i in kept]
         versions = None
         if self.versions is not None:
-            versions = pad_views([[ids for two in self._versions_of(i, epoch) for ids in two] for i in kept])
+            versions = pad_views(
+                [
+                    [ids for two in self._versions_of(i, epoch) for ids in two]
+                    for i in kept
+                ]
+            )
             versions = versions.unflatten(0, (2, 2))
-        return ContrastiveBatch(make_batch(self.examples(numbers, epoch)), pad_views(views), versions)
+        return ContrastiveBatch(
+            make_batch(self.examples(numbers, epoch)), pad_views(views), versions
+        )
 
-    def _versions_of(self, number: int, epoch: int) -> Iterator[tuple[list[int], list[int]]]:
-        """Two tagged versions of each side of a pair, the same whichever batch the pair lies in."""
+    def _versions_of(
+        self, number: int, epoch: int
+    ) -> Iterator[tuple[list[int], list[int]]]:
+        """Two tagged versions of each side of a pair, the same in every batch."""
         if self.versions is None:
             return
         draw = random.Random(f"{self.seed} {epoch} {number}")
@@ -133,30 +270,11 @@ class ContrastiveBatches:
             yield [tag, *first], [tag, *second]
 
 
-class ContrastiveEpoch(Sequence[ContrastiveBatch]):
-    """The batches of one epoch, each built when it is asked for."""
-
-    def __init__(self, batches: ContrastiveBatches, number: int, groups: Sequence[Sequence[int]]) -> None:
-        self.batches, self.number, self.groups = batches, number, groups
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @overload
-    def __getitem__(self, index: int) -> ContrastiveBatch: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "ContrastiveEpoch": ...
-
-    def __getitem__(self, index: int | slice) -> "ContrastiveBatch | ContrastiveEpoch":
-        if isinstance(index, slice):
-            return ContrastiveEpoch(self.batches, self.number, self.groups[index])
-        return self.batches.make(self.groups[index], self.number)
-
-
 def pad_views(rows: Sequence[Sequence[Sequence[int]]]) -> Tensor:
-    """For each of B sentences the same number K of views -> ids (K, B, S), EOS behind each, then PAD."""
-    ids, _ = pad_batch([[*view, EOS] for views in zip(*rows, strict=True) for view in views])
+    """B sentences with K views each -> ids (K, B, S), EOS behind each, then PAD."""
+    ids, _ = pad_batch(
+        [[*view, EOS] for views in zip(*rows, strict=True) for view in views]
+    )
     return ids.unflatten(0, (-1, len(rows)))
 
 
@@ -165,14 +283,16 @@ def _pick_tags(languages: tuple[str, str], tags: Mapping[str, int]) -> tuple[int
     for language in languages:
         if language not in tags:
             raise ValueError(
-                f"languages must be among {', '.join(sorted(tags))}, which have tags, got {language!r}"
+                f"languages must be among {', '.join(sorted(tags))}, which have tags,"
+                f" got {language!r}"
             )
     to_a, to_b = (tags[language] for language in languages)
     check_count(f"tags[{languages[0]!r}]", to_a, UNK + 1)
     check_count(f"tags[{languages[1]!r}]", to_b, UNK + 1)
     if to_a == to_b:
         raise ValueError(
-            f"languages must have different tags, got {to_a} for {languages[0]} and {languages[1]}"
+            f"languages must have different tags, got {to_a} for {languages[0]} and"
+            f" {languages[1]}"
         )
     return to_a, to_b
 
@@ -183,4 +303,7 @@ def _check_content(name: str, pairs: Sequence[Pair], tags: Mapping[str, int]) ->
     for i, pair in enumerate(pairs):
         found = known & {*pair[0], *pair[1]}
         if found:
-            raise ValueError(f"{name}[{i}] must be without tags, which are added here, got id {min(found)}")
+            raise ValueError(
+                f"{name}[{i}] must be without tags, which are added here, got id"
+                f" {min(found)}"
+            )

@@ -1,1 +1,1 @@
-"""Which sentences go wrong, how, and repairs: groups of errors, a dictionary, numbers, terms."""
+"""Error analysis and repair: error groups, a dictionary, numbers, terms."""

@@ -1,26 +1,308 @@
-"""Error analysis: which sentences went wrong, how, and which are worth training on again.
+"""Error analysis: which sentences went wrong, how, and which are worth a look.
 
-    score every sentence -> sort -> label groups (`groups`) -> read examples -> change something -> measure again
+Every sentence is scored, sorted by sentence BLEU, and labelled by rules that a reader
+can check. Hard examples are for training sets only: never train on a test set.
 
-Sentence BLEU is a poor judge of one translation, but a good one of where to look first. Hard examples are for
-sentences of the training set: the sentences of a test set must never be trained on.
+| group | a sentence belongs to it if |
+| --- | --- |
+| terms | the reference translates a dictionary word as known, the output does not |
+| word order | output and reference have nearly the same words in another order |
+| omission | the output is clearly shorter, and words of the reference are missing |
+| repetition | the output repeats words at once, or three words anywhere, more often |
+| names and numbers | a number or a name is missing, or a number is new |
+| off-target language | the output has clearly more letters of another language |
+| unknown pieces | the output has pieces that the vocabulary does not know (⁇) |
+
+Case, underscores, punctuation and the way of writing a number never count. The groups
+point at sentences worth reading; one reference is not every good translation.
 """
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from coursepkg.arguments import check_count, check_finite
 from coursepkg.metrics.chrf import CHRF
-from coursepkg.metrics.corpus import check_choice, check_lengths
+from coursepkg.metrics.ngrams import check_lengths, ngrams, tokenize
 from coursepkg.metrics.scoring import sentence_scores
-from coursepkg.metrics.tokenizers import tokenize
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.errors.dictionary import Dictionary
-from coursepkg.projects.translation.errors.groups import GROUPS, Case, Rules, label, name_words
-from coursepkg.projects.translation.errors.numerals import LANGUAGES
+from coursepkg.projects.translation.errors.numerals import (
+    NUMBER_LANGUAGES,
+    find_numbers,
+    is_number_word,
+)
+from coursepkg.projects.translation.errors.surface import (
+    UNKNOWN,
+    compare_order,
+    contains,
+    folded,
+    pieces,
+    runs,
+    words,
+)
 from coursepkg.projects.translation.evaluate import bleu_of
+from coursepkg.text.languages import language_of
+from coursepkg.text.spacing import is_han
+from coursepkg.text.vietnamese import ACCENTED
+from coursepkg.validation import check_choice, check_count, check_finite
+
+SENTENCE_ENDS = frozenset(".?!;:…\"'“”‘’«»()。？！；：")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Thresholds of the groups.
+
+    Raises:
+        ValueError: a threshold is out of range.
+    """
+
+    least_overlap: int | float = 0.75
+    """Word order: least F1 of output and reference as bags of words, in [0, 1]."""
+    least_inversions: int | float = 0.05
+    """Word order: least share of inverted pairs of words, in [0, 1]."""
+    longest_share: int | float = 0.8
+    """Omission: largest length as a share of the reference's, in [0, 1]."""
+    least_gap: int = 2
+    """Omission: least number of words that the output is shorter by, at least 1."""
+    foreign_share: int | float = 0.2
+    """Off-target: least excess share of foreign letters or words, in [0, 1]."""
+    least_coverage: int | float = 0.1
+    """Omission: a source token with a smaller sum of weights is named, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_count("least_gap", self.least_gap)
+        names = (
+            "least_overlap",
+            "least_inversions",
+            "longest_share",
+            "foreign_share",
+            "least_coverage",
+        )
+        for name in names:
+            check_finite(name, getattr(self, name))
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sentence with all that a rule may ask for."""
+
+    source: str
+    hypothesis: str
+    reference: str
+    source_language: str
+    target_language: str
+    rules: Rules = Rules()
+    dictionary: Dictionary | None = None
+    names: frozenset[str] = frozenset()
+    """Words of the references that are names, folded (`name_words`)."""
+    alignment: Alignment | None = None
+    """Of the source's and the output's tokens."""
+
+    @cached_property
+    def output(self) -> list[str]:
+        """Folded words of the hypothesis, numbers as figures."""
+        return _plain_words(self.hypothesis, self.target_language)
+
+    @cached_property
+    def wanted(self) -> list[str]:
+        """Folded words of the reference, numbers as figures."""
+        return _plain_words(self.reference, self.target_language)
+
+
+def label(case: Case) -> dict[str, tuple[str, ...]]:
+    """The groups that a sentence belongs to, each with what the rule saw."""
+    found = {name: tuple(rule(case)) for name, rule in GROUPS.items()}
+    return {name: evidence for name, evidence in found.items() if evidence}
+
+
+def name_words(references: Sequence[str], language: str) -> frozenset[str]:
+    """Folded words that mostly begin with a capital inside of sentences: names."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for line in references:
+        before = "."
+        for piece in pieces(line):
+            if (
+                before not in SENTENCE_ENDS
+                and piece.text[0].isalpha()
+                and not is_han(piece.text[0])
+            ):
+                counts[" ".join(folded(piece.text)), piece.text[0].isupper()] += 1
+            before = piece.text
+    return frozenset(
+        word
+        for word, is_capital in counts
+        if is_capital and counts[word, True] > counts[word, False]
+        if word != "i"
+        and not word.startswith(("i'", "i’"))
+        and not is_number_word(word, language)
+    )
+
+
+def terms(case: Case) -> list[str]:
+    """Source word → translation, of terms that only the reference translates."""
+    if case.dictionary is None:
+        return []
+    evidence = []
+    for word in case.dictionary.found_in(case.source):
+        known = case.dictionary.translations(word)
+        right = [target for target in known if contains(case.reference, target)]
+        if right and not any(contains(case.hypothesis, target) for target in known):
+            evidence.append(f"{word} → {right[0]}")
+    return evidence
+
+
+def word_order(case: Case) -> list[str]:
+    """Words of the output that must move to have the reference's order."""
+    shared = sum((Counter(case.output) & Counter(case.wanted)).values())
+    overlap = 2 * shared / max(len(case.output) + len(case.wanted), 1)
+    if overlap < case.rules.least_overlap:
+        return []
+    order = compare_order(case.output, case.wanted)
+    return order.moved if order.inverted >= case.rules.least_inversions else []
+
+
+def omission(case: Case) -> list[str]:
+    """Words of the reference that a too short output lacks, and untranslated tokens."""
+    gap = len(case.wanted) - len(case.output)
+    missing = list((Counter(case.wanted) - Counter(case.output)).elements())
+    is_short = len(case.output) <= case.rules.longest_share * len(case.wanted)
+    if not missing or (case.output and (gap < case.rules.least_gap or not is_short)):
+        return []
+    if case.alignment is None:
+        return missing
+    tokens = zip(case.alignment.source, case.alignment.coverage.tolist(), strict=True)
+    return missing + [
+        f"{t} untranslated"
+        for t, weight in tokens
+        if weight < case.rules.least_coverage and words(t)
+    ]
+
+
+def repetition(case: Case) -> list[str]:
+    """What is repeated more often than in the reference.
+
+    One word twice is grammar in both languages: luôn luôn, 看看.
+    """
+    evidence = []
+    for n in range(1, 5):
+        ours, theirs = _at_once(case.output, n), _at_once(case.wanted, n)
+        evidence += [" ".join(gram) for gram in ours if ours[gram] > theirs[gram]]
+    if evidence:
+        return evidence
+    triples, others = ngrams(case.output, 3), ngrams(case.wanted, 3)
+    return [
+        " ".join(gram)
+        for gram, times in triples.items()
+        if times > max(others[gram], 1)
+    ]
+
+
+def names_and_numbers(case: Case) -> list[str]:
+    """Missing numbers and names, and numbers that source and reference do not have."""
+    given = _values(case.source, case.source_language)
+    ours, theirs = (
+        _values(text, case.target_language)
+        for text in (case.hypothesis, case.reference)
+    )
+    evidence = [
+        f"number {value} missing"
+        for value in theirs
+        if value in given and value not in ours
+    ]
+    evidence += [
+        f"number {value} new"
+        for value in ours
+        if value not in given and value not in theirs
+    ]
+    missing = [
+        word for word in case.wanted if word in case.names and word not in case.output
+    ]
+    return evidence + [f"name {word} missing" for word in dict.fromkeys(missing)]
+
+
+def off_target(case: Case) -> list[str]:
+    """How much more of the output than of the reference is of another language."""
+    ours, theirs = (
+        _foreign(text, case.target_language)
+        for text in (case.hypothesis, case.reference)
+    )
+    if ours > theirs and ours - theirs >= case.rules.foreign_share:
+        return [f"{ours:.0%} of the output is not {case.target_language}"]
+    marked = [
+        not set(ACCENTED).isdisjoint("".join(texts))
+        for texts in (case.output, case.wanted)
+    ]
+    if (
+        case.target_language == "vi"
+        and len(case.output) >= 4
+        and marked == [False, True]
+    ):
+        return ["no letter of the output has a Vietnamese mark"]
+    return []
+
+
+def unknown_pieces(case: Case) -> list[str]:
+    """How many unknown pieces there are."""
+    count = case.hypothesis.count(UNKNOWN) + case.hypothesis.count("<unk>")
+    return [f"{count} unknown"] if count else []
+
+
+GROUPS: dict[str, Callable[[Case], list[str]]] = {
+    "terms": terms,
+    "word order": word_order,
+    "omission": omission,
+    "repetition": repetition,
+    "names and numbers": names_and_numbers,
+    "off-target language": off_target,
+    "unknown pieces": unknown_pieces,
+}
+"""The rule behind each group; it returns what it saw, nothing means no error."""
+
+
+def _plain_words(text: str, language: str) -> list[str]:
+    texts = folded(text)
+    for number in reversed(find_numbers(texts, language)):
+        texts[number.first : number.stop] = [str(number.value)]
+    return [word for word in texts if word[0].isalnum()]
+
+
+def _values(text: str, language: str) -> list[int | float]:
+    return list(
+        dict.fromkeys(number.value for number in find_numbers(folded(text), language))
+    )
+
+
+def _at_once(texts: list[str], n: int) -> Counter[tuple[str, ...]]:
+    least = 3 if n == 1 else 2
+    # A run of one word is also a run of that word doubled; only the shortest form
+    # counts.
+    found = [
+        (tuple(texts[first : first + n]), times)
+        for first, times in runs(texts, n)
+        if times >= least
+    ]
+    return Counter(
+        {gram: times for gram, times in found if n == 1 or len(set(gram)) > 1}
+    )
+
+
+def _foreign(text: str, language: str) -> float:
+    """Share of letters (zh, vi) or words (en) of another language."""
+    if language == "en":
+        texts = words(text)
+        odd = sum(
+            any(is_han(sign) or sign in ACCENTED for sign in word) for word in texts
+        )
+        return odd / max(len(texts), 1)
+    letters = [sign for sign in text if sign.isalpha()]
+    n_han = sum(map(is_han, letters))
+    return (n_han if language == "vi" else len(letters) - n_han) / max(len(letters), 1)
 
 
 @dataclass(frozen=True)
@@ -51,7 +333,7 @@ class SentenceErrors:
 
     @property
     def ratio(self) -> float:
-        """Tokens of the output as a share of those of the reference; an empty reference counts as one token."""
+        """Tokens of the output as a share of the reference's (at least one)."""
         return self.n_hypothesis / max(self.n_reference, 1)
 
 
@@ -76,17 +358,24 @@ class ErrorTable:
         lines = [f"{'group':<22}{'sentences':>9}{'share':>8}  for example"]
         for group, count in self.counts.items():
             shown = "; ".join(
-                f"[{s.index}] {', '.join(s.groups[group][:3])}" for s in self.examples(group, 2)
+                f"[{s.index}] {', '.join(s.groups[group][:3])}"
+                for s in self.examples(group, 2)
             )
-            lines.append(f"{group:<22}{count:>9}{count / len(self):>8.1%}  {shown}".rstrip())
-        lines.append(f"{'none of these':<22}{self.n_clean:>9}{self.n_clean / len(self):>8.1%}")
+            lines.append(
+                f"{group:<22}{count:>9}{count / len(self):>8.1%}  {shown}".rstrip()
+            )
+        lines.append(
+            f"{'none of these':<22}{self.n_clean:>9}{self.n_clean / len(self):>8.1%}"
+        )
         lines.append(f"output / reference tokens: {self.length_ratio:.3f}")
         return "\n".join(lines)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Sentences of every group, also of empty ones; a sentence may count in several."""
-        return {group: sum(group in s.groups for s in self.sentences) for group in GROUPS}
+        """Sentences of every group; a sentence may count in several."""
+        return {
+            group: sum(group in s.groups for s in self.sentences) for group in GROUPS
+        }
 
     @property
     def n_clean(self) -> int:
@@ -121,16 +410,18 @@ class ErrorTable:
         return list(self._ranked[::-1][:n])
 
     def sample(self, n: int, seed: int = 0) -> list[SentenceErrors]:
-        """n sentences drawn without looking at their scores, in order; all if there are fewer."""
+        """n sentences drawn without looking at their scores, in order."""
         check_count("n", n, least=0)
         chosen = random.Random(seed).sample(range(len(self)), min(n, len(self)))
         return [self.sentences[i] for i in sorted(chosen)]
 
-    def hard_examples(self, n: int | None = None, *, threshold: int | float | None = None) -> list[int]:
-        """Places of the n worst sentences, or of all with a sentence BLEU below a threshold, the worst first.
+    def hard_examples(
+        self, n: int | None = None, *, threshold: int | float | None = None
+    ) -> list[int]:
+        """Places of the n worst sentences, or of all below a BLEU, worst first.
 
-        A sentence of the training set that is still translated badly after training may also be a wrong pair: read
-        some before training on them.
+        A sentence of the training set that is still translated badly after training may
+        also be a wrong pair: read some before training on them.
 
         Raises:
             ValueError: neither or both are given, or one is out of range.
@@ -143,7 +434,7 @@ class ErrorTable:
         return [s.index for s in self._ranked if s.bleu < threshold]
 
     def as_json(self, n_examples: int = 3, *, texts: bool = True) -> dict[str, Any]:
-        """Counts and examples for a JSON file; `texts=False` leaves out all sentences, as some data ask for.
+        """Counts and examples for a JSON file; `texts=False` leaves out all sentences.
 
         Raises:
             ValueError: n_examples is negative.
@@ -159,7 +450,9 @@ class ErrorTable:
                 group: {
                     "count": count,
                     "share": count / len(self),
-                    "examples": [_as_json(s, texts) for s in self.examples(group, n_examples)],
+                    "examples": [
+                        _as_json(s, texts) for s in self.examples(group, n_examples)
+                    ],
                 }
                 for group, count in self.counts.items()
             },
@@ -181,31 +474,33 @@ def analyse(
     """Score and label every sentence.
 
     Args:
-        sources: what was translated.
         hypotheses: what the system gave; `hypotheses[i]` belongs to `sources[i]`.
-        references: one right translation each, in the same spelling convention as the hypotheses.
-        source_language: zh, vi or en.
+        references: one right translation each, in the same spelling convention as the
+            hypotheses.
         target_language: zh, vi or en.
         dictionary: of these languages; without it no sentence is in the group of terms.
         alignments: of source and hypothesis, None for a sentence that has none.
-        rules: thresholds of the groups.
 
     Raises:
-        ValueError: the lists are empty or of different lengths, or a language is unknown.
+        ValueError: the lists are empty or of different lengths, or a language is
+            unknown.
     """
     check_lengths(sources, hypotheses, ("sources", "hypotheses"))
     check_lengths(hypotheses, references)
-    check_choice("source_language", source_language, LANGUAGES)
-    check_choice("target_language", target_language, LANGUAGES)
+    check_choice("source_language", source_language, NUMBER_LANGUAGES)
+    check_choice("target_language", target_language, NUMBER_LANGUAGES)
     given = [None] * len(sources) if alignments is None else alignments
     check_lengths(sources, given, ("sources", "alignments"))
-    bleu = sentence_scores(bleu_of(target_language, sentence=True), hypotheses, references).tolist()
+    bleu = sentence_scores(
+        bleu_of(target_language, sentence=True), hypotheses, references
+    ).tolist()
     chrf = sentence_scores(CHRF(), hypotheses, references).tolist()
-    names, limits = name_words(references, target_language), Rules() if rules is None else rules
+    names = name_words(references, target_language)
+    languages, limits = (source_language, target_language), rules or Rules()
     rows = zip(sources, hypotheses, references, given, strict=True)
     cases = [
-        Case(source, said, true, source_language, target_language, limits, dictionary, names, alignment)
-        for source, said, true, alignment in rows
+        Case(said, made, true, *languages, limits, dictionary, names, alignment)
+        for said, made, true, alignment in rows
     ]
     sentences = [_labelled(i, case, bleu[i], chrf[i]) for i, case in enumerate(cases)]
     return ErrorTable(tuple(sentences), source_language, target_language)
@@ -213,7 +508,7 @@ def analyse(
 
 def _labelled(index: int, case: Case, bleu: float, chrf: float) -> SentenceErrors:
     """A sentence with its scores, lengths and groups."""
-    cut = "zh" if case.target_language == "zh" else "13a"
+    cut = language_of(case.target_language).bleu_tokenizer
     return SentenceErrors(
         index,
         case.source,
@@ -229,14 +524,11 @@ def _labelled(index: int, case: Case, bleu: float, chrf: float) -> SentenceError
 
 
 def _as_json(sentence: SentenceErrors, texts: bool) -> dict[str, Any]:
-    numbers = {
-        "index": sentence.index,
-        "bleu": sentence.bleu,
-        "chrf": sentence.chrf,
-        "gap": sentence.gap,
-        "ratio": sentence.ratio,
-    }
+    names = ("index", "bleu", "chrf", "gap", "ratio")
+    numbers = {name: getattr(sentence, name) for name in names}
     if not texts:
         return numbers | {"groups": list(sentence.groups)}
-    written = {"source": sentence.source, "hypothesis": sentence.hypothesis, "reference": sentence.reference}
-    return numbers | written | {"groups": {name: list(seen) for name, seen in sentence.groups.items()}}
+    texts_of = ("source", "hypothesis", "reference")
+    written = {name: getattr(sentence, name) for name in texts_of}
+    groups = {name: list(seen) for name, seen in sentence.groups.items()}
+    return {**numbers, **written, "groups": groups}

@@ -1,8 +1,9 @@
-"""A bilingual dictionary learnt from the sentence pairs of the training set, and from nothing else.
+"""A bilingual dictionary learnt from the sentence pairs of the training set alone.
 
-Model 1 is trained in both directions. A pair of words is an entry where each is among the best translations of the
-other: what only one direction believes in is mostly an accident of sentences that always come together (信用卡 is
-tín_dụng in both; thẻ follows from it in one direction only). Words of every other sentence are grammar, not terms.
+Model 1 is trained in both directions. A pair of words is an entry where each is among
+the best translations of the other: what only one direction believes in is mostly an
+accident of sentences that always come together (信用卡 is tín_dụng in both; thẻ follows
+from it in one direction only). Words of every other sentence are grammar, not terms.
 """
 
 import math
@@ -13,10 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from coursepkg.arguments import check_count, check_finite
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
 from coursepkg.projects.translation.errors.surface import find_phrase, folded
+from coursepkg.validation import check_count, check_finite
 
 
 class Entry(NamedTuple):
@@ -48,14 +49,17 @@ class Limits:
     def __post_init__(self) -> None:
         check_count("n_best", self.n_best)
         check_count("min_count", self.min_count)
-        for name, value in (("min_probability", self.min_probability), ("max_share", self.max_share)):
+        for name, value in (
+            ("min_probability", self.min_probability),
+            ("max_share", self.max_share),
+        ):
             check_finite(name, value)
             if not 0 <= value <= 1:
                 raise ValueError(f"{name} must be in [0, 1], got {value}")
 
 
 RARE = Limits(max_share=0.002)
-"""For a dictionary that repairs outputs (`postprocess`): rare words have one right translation more often."""
+"""For repairs of outputs: rare words have one right translation more often."""
 
 
 @dataclass(frozen=True)
@@ -83,21 +87,33 @@ class Dictionary:
 
     @classmethod
     def learn(
-        cls, pairs: Sequence[tuple[Tokens, Tokens]], limits: Limits | None = None, *, n_iterations: int = 8
+        cls,
+        pairs: Sequence[tuple[Tokens, Tokens]],
+        limits: Limits | None = None,
+        *,
+        n_iterations: int = 8,
     ) -> "Dictionary":
         """Learn from sentence pairs, each (source tokens, target tokens).
 
-        Words take their usual case first: the one that is most frequent inside of sentences.
+        Words take their usual case first: the one that is most frequent inside of
+        sentences.
 
         Raises:
-            ValueError: no pair has words on both sides, or n_iterations is out of range.
+            ValueError: no pair has words on both sides, or n_iterations is out of
+                range.
         """
         limits = Limits() if limits is None else limits
-        sources, targets = (true_cased([pair[side] for pair in pairs]) for side in (0, 1))
+        sources, targets = (
+            true_cased([pair[side] for pair in pairs]) for side in (0, 1)
+        )
         cased = list(zip(sources, targets, strict=True))
         there = Model1.fit(cased, n_iterations=n_iterations)
-        back = Model1.fit([(target, source) for source, target in cased], n_iterations=n_iterations)
-        counts = Counter(pair for s, t in cased for pair in {(a, b) for a in set(s) for b in set(t)})
+        back = Model1.fit(
+            [(target, source) for source, target in cased], n_iterations=n_iterations
+        )
+        counts = Counter(
+            pair for s, t in cased for pair in {(a, b) for a in set(s) for b in set(t)}
+        )
         is_term = [_terms(side, limits.max_share) for side in (sources, targets)]
         entries = [
             Entry(s, t, p)
@@ -120,9 +136,13 @@ class Dictionary:
         entries = []
         for number, raw in enumerate(Path(path).read_bytes().splitlines(), start=1):
             try:
-                entries.append(_parse(raw.decode("utf-8-sig" if number == 1 else "utf-8")))
+                entries.append(
+                    _parse(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+                )
             except UnicodeDecodeError as reason:
-                raise ValueError(f"{path}, line {number}: not UTF-8; save the file as UTF-8") from reason
+                raise ValueError(
+                    f"{path}, line {number}: not UTF-8; save the file as UTF-8"
+                ) from reason
             except ValueError as reason:
                 raise ValueError(f"{path}, line {number}: {reason}") from reason
         return cls(tuple(entries))
@@ -137,7 +157,7 @@ class Dictionary:
             file.writelines(f"{s}\t{t}\t{p!r}\n".encode() for s, t, p in self.entries)
 
     def translations(self, source: str) -> tuple[str, ...]:
-        """Known translations of a word in any spelling, the most probable first; none for an unknown word."""
+        """Known translations of a word in any spelling, the most probable first."""
         return self._by_source.get(tuple(folded(source)), ())
 
     def probability(self, source: str, target: str) -> float:
@@ -146,7 +166,7 @@ class Dictionary:
         return self._probabilities.get(wanted, 0.0)
 
     def found_in(self, line: str) -> list[str]:
-        """The dictionary's source words in a sentence; of words inside one another the longest."""
+        """The dictionary's source words in a line, the longest where they overlap."""
         texts = set(folded(line))
         candidates = [word for text in texts for word in self._by_first.get(text, ())]
         candidates.sort(key=lambda word: (-len(folded(word)), word))
@@ -186,13 +206,18 @@ class Dictionary:
 
 
 def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
-    """Every word in the case that it mostly has inside of sentences; words that only begin one stay as they are."""
+    """Every word in its usual case inside of sentences; others stay as they are."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for tokens in sentences:
         for token in tokens[1:]:
             counts[token.lower()][token] += 1
-    usual = {lower: max(forms, key=lambda form: (forms[form], form)) for lower, forms in counts.items()}
-    return [[usual.get(token.lower(), token) for token in tokens] for tokens in sentences]
+    usual = {
+        lower: max(forms, key=lambda form: (forms[form], form))
+        for lower, forms in counts.items()
+    }
+    return [
+        [usual.get(token.lower(), token) for token in tokens] for tokens in sentences
+    ]
 
 
 def _terms(sentences: Iterable[Tokens], max_share: int | float) -> set[str]:
@@ -203,17 +228,25 @@ def _terms(sentences: Iterable[Tokens], max_share: int | float) -> set[str]:
         counts.update(set(tokens))
         n_sentences += 1
     most = max(max_share * n_sentences, 1)
-    return {word for word, n in counts.items() if n <= most and any(sign.isalpha() for sign in word)}
+    return {
+        word
+        for word, n in counts.items()
+        if n <= most and any(sign.isalpha() for sign in word)
+    }
 
 
 def _parse(line: str) -> Entry:
     fields = line.split("\t")
     if len(fields) != 3:
-        raise ValueError(f"needs source TAB target TAB probability, got {len(fields)} fields")
+        raise ValueError(
+            f"needs source TAB target TAB probability, got {len(fields)} fields"
+        )
     try:
         entry = Entry(fields[0].strip(), fields[1].strip(), float(fields[2]))
     except ValueError:
-        raise ValueError(f"needs a probability in (0, 1] behind the second TAB, got {fields[2]!r}") from None
+        raise ValueError(
+            f"needs a probability in (0, 1] behind the second TAB, got {fields[2]!r}"
+        ) from None
     _check_entry(entry)
     return entry
 
@@ -223,4 +256,7 @@ def _check_entry(entry: Entry) -> None:
         if not folded(word) or any(sign in word for sign in "\t\r\n"):
             raise ValueError(f"needs a {name} word on one line, got {word!r}")
     if not (math.isfinite(entry.probability) and 0 < entry.probability <= 1):
-        raise ValueError(f"needs a probability in (0, 1], got {entry.probability!r} for {entry.source!r}")
+        raise ValueError(
+            f"needs a probability in (0, 1], got {entry.probability!r} for"
+            f" {entry.source!r}"
+        )

@@ -1,4 +1,4 @@
-"""The option and the work of `coursepkg translation dictionary`: learn a bilingual dictionary from a corpus."""
+"""`coursepkg translation dictionary`: learn a bilingual dictionary from a corpus."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,9 @@ from coursepkg.projects.translation.commands import Common, CommonOptions
 
 @dataclass(frozen=True)
 class LearnDictionary:
-    """Learn which words translate each other, from the training part alone, and write them to --out as TSV."""
+    """Learn which words translate each other, from the training part alone, and write
+    them to --out as TSV.
+    """  # noqa: D205
 
     common: CommonOptions = field(default_factory=Common)
 
@@ -19,12 +21,21 @@ class LearnDictionary:
         if self.common.out is None:
             raise ValueError("--out FILE must be given, the TSV file to write")
         parts = self.common.parts()
-        # The corpora come cut into words, Vietnamese compounds joined: what is wanted here.
-        learnt = Dictionary.learn([(p.source.split(), p.target.split()) for p in parts.train])
+        # The corpora come cut into words, Vietnamese compounds joined: what is wanted
+        # here.
+        learnt = Dictionary.learn(
+            [(p.source.split(), p.target.split()) for p in parts.train]
+        )
         learnt.save(self.common.out)
         print(f"{len(learnt)} entries in {self.common.out}")
         if self.common.json:
             print(
-                json.dumps({"out": str(self.common.out), "entries": len(learnt), "corpora": [parts.corpus]})
+                json.dumps(
+                    {
+                        "out": str(self.common.out),
+                        "entries": len(learnt),
+                        "corpora": [parts.corpus],
+                    }
+                )
             )
         return 0

@@ -1,22 +1,24 @@
-"""Numbers in Chinese, Vietnamese and English text: read from figures or words, and written in words.
+"""Numbers in Chinese, Vietnamese and English text: read, and written in words.
 
     三十五, ba mươi lăm, thirty-five, 35  ->  35
 
-A value is a sum of digits times scales. Chinese counts in steps of ten thousand, the other two in steps of a thousand.
-Left out is what does not carry over from one language to another: 0 and 1 (không, một and 一 are mostly no numbers),
-and whatever follows thứ, 第, 星期, 周 or 礼拜, since Tuesday is the third day in Vietnamese and the second in Chinese.
+A value is a sum of digits times scales. Chinese counts in steps of ten thousand, the
+other two in steps of a thousand. Left out is what does not carry over from one language
+to another: 0 and 1 (không, một and 一 are mostly no numbers), and whatever follows thứ,
+第, 星期, 周 or 礼拜, since Tuesday is the third day in Vietnamese and the second in Chinese.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from coursepkg.metrics.corpus import check_choice
+from coursepkg.validation import check_choice
 
-LANGUAGES = ("zh", "vi", "en")
+NUMBER_LANGUAGES = ("zh", "vi", "en")
 """Languages whose number words are known."""
 
 _ENGLISH = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen"
+    " fourteen fifteen sixteen"
 )
 _TEENS = "seventeen eighteen nineteen"
 _DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -25,9 +27,14 @@ _VIETNAMESE = _SPOKEN.split()
 _CHINESE = "零一二三四五六七八九"
 
 _DIGITS = {
-    "zh": {digit: value for value, digit in enumerate(_CHINESE)} | {"〇": 0, "两": 2, "兩": 2, "俩": 2},
-    "vi": {digit: value for value, digit in enumerate(_VIETNAMESE)}
-    | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7},
+    "zh": (
+        {digit: value for value, digit in enumerate(_CHINESE)}
+        | {"〇": 0, "两": 2, "兩": 2, "俩": 2}
+    ),
+    "vi": (
+        {digit: value for value, digit in enumerate(_VIETNAMESE)}
+        | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7}
+    ),
     "en": {digit: value for value, digit in enumerate(f"{_ENGLISH} {_TEENS}".split())},
 }
 _TENS = {
@@ -37,8 +44,10 @@ _TENS = {
 }
 _SCALES = {
     "zh": {"十": 10, "百": 10**2, "千": 10**3, "万": 10**4, "亿": 10**8},
-    "vi": {"mươi": 10, "chục": 10, "trăm": 10**2, "nghìn": 10**3, "ngàn": 10**3}
-    | {"vạn": 10**4, "triệu": 10**6, "tỷ": 10**9, "tỉ": 10**9},
+    "vi": (
+        {"mươi": 10, "chục": 10, "trăm": 10**2, "nghìn": 10**3, "ngàn": 10**3}
+        | {"vạn": 10**4, "triệu": 10**6, "tỷ": 10**9, "tỉ": 10**9}
+    ),
     "en": {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9},
 }
 _FILLERS = {"zh": {"零", "〇"}, "vi": {"linh", "lẻ"}, "en": {"and", "-"}}
@@ -46,7 +55,9 @@ _NO_QUANTITY_AFTER = {"zh": {"第", "期", "周", "拜"}, "vi": {"thứ"}, "en":
 _ONLY_BEHIND_TENS = {"mốt", "tư", "lăm", "nhăm"}
 # Words beside năm that make it a year, and behind ba that make it a father.
 _YEAR_BEFORE = {"nay", "ngoái", "sau", "trước", "tới", "mới", "nào", "thứ"}
-_YEAR_AFTER = {"mỗi", "sang", "hàng", "hằng", "cả", "đầu", "cuối", "trong", "nhiều", "mấy", "những", "các"}
+_YEAR_AFTER = {"mỗi", "sang", "hàng", "hằng", "cả", "đầu"} | {
+    *("cuối", "trong", "nhiều", "mấy", "những", "các")
+}
 _FATHER_BEFORE = {"tôi", "của", "mẹ", "má", "là"}
 _STEP = {"zh": 10**4, "vi": 10**3, "en": 10**3}
 
@@ -64,33 +75,48 @@ class Number(NamedTuple):
 
 
 def find_numbers(texts: Sequence[str], language: str) -> list[Number]:
-    """The numbers in some folded pieces (`surface.folded`), without 0, 1, weekdays and ordinals.
+    """The numbers in folded pieces (`surface.folded`), without 0, 1 and ordinals.
 
     Example:
         >>> find_numbers(["hai", "mươi", "lăm", "tệ"], "vi")
         [Number(value=25, first=0, stop=3, is_figures=False)]
 
     Raises:
-        ValueError: the language is not one of `LANGUAGES`.
+        ValueError: the language is not one of `NUMBER_LANGUAGES`.
     """
-    check_choice("language", language, LANGUAGES)
+    check_choice("language", language, NUMBER_LANGUAGES)
     found = []
     first = 0
     while first < len(texts):
-        value, stop = _spoken_figures(texts, first, language) or _read(texts, first, language)
-        if stop > first and value not in (0, 1) and _is_quantity(texts, first, stop, language):
-            found.append(Number(value, first, stop, stop == first + 1 and texts[first][0].isdecimal()))
+        value, stop = _spoken_figures(texts, first, language) or _read(
+            texts, first, language
+        )
+        if (
+            stop > first
+            and value not in (0, 1)
+            and _is_quantity(texts, first, stop, language)
+        ):
+            found.append(
+                Number(
+                    value,
+                    first,
+                    stop,
+                    stop == first + 1 and texts[first][0].isdecimal(),
+                )
+            )
         first = max(stop, first + 1)
     return found
 
 
 def is_number_word(text: str, language: str) -> bool:
     """Whether a folded piece is figures or can be a part of a number in words."""
-    return text[0].isdecimal() or any(text in table[language] for table in (_DIGITS, _TENS, _SCALES))
+    return text[0].isdecimal() or any(
+        text in table[language] for table in (_DIGITS, _TENS, _SCALES)
+    )
 
 
 def spell(value: int, language: str) -> str | None:
-    """A number from 2 to 999,999 in Vietnamese or Chinese words; None where this writes none.
+    """A number from 2 to 999,999 in Vietnamese or Chinese words; else None.
 
     Example:
         >>> spell(1205, "vi"), spell(1205, "zh")
@@ -113,8 +139,10 @@ def _figures(text: str) -> int | float:
     return int("".join(parts))
 
 
-def _spoken_figures(texts: Sequence[str], first: int, language: str) -> tuple[int, int] | None:
-    """Three or more digits read one by one, as a room or a flight is: 二零五, hai không năm."""
+def _spoken_figures(
+    texts: Sequence[str], first: int, language: str
+) -> tuple[int, int] | None:
+    """Three or more digits read one by one, as rooms are: 二零五, hai không năm."""
     digits = _DIGITS[language]
     stop = first
     while stop < len(texts) and digits.get(texts[stop], 10) < 10:
@@ -126,14 +154,16 @@ def _spoken_figures(texts: Sequence[str], first: int, language: str) -> tuple[in
         stop -= 1
     row = texts[first:stop]
     # ba năm một lần, once in three years, is no 351; hai không năm is 205.
-    is_year = len(row) == 3 and language == "vi" and "năm" in row[1:] and "không" not in row
+    is_year = (
+        len(row) == 3 and language == "vi" and "năm" in row[1:] and "không" not in row
+    )
     if len(row) < 3 or row[0] == "không" or is_year:
         return None
     return int("".join(str(digits[text]) for text in row)), stop
 
 
 def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float, int]:
-    """The value of the number that begins here, and the first piece behind it; the same piece if there is none."""
+    """The value of the number that begins here (if any), and the piece behind it."""
     digits, tens, scales = _DIGITS[language], _TENS[language], _SCALES[language]
     total: int | float = 0
     section: int | float = 0  # what is below the next step of the language
@@ -144,7 +174,9 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
         if text[0].isdecimal() and at == first:
             at = _end_of_groups(texts, at)
             last = _figures("".join(texts[first : at + 1]))
-        elif text in scales and (last is not None or (scales[text] >= _STEP[language] and section)):
+        elif text in scales and (
+            last is not None or (scales[text] >= _STEP[language] and section)
+        ):
             amount = section + (last or 0)
             if scales[text] >= _STEP[language]:
                 total, section = total + amount * scales[text], 0
@@ -153,9 +185,18 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
             last = None
         elif text == "十" and last is None and language == "zh":
             section += 10
-        elif last is None and at > first and text in _FILLERS[language] and _goes_on(texts, at, language):
+        elif (
+            last is None
+            and at > first
+            and text in _FILLERS[language]
+            and _goes_on(texts, at, language)
+        ):
             pass
-        elif last is None and text in digits and not _ends_here(texts, first, at, language):
+        elif (
+            last is None
+            and text in digits
+            and not _ends_here(texts, first, at, language)
+        ):
             last = digits[text]
         elif last is None and text in tens:
             section += tens[text]
@@ -169,7 +210,7 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
 
 
 def _end_of_groups(texts: Sequence[str], at: int) -> int:
-    """The last piece of figures whose groups of three were set apart, as in `1 . 600 . 000`."""
+    """The last piece of figures in groups of three set apart: `1 . 600 . 000`."""
     while (
         len(texts[at]) <= 3
         and texts[at + 1 : at + 2] in ([","], ["."])
@@ -181,7 +222,7 @@ def _end_of_groups(texts: Sequence[str], at: int) -> int:
 
 
 def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> bool:
-    """Whether what was read is a number: no weekday, no ordinal, and no word that means something else."""
+    """Whether what was read is a number: no weekday, no ordinal, no other word."""
     before = texts[first - 1] if first else ""
     behind = texts[stop] if stop < len(texts) else ""
     # 九折 is nine tenths of the price: ten per cent off in other languages.
@@ -191,7 +232,9 @@ def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> 
         return True
     word = texts[first]
     if word == "năm":
-        is_year = before in _YEAR_AFTER or behind in _YEAR_BEFORE or behind[:1].isdecimal()
+        is_year = (
+            before in _YEAR_AFTER or behind in _YEAR_BEFORE or behind[:1].isdecimal()
+        )
         return not is_year and not (before and is_number_word(before, "vi"))
     if word in _ONLY_BEHIND_TENS:
         return word == "tư" and before == "tháng"
@@ -201,12 +244,21 @@ def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> 
 def _goes_on(texts: Sequence[str], at: int, language: str) -> bool:
     """Whether a number goes on behind a filler such as linh, 零 or and."""
     behind = texts[at + 1] if at + 1 < len(texts) else ""
-    return behind in _DIGITS[language] or behind in _TENS[language] or (behind == "十" and language == "zh")
+    return (
+        behind in _DIGITS[language]
+        or behind in _TENS[language]
+        or (behind == "十" and language == "zh")
+    )
 
 
 def _ends_here(texts: Sequence[str], first: int, at: int, language: str) -> bool:
-    """Whether năm behind a number is a year, not five: mười năm is ten years, and 15 is mười lăm."""
-    if language != "vi" or texts[at] != "năm" or at == first or texts[at - 1] in _FILLERS["vi"]:
+    """Whether năm behind a number is a year, not five: mười năm is ten years."""
+    if (
+        language != "vi"
+        or texts[at] != "năm"
+        or at == first
+        or texts[at - 1] in _FILLERS["vi"]
+    ):
         return False
     return at + 1 == len(texts) or texts[at + 1] not in _SCALES["vi"]
 
@@ -226,11 +278,18 @@ def _spell_vietnamese(value: int) -> list[str]:
     hundreds, rest = divmod(value, 100)
     if hundreds:
         joint = ["linh"] if 0 < rest < 10 else []
-        return [_VIETNAMESE[hundreds], "trăm", *joint, *(_spell_vietnamese(rest) if rest else [])]
+        return [
+            _VIETNAMESE[hundreds],
+            "trăm",
+            *joint,
+            *(_spell_vietnamese(rest) if rest else []),
+        ]
     ten, unit = divmod(rest, 10)
     if not ten:
         return [_VIETNAMESE[unit]]
-    word = {0: [], 1: ["một" if ten == 1 else "mốt"], 5: ["lăm"]}.get(unit, [_VIETNAMESE[unit]])
+    word = {0: [], 1: ["một" if ten == 1 else "mốt"], 5: ["lăm"]}.get(
+        unit, [_VIETNAMESE[unit]]
+    )
     return ["mười", *word] if ten == 1 else [_VIETNAMESE[ten], "mươi", *word]
 
 

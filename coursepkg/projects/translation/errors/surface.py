@@ -1,17 +1,21 @@
-"""The words of a text with their places, alike in all spellings of one sentence.
+"""The words of a text with their places, alike in all spellings, and their order.
 
-A line of a corpus (`Khách_sạn ở đâu ?`) and the same line as it is read (`Khách sạn ở đâu?`) give the same pieces: an
-underscore is a space, a Han character is a piece, and so is every mark of punctuation. What a rule finds in the pieces
-can be pointed at in the text, and changed there without touching the rest.
+A line of a corpus (`Khách_sạn ở đâu ?`) and the same line as it is read (`Khách sạn ở
+đâu?`) give the same pieces: an underscore is a space, a Han character is a piece, and
+so is every mark of punctuation. What a rule finds in the pieces can be pointed at in
+the text. Orders are compared by words that stand once in each text: Kendall's tau
+counts inverted pairs, the longest rising run says which words must move.
 """
 
 import re
 import unicodedata
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from coursepkg.text.chinese import HAN
+from coursepkg.text.spacing import HAN
 
 UNKNOWN = "⁇"
 """What SentencePiece writes for a piece that it does not know."""
@@ -45,7 +49,7 @@ def pieces(line: str) -> list[Piece]:
 
 
 def folded(line: str) -> list[str]:
-    """The texts of the pieces in lower case and in Unicode form NFC: what two spellings are compared by."""
+    """The texts of the pieces in lower case and NFC: what spellings are compared by."""
     return list(_cut(line)[1])
 
 
@@ -57,8 +61,8 @@ def words(line: str) -> list[str]:
 def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
     """The places of a phrase among the pieces of a line, each as first and last + 1.
 
-    A word inside another one does not count where the text says so: lòng is not in vui_lòng, and where Chinese is
-    segmented, neither is 人 in 人民, nor 个人 in 一 个 人.
+    A word inside another one does not count where the text says so: lòng is not in
+    vui_lòng, and where Chinese is segmented, neither is 人 in 人民, nor 个人 in 一 个 人.
 
     Example:
         >>> find_phrase("Khách sạn ở đâu?", "khách_sạn")
@@ -73,9 +77,15 @@ def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
             start, stop = places[first].start, places[last - 1].stop
             edges = line[:start][-1:] + line[stop:][:1]
             is_split = (
-                segmented and _TWO_HAN_WORDS.search(line[start:stop]) and not _TWO_HAN_WORDS.search(phrase)
+                segmented
+                and _TWO_HAN_WORDS.search(line[start:stop])
+                and not _TWO_HAN_WORDS.search(phrase)
             )
-            if "_" not in edges and not is_split and not (segmented and re.search(f"[{HAN}]", edges)):
+            if (
+                "_" not in edges
+                and not is_split
+                and not (segmented and re.search(f"[{HAN}]", edges))
+            ):
                 found.append((first, last))
     return found
 
@@ -86,7 +96,7 @@ def contains(line: str, phrase: str) -> bool:
 
 
 def token_spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Where each token of a text stands, words or subword pieces; None for a piece that is a space.
+    """Where each token (word or piece) of a text stands; None for a space.
 
     Raises:
         ValueError: the tokens are not those of the text.
@@ -97,16 +107,20 @@ def token_spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int] | None
         bare = token.replace(MARK, " ").strip()
         start = text.find(bare, at)
         if start < 0 or text[at:start].strip():
-            raise ValueError(f"tokens must spell the text {text!r}, but does not at {token!r}")
+            raise ValueError(
+                f"tokens must spell the text {text!r}, but does not at {token!r}"
+            )
         found.append((start, start + len(bare)) if bare else None)
         at = start + len(bare)
     if text[at:].strip():
-        raise ValueError(f"tokens must spell the text {text!r}, but ends before {text[at:]!r}")
+        raise ValueError(
+            f"tokens must spell the text {text!r}, but ends before {text[at:]!r}"
+        )
     return found
 
 
 def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:
-    """Places where n pieces follow themselves at once, as (first piece, how often in a row), at least twice.
+    """Where n pieces follow themselves at once: (first piece, times in a row >= 2).
 
     Example:
         >>> runs(["a", "b", "a", "b", "c"], 2)
@@ -128,5 +142,61 @@ def runs(texts: Sequence[str], n: int) -> list[tuple[int, int]]:
 @lru_cache(maxsize=2**13)
 def _cut(line: str) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
     """Pieces and folded pieces. Every rule asks for those of the same few lines."""
-    found = tuple(Piece(hit[0], hit.start(), hit.end()) for hit in _PIECE.finditer(line))
-    return found, tuple(unicodedata.normalize("NFC", piece.text).lower() for piece in found)
+    found = tuple(
+        Piece(hit[0], hit.start(), hit.end()) for hit in _PIECE.finditer(line)
+    )
+    return found, tuple(
+        unicodedata.normalize("NFC", piece.text).lower() for piece in found
+    )
+
+
+class Order(NamedTuple):
+    """What the order of two texts has in common."""
+
+    inverted: float
+    """Share of pairs of words whose order differs, 0 to 1: (1 - Kendall's tau) / 2."""
+    moved: list[str]
+    """A smallest set of words that must move, in the order of the first text."""
+
+
+def compare_order(texts: Sequence[str], others: Sequence[str]) -> Order:
+    """Compare the order of the words that stand once in each text, in O(n log n) steps.
+
+    Example:
+        >>> compare_order(["ngày_mai", "tôi", "đi"], ["tôi", "đi", "ngày_mai"])
+        Order(inverted=0.6666666666666666, moved=['ngày_mai'])
+    """
+    ours, theirs = Counter(texts), Counter(others)
+    places = {text: place for place, text in enumerate(others)}
+    row = [text for text in texts if ours[text] == theirs[text] == 1]
+    ranks = [places[text] for text in row]
+    n_pairs = len(ranks) * (len(ranks) - 1) // 2
+    kept = set(longest_rising(ranks))
+    moved = [text for text, rank in zip(row, ranks, strict=True) if rank not in kept]
+    return Order(count_inversions(ranks) / max(n_pairs, 1), moved)
+
+
+def count_inversions(ranks: Sequence[int]) -> int:
+    """Pairs of which the larger one comes first."""
+    before: list[int] = []
+    found = 0
+    for rank in ranks:
+        found += len(before) - bisect_left(before, rank)
+        insort(before, rank)
+    return found
+
+
+def longest_rising(ranks: Sequence[int]) -> list[int]:
+    """A longest rising selection of distinct numbers (Schensted 1961)."""
+    ends: list[int] = []
+    predecessor: dict[int, int | None] = {}
+    for rank in ranks:
+        length = bisect_left(ends, rank)
+        predecessor[rank] = ends[length - 1] if length else None
+        ends[length : length + 1] = [rank]
+    at = ends[-1] if ends else None
+    found = []
+    while at is not None:
+        found.append(at)
+        at = predecessor[at]
+    return found[::-1]

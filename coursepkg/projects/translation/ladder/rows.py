@@ -1,175 +1,240 @@
 """The rows of the ablation ladder: what each changes, and against which row it is held.
 
-    random-split -> deduplicated, grouped          the same model on two preparations of the data
+    random-split -> deduplicated, grouped     one model, two preparations of the data
     gru-baseline -> gru-attention -> vaswani2017 -> modern
-    modern -> one change at a time                 vocabulary, regularisation, both directions, decoding
-    both-ways -> wrong-tags                        a negative control: the tutorials' fault
-    both-ways -> continued -> contrastive, back-translation, hard examples      all from the same trained start
+    modern -> one change at a time            vocabulary, regularisation, decoding
+    both-ways -> wrong-tags                   a negative control: the tutorials' fault
+    both-ways -> continued -> contrastive, back-translation, hard examples
 
-Every row that trains has the same budget (`small` may end before it, with its fourth epoch), and the others none, but
-for `language-model`, whose language model takes
-half a budget more, and `ensemble`, whose second model takes another whole one. `continued` spends a second budget on
-nothing new: what fine-tuning gave is what it gave beyond that.
+Every row that trains has the same budget (`small` may end before it, with its fourth
+epoch), and the others none, but for `language-model`, whose language model takes half a
+budget more, and `ensemble`, whose second model takes another whole one. `continued`
+spends a second budget on nothing new: what fine-tuning gave is what it gave beyond
+that.
 
 Source: Olympiad tutorials, first tutorial, sections III, V and VI.
 """
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from coursepkg.projects.translation.ladder.row import LadderRow, Times
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
+Preparation = Literal[
+    "", "random-split", "back-translation", "round-trips", "hard-examples"
+]
+Decoding = Literal[
+    "",
+    "search",
+    "sample",
+    "repairs",
+    "language-model",
+    "noisy-channel",
+    "neighbours",
+    "ensemble",
+]
 
-def _fine_tuning(**changes: Any) -> dict[str, Any]:
-    return {"learning_rate": Times(0.3), "warmup": 50, **changes}
+
+@dataclass(frozen=True)
+class LadderRow:
+    """One row."""
+
+    name: str
+    """As `--rows` takes it."""
+    about: str
+    """What it tries, in a few words."""
+    builds_on: str = ""
+    """Row whose recipe it changes and whose score it is compared with; empty for the
+    first."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the recipe; a `Times` multiplies the value that is there."""
+    preset: str = ""
+    """Begin with a recipe instead of that of `builds_on`: a preset, or `base` for the
+    one of --preset."""
+    start: str = ""
+    """Row whose trained model it begins with."""
+    preparation: Preparation = ""
+    """What is done to the training data, see `ladder.data`."""
+    decoding: Decoding = ""
+    """Decode the model behind `builds_on` in another way instead of training one, see
+    `ladder.decoding`."""
+    draws: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of `Method` where tokens are sampled."""
+
+    @property
+    def needs(self) -> str:
+        """Row whose model this one begins with or decodes; may be empty."""
+        return self.builds_on if self.decoding else self.start
 
 
-def _row(name: str, about: str, builds_on: str = "modern", **fields: Any) -> LadderRow:
+@dataclass(frozen=True)
+class Times:
+    """A field of the recipe times a factor."""
+
+    factor: float
+
+    def of(self, value: int | float) -> int | float:
+        """The product, an integer where the field is one."""
+        return (
+            round(value * self.factor)
+            if isinstance(value, int)
+            else value * self.factor
+        )
+
+
+_TABLE = """
+gru-baseline < -: preset=gru-baseline
+    the contest's GRU without attention
+gru-attention < gru-baseline: architecture=gru-attention
+    additive attention
+gru-attention-true-words < gru-attention: teacher_forcing=1.0
+    and the decoder always reads the true word before, not in three steps of ten
+vaswani2017 < gru-attention:
+    : preset=base architecture=vaswani2017 learning_rate=x1/3 d_ff=x1.07
+    the Transformer of 2017, as many parameters as `modern`; a third of its rate,
+    which post-norm bears
+modern < vaswani2017: preset=base
+    RMSNorm, RoPE, grouped-query attention, SwiGLU
+decoder-only < modern: architecture=decoder-only n_decoder_layers=x2.25
+    source and target as one text of one decoder, as many parameters as `modern`
+small < modern: preset=small max_epochs=4
+    the preset `small`: what helped, together; its cosine ends after four epochs
+random-split < modern: preparation=random-split
+    raw lines split at random; its dev part leaks, so its score is flattered
+underscores-removed < modern: underscores=remove
+    Vietnamese targets without underscores
+underscores-kept < modern: underscores=keep
+    Vietnamese targets with underscores
+vocab-4000 < modern: vocab_size=4000
+    4,000 subwords
+vocab-8000 < modern: vocab_size=8000
+    8,000 subwords
+vocab-12000 < modern: vocab_size=12000
+    12,000 subwords
+vocab-16000 < modern: vocab_size=16000
+    16,000 subwords
+unigram < modern: subword=unigram
+    unigram subwords instead of BPE
+separate-vocabularies < modern: joint=false
+    a vocabulary for each language, no tags
+bpe-dropout < modern: subword_noise=0.1
+    words cut at random, probability 0.1
+no-label-smoothing < modern: label_smoothing=0.0
+    label smoothing off
+no-averaging < modern: ema=0.0
+    the last weights instead of their moving average
+rope-cross < modern: rope_cross=true
+    queries and keys of cross-attention rotated, too
+span-mask < modern: span_mask=0.1
+    one or two source tokens masked in a tenth of the sentences
+r-drop < modern: r_drop=1.0
+    R-Drop, alpha 1
+sam < modern: sam_rho=0.05
+    sharpness-aware minimisation, radius 0.05
+reverse-0.7 < modern: reverse=0.7
+    both directions, the rotating window of 0.7
+both-ways < modern: reverse=1.0
+    both directions, all pairs
+wrong-tags < both-ways: reverse_fault=unswapped
+    every second pair with the other tag but not turned: a fault, as a control
+continued < both-ways: start=both-ways learning_rate=x0.3 warmup=50
+    `both-ways` trained for a second budget
+contrastive < continued: start=both-ways contrastive=0.1
+    contrastive stage between a sentence and its translation
+self-contrastive-mask < contrastive:
+    : start=both-ways self_contrastive=0.1 versions=mask
+    and between two masked versions of a sentence
+self-contrastive-dropout < contrastive:
+    : start=both-ways self_contrastive=0.1 versions=dropout
+    and between two dropout masks of a sentence
+self-contrastive-round-trip < contrastive:
+    : start=both-ways preparation=round-trips self_contrastive=0.1 versions=round-trip
+    and between a sentence and its round trip
+back-translation < continued: start=both-ways preparation=back-translation
+    further target sentences, translated back by `both-ways`
+hard-examples < continued: start=both-ways preparation=hard-examples
+    the worst third of the training sentences twice
+beam-1 < modern: decoding=search beam_size=1
+    greedy search
+beam-4 < modern: decoding=search beam_size=4
+    4 beams
+beam-6 < modern: decoding=search beam_size=6
+    6 beams
+beam-8 < modern: decoding=search beam_size=8
+    8 beams
+length-0 < modern: decoding=search length_penalty=0.0
+    length penalty 0
+length-0.6 < modern: decoding=search length_penalty=0.6
+    length penalty 0.6
+length-1.4 < modern: decoding=search length_penalty=1.4
+    length penalty 1.4
+top-k < modern: decoding=sample draws.top_k=10
+    tokens drawn among the 10 likeliest
+top-p < modern: decoding=sample draws.top_p=0.9
+    tokens drawn from 0.9 of the probability
+neighbours < modern: decoding=neighbours
+    nearest neighbours in the training part mixed in
+ensemble < modern: decoding=ensemble
+    decoded together with a second model of another seed
+repairs < modern: decoding=repairs
+    numbers, terms and repetitions repaired with a dictionary
+language-model < beam-8: decoding=language-model
+    the eight beams reranked with a language model, which trains for half a budget
+    more
+both-ways-beam-8 < both-ways: decoding=search beam_size=8
+    8 beams
+noisy-channel < both-ways-beam-8: decoding=noisy-channel
+    the eight beams reranked by how well the same model translates them back
+"""
+"""Name, row below, settings; then in words what it tries.
+
+`x1.07` multiplies the value of the row below. Keys and values of every head cost
+`vaswani2017` more than its one matrix less than SwiGLU saves, so d_ff grows. The 9
+layers of `decoder-only` have no cross-attention. `small` would be cut off at a rate
+that is still high if its cosine took 36 epochs."""
+
+
+def _read_table(table: str) -> Iterator[LadderRow]:
+    """The rows of a table like `_TABLE`."""
     own = {field.name for field in dataclasses.fields(LadderRow)}
-    changes = {key: value for key, value in fields.items() if key not in own}
-    given = {key: value for key, value in fields.items() if key in own}
-    return LadderRow(name, about, builds_on, given.pop("changes", {}) | changes, **given)
+    for head, about in re.findall(r"^(\S.*)\n((?: +.*\n)+)", table, re.MULTILINE):
+        first, _, more = about.partition("    : ")[2].partition("\n")
+        names, _, settings = f"{head} {first}".partition(":")
+        name, below = names.split(" < ")
+        given = dict(setting.split("=") for setting in settings.split())
+        draws = {k[6:]: _value(v) for k, v in given.items() if k.startswith("draws.")}
+        fields: dict[str, Any] = {k: v for k, v in given.items() if k in own}
+        changes = {
+            key: _value(text)
+            for key, text in given.items()
+            if key not in own and not key.startswith("draws.")
+        }
+        yield LadderRow(
+            name,
+            " ".join((more or about).split()),
+            below.strip("-"),
+            changes,
+            draws=draws,
+            **fields,
+        )
 
 
-ROWS: dict[str, LadderRow] = {
-    row.name: row
-    for row in (
-        _row("gru-baseline", "the contest's GRU without attention", "", preset="gru-baseline"),
-        _row("gru-attention", "additive attention", "gru-baseline", architecture="gru-attention"),
-        _row(
-            "gru-attention-true-words",
-            "and the decoder always reads the true word before, not in three steps of ten",
-            "gru-attention",
-            teacher_forcing=1.0,
-        ),
-        _row(
-            "vaswani2017",
-            "the Transformer of 2017, as many parameters as `modern`; a third of its rate, which post-norm bears",
-            "gru-attention",
-            preset="base",
-            architecture="vaswani2017",
-            learning_rate=Times(1 / 3),
-            d_ff=Times(1.07),  # one matrix less than SwiGLU, but keys and values of every head
-        ),
-        _row("modern", "RMSNorm, RoPE, grouped-query attention, SwiGLU", "vaswani2017", preset="base"),
-        _row(
-            "decoder-only",
-            "source and target as one text of one decoder, as many parameters as `modern`",
-            architecture="decoder-only",
-            n_decoder_layers=Times(2.25),  # 9 for 4 and 4: no encoder, and layers without cross-attention
-        ),
-        _row(
-            "small",
-            "the preset `small`: what helped, together; its cosine ends after four epochs",
-            preset="small",
-            max_epochs=4,  # 36 would be cut off in eight minutes, at a rate that is still high
-        ),
-        _row(
-            "random-split",
-            "raw lines split at random; its dev part leaks, so its score is flattered",
-            preparation="random-split",
-        ),
-        _row("underscores-removed", "Vietnamese targets without underscores", underscores="remove"),
-        _row("underscores-kept", "Vietnamese targets with underscores", underscores="keep"),
-        _row("vocab-4000", "4,000 subwords", vocab_size=4000),
-        _row("vocab-8000", "8,000 subwords", vocab_size=8000),
-        _row("vocab-12000", "12,000 subwords", vocab_size=12000),
-        _row("vocab-16000", "16,000 subwords", vocab_size=16000),
-        _row("unigram", "unigram subwords instead of BPE", subword="unigram"),
-        _row("separate-vocabularies", "a vocabulary for each language, no tags", joint=False),
-        _row("bpe-dropout", "words cut at random, probability 0.1", subword_noise=0.1),
-        _row("no-label-smoothing", "label smoothing off", label_smoothing=0.0),
-        _row("no-averaging", "the last weights instead of their moving average", ema=0.0),
-        _row("rope-cross", "queries and keys of cross-attention rotated, too", rope_cross=True),
-        _row("span-mask", "one or two source tokens masked in a tenth of the sentences", span_mask=0.1),
-        _row("r-drop", "R-Drop, alpha 1", r_drop=1.0),
-        _row("sam", "sharpness-aware minimisation, radius 0.05", sam_rho=0.05),
-        _row("reverse-0.7", "both directions, the rotating window of 0.7", reverse=0.7),
-        _row("both-ways", "both directions, all pairs", reverse=1.0),
-        _row(
-            "wrong-tags",
-            "every second pair with the other tag but not turned: a fault, as a control",
-            "both-ways",
-            reverse_fault="unswapped",
-        ),
-        _row(
-            "continued",
-            "`both-ways` trained for a second budget",
-            "both-ways",
-            start="both-ways",
-            changes=_fine_tuning(),
-        ),
-        _row(
-            "contrastive",
-            "contrastive stage between a sentence and its translation",
-            "continued",
-            start="both-ways",
-            contrastive=0.1,
-        ),
-        *(
-            _row(
-                f"self-contrastive-{versions}",
-                f"and between two {made} of a sentence",
-                "contrastive",
-                start="both-ways",
-                self_contrastive=0.1,
-                versions=versions,
-            )
-            for versions, made in (("mask", "masked versions"), ("dropout", "dropout masks"))
-        ),
-        _row(
-            "self-contrastive-round-trip",
-            "and between a sentence and its round trip",
-            "contrastive",
-            start="both-ways",
-            preparation="round-trips",
-            self_contrastive=0.1,
-            versions="round-trip",
-        ),
-        _row(
-            "back-translation",
-            "further target sentences, translated back by `both-ways`",
-            "continued",
-            start="both-ways",
-            preparation="back-translation",
-        ),
-        _row(
-            "hard-examples",
-            "the worst third of the training sentences twice",
-            "continued",
-            start="both-ways",
-            preparation="hard-examples",
-        ),
-        *(
-            _row(f"beam-{n}", "greedy search" if n == 1 else f"{n} beams", decoding="search", beam_size=n)
-            for n in (1, 4, 6, 8)
-        ),
-        *(
-            _row(f"length-{alpha:g}", f"length penalty {alpha:g}", decoding="search", length_penalty=alpha)
-            for alpha in (0.0, 0.6, 1.4)
-        ),
-        _row("top-k", "tokens drawn among the 10 likeliest", decoding="sample", draws={"top_k": 10}),
-        _row("top-p", "tokens drawn from 0.9 of the probability", decoding="sample", draws={"top_p": 0.9}),
-        _row("neighbours", "nearest neighbours in the training part mixed in", decoding="neighbours"),
-        _row("ensemble", "decoded together with a second model of another seed", decoding="ensemble"),
-        _row("repairs", "numbers, terms and repetitions repaired with a dictionary", decoding="repairs"),
-        _row(
-            "language-model",
-            "the eight beams reranked with a language model, which trains for half a budget more",
-            "beam-8",
-            decoding="language-model",
-        ),
-        _row("both-ways-beam-8", "8 beams", "both-ways", decoding="search", beam_size=8),
-        _row(
-            "noisy-channel",
-            "the eight beams reranked by how well the same model translates them back",
-            "both-ways-beam-8",
-            decoding="noisy-channel",
-        ),
-    )
-}
+def _value(text: str) -> Any:
+    """A value of a setting: a factor, a JSON literal, or a word."""
+    if factor := re.fullmatch(r"x([\d./]+)", text):
+        over, _, under = factor[1].partition("/")
+        return Times(float(over) / float(under or 1))
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+ROWS: dict[str, LadderRow] = {row.name: row for row in _read_table(_TABLE)}
 """By name, in the order of the table."""
 
 
@@ -195,7 +260,6 @@ def recipe_of(row: LadderRow, base: Recipe) -> Recipe:
     """The recipe of a row: that of its preset or of the row it builds on, changed.
 
     Args:
-        row: the row.
         base: what `base` stands for.
 
     Raises:
@@ -203,7 +267,10 @@ def recipe_of(row: LadderRow, base: Recipe) -> Recipe:
     """
     if row.preset:
         recipe = base if row.preset == "base" else PRESETS[row.preset]
-        limits = {name: getattr(base, name) for name in ("max_seconds", "max_epochs", "patience")}
+        limits = {
+            name: getattr(base, name)
+            for name in ("max_seconds", "max_epochs", "patience")
+        }
         recipe = dataclasses.replace(recipe, **limits)
     else:
         recipe = recipe_of(row_named(row.builds_on), base)

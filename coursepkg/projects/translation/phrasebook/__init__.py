@@ -1,6 +1,7 @@
-"""The grammar and lexicon behind :class:`coursepkg.projects.translation.synthetic.Phrasebook`.
+"""The grammar and lexicon of `translation.synthetic.Phrasebook`.
 
-``interlinear`` is the notation, ``english`` the inflection, ``lexicon/*.tsv`` the words; ``nouns``, ``persons``,
-``predicates``, ``numerals`` and ``calendar`` make phrases of them, ``fitness`` says which go together, and
-``topics/`` holds the sentence patterns, one module a topic.
+``topics/*.tsv`` holds the sentence patterns, ``sets.tsv`` the sets of phrases that
+they share, and ``lexicon/*.tsv`` the words. ``patterns`` reads them, ``restrictions``
+says which phrases go together, ``lexicon`` and ``numbers`` inflect words and numbers,
+and ``interlinear`` is the notation.
 """

@@ -1,14 +1,16 @@
-"""The interlinear notation: one sentence in three languages, with its word alignment in it.
+"""The interlinear notation: one sentence in three languages with its word alignment.
 
-A side is words separated by spaces. ``word/1`` carries mark 1; words with a mark in common, in different
-languages, are aligned; ``word/1,2`` carries two marks; a word without a mark is aligned to nothing::
+A side is words separated by spaces. ``word/1`` carries mark 1; words with a mark in
+common, in different languages, are aligned; ``word/1,2`` carries two marks; a word
+without a mark is aligned to nothing::
 
     zh  我/1 想/2 喝/3 {x}
     en  I/1 want/2 to drink/3 {x}
     vi  Tôi/1 muốn/2 uống/3 {x}
 
-``{x}`` puts in the phrase that fills slot ``x``, ``{x.one}`` its form ``one`` ("a cup of coffee"). In English
-``{be@who}`` and ``{want@who}`` are verbs that agree with slot ``who``, and ``{act@who}`` is a slot that does.
+``{x}`` puts in the phrase that fills slot ``x``, ``{x.one}`` its form ``one`` ("a cup
+of coffee"). In English ``{be@who}`` and ``{want@who}`` are verbs that agree with slot
+``who``, and ``{act@who}`` is a slot that does. English is inflected here, too.
 """
 
 import re
@@ -17,7 +19,108 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from coursepkg.projects.translation.phrasebook.english import agree, article
+IRREGULAR_PLURALS = {
+    "child": "children",
+    "person": "people",
+    "knife": "knives",
+    "scarf": "scarves",
+    "fish": "fish",
+    "bus": "buses",
+}
+
+_VERBS = """
+be was been, become became become, bring brought brought, buy bought bought,
+come came come, do did done, draw drew drawn, drink drank drunk, drive drove driven,
+eat ate eaten, feed fed fed, find found found, forget forgot forgotten,
+get got gotten, give gave given, go went gone, have had had, leave left left,
+lend lent lent, lose lost lost, make made made, meet met met, pay paid paid,
+read read read, ride rode ridden, run ran run, see saw seen, sell sold sold,
+send sent sent, sing sang sung, sleep slept slept, speak spoke spoken,
+swim swam swum, take took taken, teach taught taught, wear wore worn,
+write wrote written
+"""
+IRREGULAR_VERBS = {
+    base: (past, participle)
+    for base, past, participle in map(str.split, _VERBS.split(","))
+}
+
+DOUBLED = {"run", "swim", "get", "shop", "chat", "jog", "stop", "plan", "put", "sit"}
+
+# Forms by person: first singular, third singular, every other person.
+AGREEING = {
+    "be": ("am", "is", "are"),
+    "was": ("was", "was", "were"),
+    "isn't": ("am not", "isn't", "aren't"),
+    "do": ("do", "does", "do"),
+    "don't": ("don't", "doesn't", "don't"),
+    "have": ("have", "has", "have"),
+    "haven't": ("haven't", "hasn't", "haven't"),
+}
+
+
+def agree(verb: str, person: str) -> str:
+    """The present of a verb for 1s, 3s or p: ``agree("be", "1s") == "am"``."""
+    if verb not in AGREEING:
+        return third_person(verb) if person == "3s" else verb
+    first, third, other = AGREEING[verb]
+    return {"1s": first, "3s": third}.get(person, other)
+
+
+def plural(noun: str) -> str:
+    """Plural of a noun phrase; its last word is the one that changes."""
+    *rest, head = noun.split(" ")
+    if head in IRREGULAR_PLURALS:
+        head = IRREGULAR_PLURALS[head]
+    elif head.endswith(("s", "x", "ch", "sh")) or head in {"mango", "potato", "tomato"}:
+        head += "es"
+    elif head.endswith("y") and head[-2] not in "aeiou":
+        head = head[:-1] + "ies"
+    else:
+        head += "s"
+    return " ".join([*rest, head])
+
+
+def third_person(verb: str) -> str:
+    """Third person singular present: ``go -> goes``, ``study -> studies``."""
+    irregular = {"have": "has", "be": "is", "do": "does", "go": "goes"}
+    return irregular.get(verb) or plural(verb)
+
+
+def past(verb: str) -> str:
+    """Simple past."""
+    return IRREGULAR_VERBS[verb][0] if verb in IRREGULAR_VERBS else _with_ed(verb)
+
+
+def participle(verb: str) -> str:
+    """Past participle."""
+    return IRREGULAR_VERBS[verb][1] if verb in IRREGULAR_VERBS else _with_ed(verb)
+
+
+def progressive(verb: str) -> str:
+    """The ``-ing`` form."""
+    if verb in DOUBLED:
+        return verb + verb[-1] + "ing"
+    if verb.endswith("e") and not verb.endswith("ee") and verb != "be":
+        return verb[:-1] + "ing"
+    return verb + "ing"
+
+
+def article(next_word: str) -> str:
+    """``a`` or ``an`` before a word, by its sound."""
+    silent_h, spoken_y_or_w = ("hour", "honest"), ("uni", "use", "eu", "one")
+    word = next_word.lower()
+    if word.startswith(silent_h):
+        return "an"
+    return "an" if word[0] in "aeiou" and not word.startswith(spoken_y_or_w) else "a"
+
+
+def _with_ed(verb: str) -> str:
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ied"
+    return verb + verb[-1] + "ed" if verb in DOUBLED else verb + "ed"
+
 
 LANGUAGES = ("zh", "en", "vi")
 END_MARKS = frozenset(".?!。？！")
@@ -49,7 +152,7 @@ class Phrase:
     """What it is, for the selection restrictions."""
 
     def form(self, language: str, view: str | None) -> Words:
-        """Wording in a language; a form this language does not distinguish is its plain one."""
+        """Wording in a language; a form that it does not have is its plain one."""
         plain = self.forms[language]
         return self.forms.get(f"{language}.{view}", plain) if view else plain
 
@@ -74,7 +177,7 @@ def _parse(side: str) -> tuple[_Piece, ...]:
 
 
 def wording(side: str, language: str, slots: Mapping[str, Phrase]) -> Words:
-    """The words of one side of a template with its slots filled in; marks of a slot stay its own."""
+    """The words of one side of a template with its slots filled in."""
     words: list[Word] = []
     for word, slot, view, subject in _parse(side):
         if not slot:
@@ -90,10 +193,15 @@ def wording(side: str, language: str, slots: Mapping[str, Phrase]) -> Words:
 
 
 @cache
-def _placed(filler: Phrase, language: str, view: str | None, slot: str, more: tuple[str, ...]) -> Words:
-    """A form with the slot's name before its marks, so that they stay apart from those of other slots."""
+def _placed(
+    filler: Phrase, language: str, view: str | None, slot: str, more: tuple[str, ...]
+) -> Words:
+    """A form whose marks begin with the slot's name: they stay apart from others."""
     words = filler.form(language, view)
-    return tuple(Word(text, (*more, *(f"{slot}.{mark}" for mark in marks))) for text, marks in words)
+    return tuple(
+        Word(text, (*more, *(f"{slot}.{mark}" for mark in marks)))
+        for text, marks in words
+    )
 
 
 def phrase(
@@ -104,10 +212,15 @@ def phrase(
     person: str = "3s",
     tags: frozenset[str] = frozenset(),
 ) -> Phrase:
-    """Builds a phrase from its sides; a side with no mark at all is aligned as a whole, by mark 0."""
+    """Builds a phrase from its sides; a side without marks is aligned as a whole."""
     if slots is None:
-        sides = {key: side if "/" in side else _whole(side) for key, side in sides.items()}
-    forms = {key: wording(side, key.partition(".")[0], slots or {}) for key, side in sides.items()}
+        sides = {
+            key: side if "/" in side else _whole(side) for key, side in sides.items()
+        }
+    forms = {
+        key: wording(side, key.partition(".")[0], slots or {})
+        for key, side in sides.items()
+    }
     return Phrase(concept, forms, person, tags)
 
 
@@ -116,7 +229,7 @@ def _whole(side: str) -> str:
 
 
 def finish(words: Words, language: str) -> Words:
-    """A wording as a sentence: end marked, English articles by sound, a capital first letter but in Chinese."""
+    """A wording as a sentence: end mark, English articles by sound, a capital."""
     finished = list(words)
     if finished[-1].text in END_MARKS:
         finished[-1] = Word(finished[-1].text, ("end",))

@@ -1,90 +1,251 @@
-"""Configuration search: train many recipes for a short while each, and order them by their score on dev.
+"""Configuration search: many recipes, each trained shortly, ordered by dev score.
 
-OUT/trials/<key>/            one training run a combination; key is a hash of all that decides it
+OUT/trials/<key>/            one run a combination; key is a hash of all it depends on
 OUT/trials/<key>/trial.json  its numbers, once it is finished
 OUT/results.json, .md        the table of this search, best first
 
-Source: Olympiad tutorials, first tutorial, section VI.1, which would compare on the public test set. Whatever is
-chosen on a set is flattered by it, so this search never looks at the test part.
+Source: Olympiad tutorials, first tutorial, section VI.1, which would compare on the
+public test set. Whatever is chosen on a set is flattered by it, so this search never
+looks at the test part.
+
+What a configuration search tries: settings of a recipe, every combination of lists or
+drawn from ranges.
+
+    grid    vocab-size=4000,8000 d-model=192,256     4 combinations, in order
+    random  learning-rate=3e-4..3e-3:log dropout=0.1..0.4     drawn evenly
+
+Random search tries more values of the settings that matter than a grid of the same
+size: Bergstra and Bengio (JMLR
+2012), "Random Search for Hyper-Parameter Optimization".
 """
 
 import dataclasses
 import hashlib
+import itertools
 import json
+import math
+import random
 import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import torch
-import tyro
 
-from coursepkg.arguments import check_count
+from coursepkg.app.options import RUNS
+from coursepkg.app.output import print_json, write_texts
+from coursepkg.app.report import markdown_table
 from coursepkg.bench.machine import circumstances
-from coursepkg.documents import print_json
-from coursepkg.projects.options import RUNS
-from coursepkg.projects.translation.commands import Common, CommonOptions
+from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.published_results import headline, with_interval
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
-from coursepkg.projects.translation.studies.measured_run import (
-    headline,
-    markdown_table,
-    train_and_score,
-    with_interval,
-    write_text,
-)
-from coursepkg.projects.translation.studies.search_space import (
-    Settings,
-    all_combinations,
-    described,
-    drawn,
-    parse_fixed,
-    parse_grid,
-    parse_ranges,
-    spelt_value,
-)
-from coursepkg.training.files import read_json, write_json
-from coursepkg.wording import one_line
+from coursepkg.projects.translation.studies.measured_run import train_and_score
+from coursepkg.validation import one_line
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.study_commands import ConfigSearch
+
+Settings = dict[str, Any]
+"""By field of the recipe the value that a trial takes."""
+
+FIELDS = get_type_hints(Recipe)
+SWITCH = {
+    "true": True,
+    "on": True,
+    "yes": True,
+    "false": False,
+    "off": False,
+    "no": False,
+}
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from low to high, both ends included."""
+
+    low: int | float
+    high: int | float
+    log: bool = False
+    """Draw the logarithm evenly, so that every factor is as probable as any other."""
+
+    def draw(self, random_state: random.Random) -> int | float:
+        """One number; of real ones four significant digits, as a table shows."""
+        if self.log:
+            value = math.exp(
+                random_state.uniform(math.log(self.low), math.log(self.high))
+            )
+        elif isinstance(self.low, int):
+            return random_state.randint(self.low, int(self.high))
+        else:
+            value = random_state.uniform(self.low, self.high)
+        if isinstance(self.low, int):
+            return min(max(round(value), self.low), self.high)
+        return min(max(float(f"{value:.4g}"), self.low), self.high)
+
+
+def parse_fixed(texts: Sequence[str], flag: str = "--set") -> Settings:
+    """Settings from `name=value` texts.
+
+    Raises:
+        ValueError: a text has another form, a name is no field of the recipe or comes
+            twice, or a value does not fit.
+    """
+    return {name: parse_value(name, value, flag) for name, value in _named(texts, flag)}
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Lists of values from `name=value,value,...` texts.
+
+    Raises:
+        ValueError: as `parse_fixed`; or a value comes twice.
+    """
+    found = {}
+    for name, values in _named(texts, "--grid"):
+        found[name] = [
+            parse_value(name, value, "--grid") for value in values.split(",")
+        ]
+        if len(set(found[name])) < len(found[name]):
+            raise ValueError(
+                f"--grid {_spelt(name)} must have different values, got {values}"
+            )
+    return found
+
+
+def parse_ranges(texts: Sequence[str]) -> dict[str, Range]:
+    """Ranges from `name=low..high` texts, `:log` behind them for a logarithmic scale.
+
+    Raises:
+        ValueError: as `parse_fixed`; or the field is no number, or the ends are out of
+            order or not above 0 for a logarithm.
+    """
+    found = {}
+    for name, text in _named(texts, "--range"):
+        ends, _, scale = text.partition(":")
+        low, dots, high = ends.partition("..")
+        if not dots or scale not in ("", "log") or FIELDS[name] not in (int, float):
+            raise ValueError(
+                f"--range {_spelt(name)}={text}: write low..high or low..high:log, for"
+                " a setting that is a number"
+            )
+        one = Range(
+            parse_value(name, low, "--range"),
+            parse_value(name, high, "--range"),
+            scale == "log",
+        )
+        if not one.low < one.high:
+            raise ValueError(
+                f"--range {_spelt(name)} must go from a smaller to a larger number, got"
+                f" {text}"
+            )
+        if one.log and one.low <= 0:
+            raise ValueError(
+                f"--range {_spelt(name)} must be above 0 for :log, got {text}"
+            )
+        found[name] = one
+    return found
+
+
+def parse_value(name: str, text: str, flag: str) -> Any:
+    """A value of a field of the recipe.
+
+    Raises:
+        ValueError: the text is no value of its kind. Whether it is in range, `Recipe`
+            says.
+    """
+    kind: Any = FIELDS[name]
+    text = text.strip()
+    readers: dict[Any, Callable[[str], Any]] = {
+        int: int,
+        float: float,
+        bool: lambda t: SWITCH[t.lower()],
+    }
+    try:
+        return readers.get(kind, str)(text)
+    except (ValueError, KeyError):
+        what = {int: "an integer", float: "a number", bool: "true or false"}[kind]
+        raise ValueError(
+            f"{flag} {_spelt(name)} must be {what}, got {text!r}"
+        ) from None
+
+
+def all_combinations(grid: Mapping[str, Sequence[Any]]) -> list[Settings]:
+    """Every combination of the values, the last name changing fastest."""
+    return [
+        dict(zip(grid, values, strict=True))
+        for values in itertools.product(*grid.values())
+    ]
+
+
+def drawn(
+    grid: Mapping[str, Sequence[Any]], ranges: Mapping[str, Range], n: int, seed: int
+) -> list[Settings]:
+    """N different combinations, each value drawn from its list or its range.
+
+    The first ones stay the same where n grows, so a search that is called again with a
+    larger n adds to what it has.
+
+    Raises:
+        ValueError: there are not n different combinations, as far as 100 draws for each
+            can tell.
+    """
+    random_state = random.Random(seed)
+    found: list[Settings] = []
+    for _ in range(100 * n):
+        one = {name: random_state.choice(list(values)) for name, values in grid.items()}
+        one |= {name: values.draw(random_state) for name, values in ranges.items()}
+        if one not in found:
+            found.append(one)
+        if len(found) == n:
+            return found
+    raise ValueError(
+        f"--random {n}: only {len(found)} different combinations; ask for fewer, or"
+        " give more values"
+    )
+
+
+def described(settings: Mapping[str, Any]) -> str:
+    """Settings as they are written on a command line."""
+    return " ".join(
+        f"{_spelt(name)}={spelt_value(value)}" for name, value in settings.items()
+    )
+
+
+def spelt_value(value: Any) -> str:
+    """A value as a table and a command line show it."""
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _named(texts: Sequence[str], flag: str) -> list[tuple[str, str]]:
+    """Field names and what stands behind the sign of equality."""
+    found: dict[str, str] = {}
+    for text in texts:
+        spelt, equals, value = text.partition("=")
+        name = spelt.strip().removeprefix("--").replace("-", "_")
+        if not equals or not value:
+            raise ValueError(f"{flag} takes name=value, got {text!r}")
+        if name not in FIELDS:
+            known = ", ".join(_spelt(field) for field in FIELDS)
+            raise ValueError(
+                f"{flag} {spelt}: no setting of a recipe; use one of {known}"
+            )
+        if name in found:
+            raise ValueError(f"{flag} {_spelt(name)} is given twice; give it once")
+        found[name] = value
+    return list(found.items())
+
+
+def _spelt(name: str) -> str:
+    return name.replace("_", "-")
+
 
 TRIAL = "trial.json"
 
 
-@dataclass(frozen=True)
-class ConfigSearch:
-    """Try many settings of a recipe, each in a short training run, and order them by BLEU on the dev part."""
-
-    common: CommonOptions = field(default_factory=Common)
-    grid: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE,VALUE...")] = ()
-    """Values to try in every combination, such as vocab-size=4000,8000 d-model=192,256."""
-    random: int = 0
-    """Draw this many combinations from --grid and --range instead; 0 takes every combination of --grid."""
-    ranges: Annotated[tuple[str, ...], tyro.conf.arg(name="range", metavar="NAME=LOW..HIGH[:log]")] = ()
-    """Ranges to draw from, such as learning-rate=3e-4..3e-3:log dropout=0.1..0.4; they need --random."""
-    fixed: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
-    """Settings that differ from the preset in every trial."""
-    max_seconds: float | None = None
-    """Wall-clock seconds of training for each trial. Without it the preset's."""
-    max_epochs: int | None = None
-    """Most epochs of each trial. Without it the preset's."""
-    seed: int = 0
-    """Of the drawn combinations, and of every training run."""
-    threads: int = 0
-    """CPU threads; 0 leaves it to torch."""
-
-    def __post_init__(self) -> None:
-        check_count("--random", self.random, least=0)
-        check_count("--seed", self.seed, least=0)
-        check_count("--threads", self.threads, least=0)
-
-    def run(self) -> int:
-        """Run what has not been run, print the table, and return 1 where no trial could be trained."""
-        return search(self)
-
-
-def search(options: ConfigSearch) -> int:
-    """Run the trials of a search, store and print the table; 1 where none of them could be trained.
+def search(options: "ConfigSearch") -> int:
+    """Run the trials of a search; 1 where none of them could be trained.
 
     Raises:
         ValueError: an option does not fit.
@@ -94,25 +255,33 @@ def search(options: ConfigSearch) -> int:
     combinations, base = combinations_of(options), base_of(options)
     common = options.common
     parts = common.parts()
-    out = common.out or RUNS / f"search-{common.preset or 'tiny'}-{common.source}-{common.target}"
+    out = (
+        common.out
+        or RUNS / f"search-{common.preset or 'tiny'}-{common.source}-{common.target}"
+    )
     trials = []
     for number, settings in enumerate(combinations, start=1):
-        print(f"trial {number} of {len(combinations)}: {described(settings) or 'the preset as it is'}")
+        print(
+            f"trial {number} of {len(combinations)}:"
+            f" {described(settings) or 'the preset as it is'}"
+        )
         trials.append(run_trial(base, settings, parts, out / "trials", options.seed))
-        said = trials[-1].get("error") or f"BLEU {with_interval(trials[-1])}"
-        print(f"  {said}", flush=True)
-    document = _document(options, base, parts, sorted(trials, key=headline, reverse=True))
+        outcome = trials[-1].get("error") or f"BLEU {with_interval(trials[-1])}"
+        print(f"  {outcome}", flush=True)
+    document = _document(
+        options, base, parts, sorted(trials, key=headline, reverse=True)
+    )
     out.mkdir(parents=True, exist_ok=True)
     table = results_table(document)
     write_json(out / "results.json", document)
-    write_text(out / "results.md", table)
+    write_texts(out, {"results.md": table})
     print(table)
     if common.json:
         print_json({"out": str(out), **document})
     return int(all("error" in trial for trial in trials))
 
 
-def combinations_of(options: ConfigSearch) -> list[Settings]:
+def combinations_of(options: "ConfigSearch") -> list[Settings]:
     """What a search tries, in order.
 
     Raises:
@@ -120,32 +289,46 @@ def combinations_of(options: ConfigSearch) -> list[Settings]:
     """
     grid, ranges = parse_grid(options.grid), parse_ranges(options.ranges)
     fixed = parse_fixed(options.fixed)
-    twice = sorted((grid.keys() & ranges.keys()) | (fixed.keys() & (grid.keys() | ranges.keys())))
+    twice = sorted(
+        (grid.keys() & ranges.keys()) | (fixed.keys() & (grid.keys() | ranges.keys()))
+    )
     if twice:
         raise ValueError(
-            f"{twice[0].replace('_', '-')} is in two of --grid, --range and --set; leave one out"
+            f"{twice[0].replace('_', '-')} is in two of --grid, --range and --set;"
+            " leave one out"
         )
     if ranges and not options.random:
         raise ValueError("--range needs --random N, the number of combinations to draw")
     if not grid and not ranges:
-        raise ValueError("give settings to try: --grid NAME=VALUE,VALUE or --random N --range NAME=LOW..HIGH")
-    return drawn(grid, ranges, options.random, options.seed) if options.random else all_combinations(grid)
+        raise ValueError(
+            "give settings to try: --grid NAME=VALUE,VALUE or --random N --range"
+            " NAME=LOW..HIGH"
+        )
+    return (
+        drawn(grid, ranges, options.random, options.seed)
+        if options.random
+        else all_combinations(grid)
+    )
 
 
-def base_of(options: ConfigSearch) -> Recipe:
+def base_of(options: "ConfigSearch") -> Recipe:
     """The recipe that every trial changes: preset, budget and --set."""
     budget = {"max_seconds": options.max_seconds, "max_epochs": options.max_epochs}
-    given: Settings = {name: value for name, value in budget.items() if value is not None}
+    given: Settings = {
+        name: value for name, value in budget.items() if value is not None
+    }
     return dataclasses.replace(
         PRESETS[options.common.preset or "tiny"], **(given | parse_fixed(options.fixed))
     )
 
 
-def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed: int) -> dict[str, Any]:
+def run_trial(
+    base: Recipe, settings: Settings, parts: Parts, trials: Path, seed: int
+) -> dict[str, Any]:
     """The numbers of a trial: stored ones, or those of a run now.
 
-    A run that was cut off begins again, so that each trial has the same budget. What cannot be trained comes back
-    with its `error` and is tried again next time.
+    A run that was cut off begins again, so that each trial has the same budget. What
+    cannot be trained comes back with its `error` and is tried again next time.
     """
     try:
         recipe = dataclasses.replace(base, **settings)
@@ -153,11 +336,15 @@ def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed
         return {"settings": settings, "error": str(reason)}
     folder = trials / trial_key(recipe, parts, seed)
     if (folder / TRIAL).exists():
-        return read_json(folder / TRIAL, needs={"scores": dict, "settings": dict}) | {"settings": settings}
+        return read_json(folder / TRIAL, needs={"scores": dict, "settings": dict}) | {
+            "settings": settings
+        }
     if folder.exists():
         shutil.rmtree(folder)
     try:
-        measured, _ = train_and_score(recipe, parts, folder, seed=seed, say=lambda line: None)
+        measured, _ = train_and_score(
+            recipe, parts, folder, seed=seed, log=lambda line: None
+        )
     except (ValueError, torch.OutOfMemoryError) as reason:
         return {"settings": settings, "error": one_line(reason)}
     document = {
@@ -174,27 +361,47 @@ def run_trial(base: Recipe, settings: Settings, parts: Parts, trials: Path, seed
 
 def trial_key(recipe: Recipe, parts: Parts, seed: int) -> str:
     """Twelve hexadecimal digits of the SHA-256 of all that decides a trial."""
-    decides = [recipe.decisive(), parts.corpus, parts.source, parts.target, len(parts.train), seed]
+    decides = [
+        recipe.decisive(),
+        parts.corpus,
+        parts.source,
+        parts.target,
+        len(parts.train),
+        seed,
+    ]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def results_table(document: dict[str, Any]) -> str:
-    """The trials as Markdown, in the order of the document; their settings take one column each."""
+    """The trials as Markdown, one column for each setting."""
     trials = document["trials"]
     names = list(dict.fromkeys(name for trial in trials for name in trial["settings"]))
-    head = [*(name.replace("_", "-") for name in names), "parameters", "epochs", "seconds", "dev BLEU"]
+    head = [
+        *(name.replace("_", "-") for name in names),
+        "parameters",
+        "epochs",
+        "seconds",
+        "dev BLEU",
+    ]
     rows = [
-        [*(spelt_value(trial["settings"].get(name, "")) for name in names), *_numbers(trial)]
+        [
+            *(spelt_value(trial["settings"].get(name, "")) for name in names),
+            *_numbers(trial),
+        ]
         for trial in trials
     ]
     done = [trial for trial in trials if "error" not in trial]
-    machines = sorted({f"{t['machine']['name']}, {t['machine']['threads']} thread(s)" for t in done})
+    machines = sorted(
+        {f"{t['machine']['name']}, {t['machine']['threads']} thread(s)" for t in done}
+    )
     lines = [
         f"Preset {document['preset']}"
         + (f" with {described(document['set'])}" if document["set"] else "")
-        + f", {document['corpus']} {document['from']} to {document['to']}, seed {document['seed']}; each trial at most "
-        f"{document['budget']['max_seconds']:g} s and {document['budget']['max_epochs']} epochs on "
-        f"{' and '.join(machines) or 'no machine'}.",
+        + f", {document['corpus']} {document['from']} to {document['to']}, seed"
+        f" {document['seed']}; each trial at most"
+        f" {document['budget']['max_seconds']:g} s and"
+        f" {document['budget']['max_epochs']} epochs on"
+        f" {' and '.join(machines) or 'no machine'}.",
         "",
         markdown_table(head, rows, right=range(len(names), len(head) - 1)),
     ]
@@ -202,7 +409,9 @@ def results_table(document: dict[str, Any]) -> str:
         best = shlex.join(
             word
             for name, value in done[0]["settings"].items()
-            for word in _as_flag(name, value)  # the settings that won, ready for `train`
+            for word in _as_flag(
+                name, value
+            )  # the settings that won, ready for `train`
         )
         lines += [
             "",
@@ -216,7 +425,12 @@ def results_table(document: dict[str, Any]) -> str:
 def _numbers(trial: dict[str, Any]) -> list[str]:
     if "error" in trial:
         return ["", "", "", f"error: {trial['error']}"]
-    return [f"{trial['parameters']:,}", str(trial["epochs"]), f"{trial['seconds']:.0f}", with_interval(trial)]
+    return [
+        f"{trial['parameters']:,}",
+        str(trial["epochs"]),
+        f"{trial['seconds']:.0f}",
+        with_interval(trial),
+    ]
 
 
 def _as_flag(name: str, value: Any) -> list[str]:
@@ -227,7 +441,10 @@ def _as_flag(name: str, value: Any) -> list[str]:
 
 
 def _document(
-    options: ConfigSearch, base: Recipe, parts: Parts, trials: Sequence[dict[str, Any]]
+    options: "ConfigSearch",
+    base: Recipe,
+    parts: Parts,
+    trials: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     return {
         "preset": options.common.preset or "tiny",

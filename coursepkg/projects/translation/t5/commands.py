@@ -5,11 +5,16 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-Language = Literal["zh", "vi", "en", "nom"]
+from coursepkg.text.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    Language = str
+else:
+    Language = Literal[(*LANGUAGES, "nom")]
 MODELS = {"tiny": "tiny", "report": "minhtoan/t5-translate-vietnamese-nom"}
 """The model that each preset begins with."""
 
@@ -21,17 +26,25 @@ class T5Train:
     out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
     """Folder of the run; the model lies in FOLDER/model at the end."""
     preset: Literal["tiny", "report"] = "tiny"
-    """tiny builds a small model and needs no network; report is the source report's: the Nom T5, 3 epochs."""
+    """tiny builds a small model and needs no network; report is the source report's:
+    the Nom T5, 3 epochs.
+    """
     model: str = ""
-    """`tiny`, a folder, or a name on the Hugging Face Hub such as google/mt5-small; empty takes the preset's."""
+    """`tiny`, a folder, or a name on the Hugging Face Hub such as google/mt5-small;
+    empty takes the preset's.
+    """
     source: Annotated[Language, tyro.conf.arg(name="from")] = "nom"
     """Language or script to translate from."""
     target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
     """Language or script to translate into."""
     both_ways: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Learn the other direction as well, in the same model; the prefix tells them apart."""
+    """Learn the other direction as well, in the same model; the prefix tells them
+    apart.
+    """
     data: str = "auto"
-    """auto takes the corpus of the languages; zh-vi, en-vi, phrasebook, nom-vi, nom-lesson name one."""
+    """auto takes the corpus of the languages; zh-vi, en-vi, phrasebook, nom-vi,
+    nom-lesson name one.
+    """
     epochs: int | None = None
     """Passes over the training part; the preset's unless given."""
     learning_rate: float | None = None
@@ -53,7 +66,9 @@ class T5Train:
     seed: int = 0
     """Of weights, order and dropout."""
     contest_rules: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Refuse what the contest forbids: every pretrained model, and data from outside its training file."""
+    """Refuse what the contest forbids: every pretrained model, and data from outside
+    its training file.
+    """
     resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Go on with the run in FOLDER."""
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -61,7 +76,7 @@ class T5Train:
 
     def run(self) -> int:
         """Report coverage, train, score, save; return 0."""
-        from coursepkg.projects.translation.contest import check_t5_rules
+        from coursepkg.projects.translation.competition_rules import check_t5_rules
         from coursepkg.projects.translation.t5.run import run_training
 
         model = self.model or MODELS[self.preset]
@@ -89,8 +104,14 @@ class T5Train:
         from coursepkg.projects.translation.t5.train import PRESETS
 
         names = ("epochs", "learning_rate", "batch_size", "weight_decay")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return dataclasses.replace(PRESETS[self.preset], **given, precision=self.precision, seed=self.seed)
+        given = {
+            name: getattr(self, name)
+            for name in names
+            if getattr(self, name) is not None
+        }
+        return dataclasses.replace(
+            PRESETS[self.preset], **given, precision=self.precision, seed=self.seed
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +119,9 @@ class T5Predict:
     """Translate with a T5: one text, or a file line by line."""
 
     model: str
-    """The folder `model` of a run, another folder with a T5, or a name on the Hugging Face Hub."""
+    """The folder `model` of a run, another folder with a T5, or a name on the Hugging
+    Face Hub.
+    """
     source: Annotated[Language, tyro.conf.arg(name="from")] = "nom"
     """Language or script to translate from."""
     target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
@@ -108,9 +131,12 @@ class T5Predict:
     file: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A UTF-8 file, one text a line."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Where the translations of a file go; a run that was stopped goes on where it was."""
+    """Where the translations of a file go; a run that was stopped goes on where it was.
+    """
     prefix: str | None = None
-    """What stands in front of each source, where the model was trained with another text than the course's."""
+    """What stands in front of each source, where the model was trained with another
+    text than the course's.
+    """
     beam_size: int = 4
     """Beams of the search; 1 is greedy."""
     n_best: int = 1
@@ -130,7 +156,7 @@ class T5Predict:
 
     def run(self) -> int:
         """Translate and return 0."""
-        from coursepkg.projects.translation.predict_file import translate_file
+        from coursepkg.projects.translation.predict_command import translate_file
         from coursepkg.projects.translation.t5.predict import T5Translator
         from coursepkg.projects.translation.t5.text import prefix_of
 
@@ -144,12 +170,26 @@ class T5Predict:
             "max_tokens": self.max_tokens,
             "batch_size": self.batch_size,
         }
-        result: dict[str, Any] = {"model": self.model, "from": self.source, "to": self.target}
+        result: dict[str, Any] = {
+            "model": self.model,
+            "from": self.source,
+            "to": self.target,
+        }
         if self.file is not None and self.out is not None:
             identity = {"model": translator.fingerprint}
-            done = translate_file(translator, self.file, self.out, identity=identity, report=_say, **options)
+            done = translate_file(
+                translator,
+                self.file,
+                self.out,
+                identity=identity,
+                report=_say,
+                **options,
+            )
             if done:
-                print(f"went on behind line {done}, where an earlier run had stopped", file=sys.stderr)
+                print(
+                    f"went on behind line {done}, where an earlier run had stopped",
+                    file=sys.stderr,
+                )
             result |= {"out": str(self.out), "resumed_after": done}
         else:
             (found,) = translator.translate([self.text], n_best=self.n_best, **options)

@@ -1,8 +1,12 @@
-"""Sentence pairs as T5 takes them: a prefix in front of the source, EOS behind both sides, -100 where no loss counts.
+"""Sentence pairs as T5 takes them, and the corpora that they come from.
 
-"translate Nom to Vietnamese: 碎𠫾"  ->  src     13 5 9 41 77 1       (EOS 1)
-"tôi đi"                             ->  labels  8 30 1 -100          the target; -100 fills up behind it
-                                         tgt_in  0 8 30 1             the same, one later: PAD 0 starts a T5
+    "translate Nom to Vietnamese: 碎𠫾"  ->  src     13 5 9 41 77 1       (EOS 1)
+    "tôi đi"                             ->  labels  8 30 1 -100
+                                             tgt_in  0 8 30 1
+
+A prefix in front of the source says the direction; EOS stands behind both sides; -100
+fills up the labels where no loss counts; PAD 0 starts the decoder. The text is natural,
+as a reader writes it.
 """
 
 import hashlib
@@ -11,14 +15,94 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from coursepkg.arguments import check_count
-from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.data.batching import LazyBatches
+from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpus import SentencePair, to_reader, to_scorer
 from coursepkg.projects.translation.t5.model import T5
+from coursepkg.projects.translation.t5.nom import load_nom
+from coursepkg.projects.translation.t5.text import prefix_of
+from coursepkg.validation import check_count
+
+NOM_CORPORA = ("nom-vi", "nom-lesson")
+"""Corpora of Nom that `--data` takes: the real texts, and generated sentences."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Sentences of one direction as a T5 sees them."""
+
+    parts: Parts
+    """As they stand in their files, split."""
+    prefix: str
+    """What stands in front of each source."""
+
+    @property
+    def name(self) -> str:
+        """Such as nom-vi."""
+        return f"{self.parts.source}-{self.parts.target}"
+
+    def natural(self, part: Sequence[SentencePair]) -> list[SentencePair]:
+        """Pairs as a reader writes them: what a pretrained model knows."""
+        return [
+            p._replace(
+                source=natural(p.source, self.parts.source),
+                target=natural(p.target, self.parts.target),
+            )
+            for p in part
+        ]
+
+
+def directions_of(
+    source: str,
+    target: str,
+    *,
+    corpus: str = "auto",
+    both: bool = False,
+    folder: Path | None = None,
+) -> list[Direction]:
+    """The corpus of a language pair, in one direction or both; a stand-in is noted.
+
+    Args:
+        corpus: auto takes the corpus of the pair; else one of `NOM_CORPORA` or of
+            `corpora.CORPORA`.
+        folder: of the data sets; None is `data_folder()`.
+
+    Raises:
+        ValueError: there is no such direction or corpus, or a file is malformed.
+    """
+    prefix = prefix_of(source, target)
+    if "nom" in (source, target):
+        if corpus not in ("auto", *NOM_CORPORA):
+            raise ValueError(
+                f"--data must be auto or one of {', '.join(NOM_CORPORA)} for nom, got"
+                f" {corpus}"
+            )
+        parts = load_nom(
+            source, target, folder=folder, generated=corpus == "nom-lesson"
+        )
+    else:
+        parts = load_parts(corpus, source, target, folder=folder)
+    there = Direction(parts, prefix)
+    return (
+        [there, Direction(parts.swapped(), prefix_of(target, source))]
+        if both
+        else [there]
+    )
+
+
+def natural(text: str, language: str) -> str:
+    """A line of a corpus as a reader writes it: unsegmented, without underscores."""
+    return (
+        " ".join(text.split())
+        if language == "nom"
+        else to_reader(to_scorer(text, language), language)
+    )
+
 
 IGNORED = -100
 """Label of a position that no loss counts; Hugging Face and PyTorch agree on it."""
@@ -55,14 +139,20 @@ def encode_text(t5: T5, text: str) -> list[int]:
     """Ids of a text with EOS behind them.
 
     Raises:
-        ValueError: an id lies outside the model's vocabulary: model and tokenizer do not belong together.
+        ValueError: an id lies outside the model's vocabulary: model and tokenizer do
+            not belong together.
     """
     ids = list(t5.tokenizer.encode(text))
-    ids = ids if ids[-1:] == [t5.tokenizer.eos_token_id] else [*ids, t5.tokenizer.eos_token_id]
+    ids = (
+        ids
+        if ids[-1:] == [t5.tokenizer.eos_token_id]
+        else [*ids, t5.tokenizer.eos_token_id]
+    )
     if max(ids) >= t5.network.config.vocab_size:
         raise ValueError(
-            f"{t5.name}: the tokenizer gives id {max(ids)} for {text[:40]!r}, but the model has "
-            f"{t5.network.config.vocab_size} pieces; use the tokenizer that the model was trained with"
+            f"{t5.name}: the tokenizer gives id {max(ids)} for {text[:40]!r}, but the"
+            f" model has {t5.network.config.vocab_size} pieces; use the tokenizer that"
+            " the model was trained with"
         )
     return ids
 
@@ -73,9 +163,6 @@ def encode_pairs(
     """Examples of all pairs that are short enough, and the pairs that are not.
 
     Args:
-        t5: its tokenizer cuts the text.
-        pairs: sentences as a reader sees them.
-        prefix: what stands in front of each source.
         max_tokens: most tokens of either side, prefix and EOS included.
 
     Raises:
@@ -86,7 +173,10 @@ def encode_pairs(
     for pair in pairs:
         for side in ("source", "target"):
             if not getattr(pair, side).strip():
-                raise ValueError(f"{pair.file}, line {pair.line}: the {side} is empty; remove the pair")
+                raise ValueError(
+                    f"{pair.file}, line {pair.line}: the {side} is empty; remove the"
+                    " pair"
+                )
         ids = encode_text(t5, prefix + pair.source), encode_text(t5, pair.target)
         if max(map(len, ids)) <= max_tokens:
             kept.append(ids)
@@ -99,7 +189,6 @@ def make_t5_batch(examples: Sequence[Ids], *, pad_id: int, start_id: int) -> T5B
     """Pad some examples into one batch.
 
     Args:
-        examples: source and target ids with EOS.
         pad_id: fills up sources and decoder inputs.
         start_id: what the decoder reads first.
     """
@@ -116,37 +205,10 @@ def make_t5_batch(examples: Sequence[Ids], *, pad_id: int, start_id: int) -> T5B
     )
 
 
-class T5Epoch(Sequence[T5Batch]):
-    """The batches of one epoch, each built when it is asked for."""
-
-    def __init__(self, batches: "T5Batches", groups: Sequence[Sequence[int]]) -> None:
-        self.batches, self.groups = batches, groups
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @overload
-    def __getitem__(self, index: int) -> T5Batch: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "T5Epoch": ...
-
-    def __getitem__(self, index: int | slice) -> "T5Batch | T5Epoch":
-        if isinstance(index, slice):
-            return T5Epoch(self.batches, self.groups[index])
-        chosen = [self.batches.examples[i] for i in self.groups[index]]
-        return make_t5_batch(chosen, pad_id=self.batches.pad_id, start_id=self.batches.start_id)
-
-
 class T5Batches:
-    """Batches of a fixed number of examples, in an order that depends on (seed, epoch) alone.
+    """Batches of a fixed number of examples, ordered by (seed, epoch) alone.
 
     Args:
-        examples: source and target ids with EOS.
-        batch_size: examples of a batch; the last may have fewer.
-        pad_id: of the model.
-        start_id: what its decoder reads first.
-        seed: of the order.
         shuffle: False keeps the order of the examples, as validation wants it.
 
     Raises:
@@ -165,23 +227,45 @@ class T5Batches:
     ) -> None:
         check_count("batch_size", batch_size)
         if not examples:
-            raise ValueError("examples must hold at least one, got none; raise max_tokens or give more pairs")
+            raise ValueError(
+                "examples must hold at least one, got none; raise max_tokens or give"
+                " more pairs"
+            )
         self.examples, self.batch_size = list(examples), batch_size
-        self.pad_id, self.start_id, self.seed, self.shuffle = pad_id, start_id, seed, shuffle
+        self.pad_id, self.start_id, self.seed, self.shuffle = (
+            pad_id,
+            start_id,
+            seed,
+            shuffle,
+        )
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the examples and of how they are batched."""
-        content = [self.examples, self.batch_size, self.pad_id, self.start_id, self.seed, self.shuffle]
+        content = [
+            self.examples,
+            self.batch_size,
+            self.pad_id,
+            self.start_id,
+            self.seed,
+            self.shuffle,
+        ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
-    def epoch(self, number: int) -> T5Epoch:
+    def epoch(self, number: int) -> LazyBatches[T5Batch]:
         """The batches of epoch `number`."""
         order = list(range(len(self.examples)))
         if self.shuffle:
             random.Random(f"{self.seed} {number}").shuffle(order)
-        groups = [order[i : i + self.batch_size] for i in range(0, len(order), self.batch_size)]
-        return T5Epoch(self, groups)
+        groups = [
+            order[i : i + self.batch_size]
+            for i in range(0, len(order), self.batch_size)
+        ]
+        return LazyBatches(groups, self._make)
+
+    def _make(self, group: Sequence[int]) -> T5Batch:
+        chosen = [self.examples[i] for i in group]
+        return make_t5_batch(chosen, pad_id=self.pad_id, start_id=self.start_id)
 
 
 def _pad(rows: Sequence[Sequence[int]], filler: int) -> Tensor:

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 
 from coursepkg.projects.translation.models import model_sha256
-from coursepkg.projects.translation.t5.corpora import natural
-from coursepkg.projects.translation.t5.data import encode_text
+from coursepkg.projects.translation.t5.data import encode_text, natural
 from coursepkg.projects.translation.t5.model import T5, load_t5
-from coursepkg.projects.translation.t5.task import T5Output, write_texts
 from coursepkg.projects.translation.t5.text import PREFIXES
+from coursepkg.projects.translation.t5.train import T5Output, write_texts
 
 LONGEST_SOURCE = 512
 """Most tokens of a source; a T5 takes longer ones, but was not trained on them."""
@@ -27,8 +26,8 @@ class T5Translator:
     """A T5 with its directions.
 
     Args:
-        t5: the model.
-        prefixes: by direction, such as `nom-vi`, what stands in front of each text, as in training.
+        prefixes: by direction, such as `nom-vi`, what stands in front of each text, as
+            in training.
     """
 
     def __init__(self, t5: T5, prefixes: Mapping[str, str]) -> None:
@@ -36,12 +35,12 @@ class T5Translator:
 
     @classmethod
     def load(cls, model: str | Path, *, prefix: str | None = None) -> "T5Translator":
-        """Load a model; its card says which directions it was trained in, and with which prefixes.
+        """Load a model; its card says its directions and their prefixes.
 
-        A model from elsewhere has no card: it is taken to know every direction by the course's prefixes.
+        A model from elsewhere has no card: it is taken to know every direction by the
+        course's prefixes.
 
         Args:
-            model: folder or name on the Hub.
             prefix: another text for every direction; may be empty.
 
         Raises:
@@ -50,7 +49,9 @@ class T5Translator:
         """
         t5 = load_t5(model)
         t5.network.to("cuda" if torch.cuda.is_available() else "cpu")
-        usual = {f"{source}-{target}": text for (source, target), text in PREFIXES.items()}
+        usual = {
+            f"{source}-{target}": text for (source, target), text in PREFIXES.items()
+        }
         if prefix is not None:
             return cls(t5, dict.fromkeys(usual, prefix))
         return cls(t5, t5.card.get("prefixes") or usual)
@@ -59,50 +60,64 @@ class T5Translator:
     def fingerprint(self) -> str:
         """SHA-256 of weights, vocabulary and prefixes."""
         vocabulary = sorted(self.t5.tokenizer.get_vocab().items())
-        return model_sha256(self.t5.network, json.dumps([vocabulary, self.prefixes], sort_keys=True))
+        return model_sha256(
+            self.t5.network, json.dumps([vocabulary, self.prefixes], sort_keys=True)
+        )
 
     def check_direction(self, source: str, target: str) -> None:
-        """Raises a ValueError unless the model translates from `source` into `target`."""
+        """Raises a ValueError unless the model knows the direction."""
         if f"{source}-{target}" not in self.prefixes:
             raise ValueError(
-                f"{self.t5.name} was trained for {', '.join(self.prefixes)}, not for {source}-{target}; "
-                "choose one of these, or another model"
+                f"{self.t5.name} was trained for {', '.join(self.prefixes)}, not for"
+                f" {source}-{target}; choose one of these, or another model"
             )
 
     def encode(
-        self, texts: Sequence[str], source: str, target: str, *, first: int = 1, name: str = "line"
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        *,
+        first: int = 1,
+        name: str = "line",
     ) -> list[list[int]]:
         """Ids of texts, prefix in front and EOS behind.
 
         Raises:
-            ValueError: a text is empty or too long; it is named by `name` and its number, counted from `first`.
+            ValueError: a text is empty or too long; it is named by `name` and its
+                number, counted from `first`.
         """
         prefix = self.prefixes[f"{source}-{target}"]
         found = []
         for number, text in enumerate(texts, start=first):
             if not text.strip():
-                raise ValueError(f"{name} {number}: empty; give a text or remove the line")
+                raise ValueError(
+                    f"{name} {number}: empty; give a text or remove the line"
+                )
             ids = encode_text(self.t5, prefix + natural(text, source))
             if len(ids) > LONGEST_SOURCE:
                 raise ValueError(
-                    f"{name} {number}: {len(ids)} tokens, at most {LONGEST_SOURCE}; split it into sentences"
+                    f"{name} {number}: {len(ids)} tokens, at most {LONGEST_SOURCE};"
+                    " split it into sentences"
                 )
             found.append(ids)
         return found
 
-    def translate(self, texts: Sequence[str], *, source: str, target: str, **options: Any) -> list[T5Output]:
+    def translate(
+        self, texts: Sequence[str], *, source: str, target: str, **options: Any
+    ) -> list[T5Output]:
         """Translate texts, in order.
 
         Args:
-            texts: one sentence each.
-            source: language or script of the texts.
-            target: language or script to translate into.
             **options: of `write_texts`: beam_size, n_best, max_tokens, batch_size.
 
         Raises:
-            ValueError: the direction is not the model's, or a text is empty or too long; it is named.
+            ValueError: the direction is not the model's, or a text is empty or too
+                long; it is named.
         """
         self.check_direction(source, target)
         self.encode(texts, source, target, name="text")
         read = [natural(text, source) for text in texts]
-        return write_texts(self.t5, read, self.prefixes[f"{source}-{target}"], **options)
+        return write_texts(
+            self.t5, read, self.prefixes[f"{source}-{target}"], **options
+        )

@@ -1,4 +1,4 @@
-"""A T5 run from data to scores: what the command `t5-train` does."""
+"""A T5 run from data to scores, as `t5-train` does it, and the baseline of Nom."""
 
 import dataclasses
 import math
@@ -6,14 +6,103 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.arguments import check_count
 from coursepkg.bench.machine import circumstances
-from coursepkg.projects.translation.t5.corpora import Direction, directions_of
-from coursepkg.projects.translation.t5.evaluate import score_direction, scores_as_json, table_scores
-from coursepkg.projects.translation.t5.model import T5, load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5.tokenizer import Coverage, coverage
-from coursepkg.projects.translation.t5.train import FineTuning, fine_tune
-from coursepkg.training.files import write_json
+from coursepkg.files import write_json
+from coursepkg.metrics.bleu import BLEU
+from coursepkg.metrics.chrf import CHRF
+from coursepkg.metrics.edit import CER
+from coursepkg.metrics.scoring import Score, score
+from coursepkg.projects.translation.corpus import SentencePair, to_model
+from coursepkg.projects.translation.evaluate import evaluate
+from coursepkg.projects.translation.t5.data import Direction, directions_of, natural
+from coursepkg.projects.translation.t5.model import (
+    T5,
+    Coverage,
+    coverage,
+    load_t5,
+    save_t5,
+    tiny_t5,
+)
+from coursepkg.projects.translation.t5.nom import ReadingTable, plain, table_pairs
+from coursepkg.projects.translation.t5.train import (
+    FineTuning,
+    T5Output,
+    fine_tune,
+    write_texts,
+)
+from coursepkg.validation import check_count
+
+
+def score_direction(
+    t5: T5,
+    direction: Direction,
+    *,
+    beam_size: int,
+    max_tokens: int,
+    batch_size: int = 32,
+) -> tuple[dict[str, Score], list[T5Output]]:
+    """Scores on the test part by name, and the outputs.
+
+    Nom is scored by its characters; for zh, vi and en the scores are those of every
+    other translation model here.
+    """
+    parts, test = direction.parts, direction.parts.test
+    outputs = write_texts(
+        t5,
+        [p.source for p in direction.natural(test)],
+        direction.prefix,
+        beam_size=beam_size,
+        max_tokens=max_tokens,
+        batch_size=batch_size,
+    )
+    said = [one.text for one in outputs]
+    protocol = f"{parts.corpus} test {direction.name}, beam {beam_size}"
+    if "nom" in (parts.source, parts.target):
+        return nom_scores(said, test, parts.target, protocol), outputs
+    spaced = [to_model(text, parts.target) for text in said]
+    return (
+        evaluate(spaced, test, parts.source, parts.target, protocol=protocol).scores,
+        outputs,
+    )
+
+
+def nom_scores(
+    said: Sequence[str], pairs: Sequence[SentencePair], target: str, protocol: str
+) -> dict[str, Score]:
+    """CER as written and, of quoc ngu, without case and punctuation; BLEU and chrF."""
+    true = [natural(p.target, target) for p in pairs]
+    scores = {"CER": score(CER(), said, true, protocol=protocol)}
+    if target == "vi":
+        folded = [plain(text) for text in said], [plain(text) for text in true]
+        scores["CER, plain"] = score(CER(), *folded, protocol=f"{protocol}, plain")
+    scores["BLEU"] = score(
+        BLEU(tokenize="char" if target == "nom" else "13a"),
+        said,
+        true,
+        protocol=protocol,
+    )
+    return scores | {"chrF": score(CHRF(), said, true, protocol=protocol)}
+
+
+def table_scores(direction: Direction) -> dict[str, Score]:
+    """Scores of looking up the most frequent partner: the baseline of Nom."""
+    parts = direction.parts
+    table = ReadingTable(table_pairs(parts.train, parts.source))
+    said = [
+        table.read(p.source) if parts.source == "nom" else table.write(p.source)
+        for p in parts.test
+    ]
+    return nom_scores(
+        said, parts.test, parts.target, f"{parts.corpus} test {direction.name}, look-up"
+    )
+
+
+def scores_as_json(scores: dict[str, Score]) -> dict[str, Any]:
+    """Scores by name, each with its signature, as JSON can hold them."""
+    return {
+        name: {"value": one.value, "signature": f"{one.name}|{one.signature}"}
+        for name, one in scores.items()
+    }
 
 
 def run_training(
@@ -35,18 +124,8 @@ def run_training(
     """Report coverage, fine-tune, score, save.
 
     Args:
-        settings: how to train.
         model: `tiny`, a folder or a name on the Hub.
-        source: language to translate from.
-        target: language to translate into.
-        out: folder of the run.
-        both: learn the other direction, too.
-        corpus: name of the data, see `directions_of`.
-        beam_size: beams of the search on the test part.
-        vocab_size: most pieces of the tiny model.
         n_train: training pairs to take, the first ones; 0 takes all.
-        max_seconds: limit of training.
-        resume: go on with the run in `out`.
         folder: of the data sets; None is `data_folder()`.
 
     Returns:
@@ -59,7 +138,9 @@ def run_training(
     check_count("--n-train", n_train, least=0)
     check_count("--beam-size", beam_size)
     if not resume and out.exists() and any(out.iterdir()):
-        raise ValueError(f"{out} already holds a run; add --resume or choose another --out")
+        raise ValueError(
+            f"{out} already holds a run; add --resume or choose another --out"
+        )
     directions = directions_of(source, target, corpus=corpus, both=both, folder=folder)
     directions = [_shortened(direction, n_train) for direction in directions]
     for note in directions[0].parts.notes:
@@ -67,12 +148,24 @@ def run_training(
     t5 = _start(model, directions, out, vocab_size, settings.seed)
     covered = report_coverage(t5, directions[0])
     history, notes = fine_tune(
-        t5, directions, settings, out=out / "run", resume=resume, max_seconds=max_seconds, progress=True
+        t5,
+        directions,
+        settings,
+        out=out / "run",
+        resume=resume,
+        max_seconds=max_seconds,
+        progress=True,
     )
     for note in notes:
         print(f"note: {note}")
     prefixes = {direction.name: direction.prefix for direction in directions}
-    save_t5(t5, out / "model", prefixes=prefixes, began_with=model, corpus=directions[0].parts.corpus)
+    save_t5(
+        t5,
+        out / "model",
+        prefixes=prefixes,
+        began_with=model,
+        corpus=directions[0].parts.corpus,
+    )
     result = {
         "model": model,
         "parameters": sum(p.numel() for p in t5.network.parameters()),
@@ -92,7 +185,7 @@ def run_training(
 
 
 def report_coverage(t5: T5, direction: Direction) -> dict[str, Coverage]:
-    """Print what the vocabulary loses of either side, in training and test part, with a warning where it is much."""
+    """Print what the vocabulary loses of either side; warn where it is much."""
     found = {}
     for part in ("train", "test"):
         pairs = direction.natural(getattr(direction.parts, part))
@@ -108,14 +201,18 @@ def report_coverage(t5: T5, direction: Direction) -> dict[str, Coverage]:
     return found
 
 
-def _start(model: str, directions: Sequence[Direction], out: Path, vocab_size: int, seed: int) -> T5:
-    """The model to begin with; a tiny one is stored first, so that a resumed run begins with the same one."""
+def _start(
+    model: str, directions: Sequence[Direction], out: Path, vocab_size: int, seed: int
+) -> T5:
+    """The model to begin with; a tiny one is stored, so that a resumed run finds it."""
     if model != "tiny":
         return load_t5(model)
     folder = out / "start"
     if not folder.is_dir():
         pairs = [pair for d in directions for pair in d.natural(d.parts.train)]
-        texts = dict.fromkeys(text for pair in pairs for text in (pair.source, pair.target))
+        texts = dict.fromkeys(
+            text for pair in pairs for text in (pair.source, pair.target)
+        )
         save_t5(tiny_t5(texts, vocab_size=vocab_size, seed=seed), folder)
     return load_t5(folder)
 
@@ -126,16 +223,24 @@ def _shortened(direction: Direction, n_train: int) -> Direction:
     return dataclasses.replace(direction, parts=dataclasses.replace(parts, train=train))
 
 
-def _scored(t5: T5, direction: Direction, beam_size: int, settings: FineTuning) -> dict[str, Any]:
-    """Scores of a direction, printed and as JSON; for Nom those of looking up as well."""
+def _scored(
+    t5: T5, direction: Direction, beam_size: int, settings: FineTuning
+) -> dict[str, Any]:
+    """Scores of a direction, printed and as JSON; for Nom with the baseline's."""
     found, outputs = score_direction(
-        t5, direction, beam_size=beam_size, max_tokens=settings.max_tokens, batch_size=settings.batch_size
+        t5,
+        direction,
+        beam_size=beam_size,
+        max_tokens=settings.max_tokens,
+        batch_size=settings.batch_size,
     )
     tables = {"T5": found}
     if "nom" in (direction.parts.source, direction.parts.target):
         tables["look-up"] = table_scores(direction)
     for system, scores in tables.items():
-        for name, score in scores.items():
-            print(f"{system}, {direction.name}, {name}: {score}")
+        for name, value in scores.items():
+            print(f"{system}, {direction.name}, {name}: {value}")
     mean = math.fsum(one.confidence for one in outputs) / len(outputs)
-    return {name: scores_as_json(scores) for name, scores in tables.items()} | {"mean_confidence": mean}
+    return {name: scores_as_json(scores) for name, scores in tables.items()} | {
+        "mean_confidence": mean
+    }

@@ -1,34 +1,43 @@
-"""Every task as text in, text out: prefixes, labels that are words, numbers that are words, and the pre-training task.
+"""Text for T5: every task as text in, text out, and the filters of its corpus.
 
     translate Chinese to Vietnamese: 你好。                         -> Xin chào.
     sst2 sentence: a charming film                                -> positive
     stsb sentence1: A man sings. sentence2: A man is singing.     -> 4.8
 
-One model, one loss and one way of decoding serve them all; only the text says which task it is. So the prefix belongs
-to training and to prediction alike, and an output that is none of the labels is simply wrong.
-Source: Raffel et al. (arXiv 1910.10683), section 2.4; pre-training: section 3.1.4.
+One model, one loss and one way of decoding serve them all; only the text says which
+task it is. So the prefix belongs to training and to prediction alike, and an output
+that is none of the labels is simply wrong. Source: Raffel et al. (arXiv 1910.10683),
+section 2.4; pre-training: section 3.1.4.
+
+`c4_filters` made C4, the Colossal Clean Crawled Corpus, out of web pages::
+
+    lines   kept if they end in . ! ? or a quotation mark, and have enough words, none
+            of them "javascript"
+    pages   kept if enough sentences are left, without curly brackets and "lorem ipsum"
+    spans   of three sentences that were seen before are removed, wherever they stand
+
+Left out are the list of bad words, language detection, and notices of cookies and
+policies. Source: section 2.2; printings differ (5 sentences a page and 3 words a line,
+or 3 and 5 as in TensorFlow Datasets, c4_utils).
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-LANGUAGES = {"zh": "Chinese", "vi": "Vietnamese", "en": "English", "nom": "Nom"}
-"""Languages and scripts by the names that `--from` and `--to` take; Nom is Vietnamese in its old characters."""
+from coursepkg.text.languages import LANGUAGES
+from coursepkg.validation import check_count
 
+NAMES = {code: one.name for code, one in LANGUAGES.items()} | {"nom": "Nom"}
+"""Languages and scripts that `--from` and `--to` take; Nom is old Vietnamese script."""
+
+_DIRECTIONS = ("zh-vi", "vi-zh", "en-vi", "vi-en", "zh-en", "en-zh", "nom-vi", "vi-nom")
 PREFIXES = {
-    (source, target): f"translate {LANGUAGES[source]} to {LANGUAGES[target]}: "
-    for source, target in [
-        ("zh", "vi"),
-        ("vi", "zh"),
-        ("en", "vi"),
-        ("vi", "en"),
-        ("zh", "en"),
-        ("en", "zh"),
-        ("nom", "vi"),
-        ("vi", "nom"),
-    ]
+    (source, target): f"translate {NAMES[source]} to {NAMES[target]}: "
+    for source, target in (direction.split("-") for direction in _DIRECTIONS)
 }
-"""For each direction the text in front of every source, in training and in prediction."""
+"""For each direction the text in front of every source, in training and in prediction.
+"""
 
 STS_LABELS = tuple(f"{tenths / 10:.1f}" for tenths in range(10, 51, 2))
 """The 21 strings 1.0, 1.2, ... 5.0 that stand for similarities."""
@@ -48,21 +57,23 @@ def prefix_of(source: str, target: str) -> str:
     """
     if (source, target) not in PREFIXES:
         known = ", ".join(f"{a} to {b}" for a, b in PREFIXES)
-        raise ValueError(f"there is no prefix for {source!r} to {target!r}; the directions are {known}")
+        raise ValueError(
+            f"there is no prefix for {source!r} to {target!r}; the directions are"
+            f" {known}"
+        )
     return PREFIXES[source, target]
 
 
 def sts_to_text(similarity: int | float) -> str:
-    """A similarity of STS-B as one of `STS_LABELS`: rounded to the nearest 0.2, halves upwards.
+    """A similarity of STS-B as one of `STS_LABELS`: the nearest 0.2, halves upwards.
 
-    Twenty-one strings make a regression a classification with 21 classes; the model writes the string.
-    Source: Raffel et al. (arXiv 1910.10683), section 2.4, whose example is 2.57 -> "2.6".
-
-    Args:
-        similarity: 1 (unrelated) to 5 (same meaning).
+    Twenty-one strings make a regression a classification with 21 classes; the model
+    writes the string. Source: Raffel et al. (arXiv 1910.10683), section 2.4, whose
+    example is 2.57 -> "2.6".
 
     Raises:
-        ValueError: it lies outside. The data set itself has scores from 0 on; clip them first.
+        ValueError: it lies outside. The data set itself has scores from 0 on; clip them
+            first.
     """
     if not 1 <= similarity <= 5:
         raise ValueError(f"similarity must lie in 1..5, got {similarity}")
@@ -70,7 +81,7 @@ def sts_to_text(similarity: int | float) -> str:
 
 
 def text_to_sts(text: str) -> float | None:
-    """The similarity that a model wrote; None, counted as wrong, unless it is a number from 1 to 5."""
+    """The similarity that a model wrote; None unless it is a number from 1 to 5."""
     if not _NUMBER.fullmatch(text.strip()):
         return None
     value = float(text)
@@ -78,9 +89,10 @@ def text_to_sts(text: str) -> float | None:
 
 
 def label_of(text: str, labels: Collection[str]) -> str | None:
-    """The label that a model wrote; None, counted as wrong, unless it is exactly one of them.
+    """The label that a model wrote; None, counted as wrong, unless exactly one of them.
 
-    No nearest label is guessed, and `positive.` is not `positive`: the paper counts it so, too.
+    No nearest label is guessed, and `positive.` is not `positive`: the paper counts it
+    so, too.
 
     Raises:
         ValueError: the labels are one string, or there is none.
@@ -93,31 +105,39 @@ def label_of(text: str, labels: Collection[str]) -> str | None:
 def label_accuracy(
     outputs: Sequence[str], truths: Sequence[str], labels: Collection[str]
 ) -> tuple[float, int]:
-    """Share of right outputs, and how many outputs were no label at all; the latter count as wrong.
+    """Share of right outputs, and how many outputs were no label at all.
 
     Raises:
-        ValueError: the lengths differ, there is nothing to judge, or a truth is no label.
+        ValueError: the lengths differ, there is nothing to judge, or a truth is no
+            label.
     """
     if len(outputs) != len(truths) or not outputs:
-        raise ValueError(f"outputs and truths must be of one length, got {len(outputs)} and {len(truths)}")
+        raise ValueError(
+            f"outputs and truths must be of one length, got {len(outputs)} and"
+            f" {len(truths)}"
+        )
     stray = [truth for truth in truths if truth not in labels]
     if stray:
-        raise ValueError(f"truths must be among {', '.join(sorted(labels))}, got {stray[0]!r}")
+        raise ValueError(
+            f"truths must be among {', '.join(sorted(labels))}, got {stray[0]!r}"
+        )
     said = [label_of(output, labels) for output in outputs]
     n_right = sum(ours == truth for ours, truth in zip(said, truths, strict=True))
     return n_right / len(truths), said.count(None)
 
 
-def corrupt_spans(words: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[str, str]:
-    """T5's pre-training task on one text: spans are cut out of the source, and the target is what was cut.
+def corrupt_spans(
+    words: Sequence[str], spans: Sequence[tuple[int, int]]
+) -> tuple[str, str]:
+    """T5's pre-training task on one text: the target is the spans that are cut out.
 
     Example:
-        >>> corrupt_spans("Thank you for inviting me to your party last week .".split(), [(2, 4), (8, 9)])
+        >>> words = "Thank you for inviting me to your party last week .".split()
+        >>> corrupt_spans(words, [(2, 4), (8, 9)])
         ('Thank you <extra_id_0> me to your party <extra_id_1> week .',
          '<extra_id_0> for inviting <extra_id_1> last <extra_id_2>')
 
     Args:
-        words: the text.
         spans: (first, last + 1) of each, in order, with at least one word between two.
 
     Raises:
@@ -129,10 +149,120 @@ def corrupt_spans(words: Sequence[str], spans: Sequence[tuple[int, int]]) -> tup
     for i, (first, last) in enumerate(spans):
         if not (end + (i > 0) <= first < last <= len(words)):
             raise ValueError(
-                f"spans[{i}] must lie behind the one before, with a word between, inside 0..{len(words)}, "
-                f"got ({first}, {last})"
+                f"spans[{i}] must lie behind the one before, with a word between,"
+                f" inside 0..{len(words)}, got ({first}, {last})"
             )
         source += [*words[end:first], f"<extra_id_{i}>"]
         target += [f"<extra_id_{i}>", *words[first:last]]
         end = last
-    return " ".join([*source, *words[end:]]), " ".join([*target, f"<extra_id_{len(spans)}>"])
+    return " ".join([*source, *words[end:]]), " ".join(
+        [*target, f"<extra_id_{len(spans)}>"]
+    )
+
+
+TERMINAL = (".", "!", "?", '"', "”")
+"""What a line of prose ends in."""
+SPAN = 3
+"""Sentences of a span that must not occur twice."""
+
+_BETWEEN_SENTENCES = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”]))\s+")
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """A page after the filters."""
+
+    lines: tuple[str, ...]
+    """The lines that stay; none if the page was removed."""
+    removed: tuple[tuple[str, str], ...]
+    """Each removed line and why."""
+    page_removed: str
+    """Why the whole page was removed; empty if it stays."""
+
+
+def c4_filters(page: str, *, min_sentences: int = 5, min_words: int = 3) -> Filtered:
+    r"""Apply the filters of single pages.
+
+    Example:
+        >>> page = "Home | About\nPlease turn on JavaScript to go on."
+        >>> c4_filters(page, min_sentences=1).page_removed
+        'fewer than 1 sentences'
+
+    Raises:
+        ValueError: a limit is below 1.
+    """
+    check_count("min_sentences", min_sentences)
+    check_count("min_words", min_words)
+    kept, removed = [], []
+    for line in filter(None, map(str.strip, page.splitlines())):
+        reason = line_fault(line, min_words)
+        if reason:
+            removed.append((line, reason))
+        else:
+            kept.append(line)
+    fault = page_fault(page, kept, min_sentences)
+    return Filtered(() if fault else tuple(kept), tuple(removed), fault)
+
+
+def line_fault(line: str, min_words: int = 3) -> str:
+    """Why a line is removed; empty if it stays."""
+    if not line.endswith(TERMINAL):
+        return "no terminal punctuation"
+    if len(line.split()) < min_words:
+        return f"fewer than {min_words} words"
+    if "javascript" in line.lower():
+        return "says javascript"
+    return ""
+
+
+def page_fault(page: str, kept: Sequence[str], min_sentences: int = 5) -> str:
+    """Why a page is removed, by its text and what is left; empty if it stays."""
+    if "{" in page or "}" in page:
+        return "curly bracket"
+    if "lorem ipsum" in page.lower():
+        return "lorem ipsum"
+    if sum(len(split_sentences(line)) for line in kept) < min_sentences:
+        return f"fewer than {min_sentences} sentences"
+    return ""
+
+
+def split_sentences(line: str) -> list[str]:
+    """The sentences of a line: it is cut at white space behind . ! or ?."""
+    return [sentence for sentence in _BETWEEN_SENTENCES.split(line.strip()) if sentence]
+
+
+def without_repeated_spans(pages: Iterable[Sequence[str]]) -> list[list[list[str]]]:
+    """Remove every sentence that lies in a span of three that stood before.
+
+    Spans are compared without regard to case and spaces, and may reach from one line
+    into the next.
+
+    Returns:
+        for each page and each of its lines the sentences that stay.
+    """
+    seen: set[tuple[str, ...]] = set()
+    result = []
+    for lines in pages:
+        places = [
+            (i, sentence)
+            for i, line in enumerate(lines)
+            for sentence in split_sentences(line)
+        ]
+        folded = [" ".join(sentence.lower().split()) for _, sentence in places]
+        repeated: set[int] = set()
+        for first in range(len(places) - SPAN + 1):
+            span = tuple(folded[first : first + SPAN])
+            if span in seen:
+                repeated.update(range(first, first + SPAN))
+            seen.add(span)
+        result.append(
+            [
+                [
+                    sentence
+                    for n, (i, sentence) in enumerate(places)
+                    if i == at and n not in repeated
+                ]
+                for at in range(len(lines))
+            ]
+        )
+    return result

@@ -1,33 +1,229 @@
-"""Fine-tune a T5 on sentence pairs with our own loop.
+"""Fine-tune a T5 on sentence pairs with our own loop, and let it write.
 
 OUT/start/      the tiny model as it was built, where it was built here
 OUT/run/        logs and checkpoints of `fit`
 OUT/model/      the best model as Hugging Face stores it, with its prefixes
 OUT/result.json settings, coverage, scores
+
+    loss = - sum over the target tokens of log p(token | source, tokens before it)
+
+Never in fp16: T5 was trained in bfloat16, and its activations leave the range of fp16,
+so that losses become NaN (Hugging Face transformers, issues 4586 and 9295).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from coursepkg.arguments import check_count, check_finite, flag_of
-from coursepkg.projects.translation.t5.corpora import Direction
-from coursepkg.projects.translation.t5.data import Ids, T5Batches, encode_pairs
+from coursepkg.projects.translation.t5.data import (
+    IGNORED,
+    Direction,
+    Ids,
+    T5Batch,
+    T5Batches,
+    encode_pairs,
+    encode_text,
+    make_t5_batch,
+)
 from coursepkg.projects.translation.t5.model import T5
-from coursepkg.projects.translation.t5.task import T5Task, TextToText, t5_mean_loss
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import History, fit
+from coursepkg.training.losses import label_smoothed_cross_entropy
 from coursepkg.training.saved_model import restore
 from coursepkg.training.schedules import Formula, constant
+from coursepkg.validation import check_count, check_finite, flag_of
+
+
+class TextToText(nn.Module):
+    """A T5 with one way in and one way out, ids to logits: what `fit` trains."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> Tensor:
+        """Source ids and mask (B, S), decoder input (B, T) -> logits (B, T, V)."""
+        return self.network(
+            input_ids=src,
+            attention_mask=src_mask,
+            decoder_input_ids=tgt_in,
+            use_cache=False,
+            return_dict=False,
+        )[0]
+
+
+@dataclass(frozen=True)
+class T5Task:
+    """Predict every target token, EOS included, from the source and those before it."""
+
+    label_smoothing: float = 0.0
+    """Share of the target that goes to other tokens, in [0, 1); T5 has none."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.label_smoothing < 1.0:
+            raise ValueError(
+                "label_smoothing must be at least 0 and below 1, got"
+                f" {self.label_smoothing}"
+            )
+
+    def count(self, batch: T5Batch) -> int:
+        """Target tokens of the batch."""
+        return batch.n_tokens
+
+    def loss(self, model: Any, batch: T5Batch) -> Tensor:
+        """Summed cross-entropy."""
+        logits = model(batch.src, batch.src_mask, batch.tgt_in)
+        return label_smoothed_cross_entropy(
+            logits, batch.labels, self.label_smoothing, ignore_index=IGNORED
+        )
+
+
+@dataclass(frozen=True)
+class T5Output:
+    """What a T5 wrote for one source."""
+
+    text: str
+    """The best output."""
+    confidence: float
+    """Geometric mean of the probabilities of its tokens, EOS included, in (0, 1]."""
+    alternatives: tuple[str, ...]
+    """The n best distinct outputs, the best first."""
+
+    @property
+    def line(self) -> str:
+        """The best output again: a T5 learns text as it is read."""
+        return self.text
+
+
+@torch.no_grad()
+def sample_losses(model: TextToText, batch: T5Batch) -> Tensor:
+    """Mean cross-entropy of each example's target tokens (B,)."""
+    logits = model(batch.src, batch.src_mask, batch.tgt_in)
+    losses = label_smoothed_cross_entropy(
+        logits, batch.labels, 0.0, ignore_index=IGNORED, reduction="none"
+    )
+    return losses.sum(dim=1) / (batch.labels != IGNORED).sum(dim=1)
+
+
+@torch.no_grad()
+def t5_mean_loss(model: nn.Module, batches: Iterable[T5Batch]) -> float:
+    """Cross-entropy a target token over some batches, in nats; the mode is kept.
+
+    Raises:
+        ValueError: there is no batch.
+    """
+    was_training = model.training
+    device = next(model.parameters()).device
+    total, n_tokens = 0.0, 0
+    try:
+        model.eval()
+        for batch in batches:
+            total += float(T5Task().loss(model, batch.to(device)))
+            n_tokens += batch.n_tokens
+    finally:
+        model.train(was_training)
+    if not n_tokens:
+        raise ValueError("batches must hold at least one batch, got none")
+    return total / n_tokens
+
+
+def write_texts(
+    t5: T5,
+    texts: Sequence[str],
+    prefix: str,
+    *,
+    beam_size: int = 1,
+    n_best: int = 1,
+    max_tokens: int = 160,
+    batch_size: int = 32,
+) -> list[T5Output]:
+    """What a T5 writes for each text, in order.
+
+    Args:
+        n_best: alternatives of each output, at most beam_size.
+
+    Raises:
+        ValueError: a number is out of range, or a text is empty; it is named.
+    """
+    for name, value in (
+        ("beam_size", beam_size),
+        ("max_tokens", max_tokens),
+        ("batch_size", batch_size),
+    ):
+        check_count(name, value)
+    check_count("n_best", n_best, most=beam_size)
+    empty = next((i for i, text in enumerate(texts) if not text.strip()), None)
+    if empty is not None:
+        raise ValueError(f"texts[{empty}] must not be empty")
+    sources = [encode_text(t5, prefix + text) for text in texts]
+    # Alike lengths side by side: less padding.
+    order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
+    outputs: dict[int, T5Output] = {}
+    was_training = t5.network.training
+    t5.network.eval()
+    try:
+        for first in range(0, len(order), batch_size):
+            chosen = order[first : first + batch_size]
+            found = _write_batch(
+                t5, [sources[i] for i in chosen], beam_size, n_best, max_tokens
+            )
+            outputs |= dict(zip(chosen, found, strict=True))
+    finally:
+        t5.network.train(was_training)
+    return [outputs[i] for i in range(len(texts))]
+
+
+@torch.inference_mode()
+def _write_batch(
+    t5: T5, sources: Sequence[list[int]], beam_size: int, n_best: int, max_tokens: int
+) -> list[T5Output]:
+    eos = int(t5.tokenizer.eos_token_id)
+    # The targets are not known yet; a lone EOS keeps the form.
+    batch = make_t5_batch(
+        [(s, [eos]) for s in sources], pad_id=t5.pad_id, start_id=t5.start_id
+    )
+    here = batch.to(t5.network.device)
+    written = t5.network.generate(
+        input_ids=here.src,
+        attention_mask=here.src_mask,
+        decoder_start_token_id=t5.start_id,
+        num_beams=beam_size,
+        num_return_sequences=n_best,
+        max_new_tokens=max_tokens,
+        do_sample=False,
+    )
+    targets = [_up_to_eos(row[1:], eos) for row in written.tolist()]
+    texts = [
+        t5.tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in targets
+    ]
+    best = [(source, targets[i * n_best]) for i, source in enumerate(sources)]
+    judged = make_t5_batch(best, pad_id=t5.pad_id, start_id=t5.start_id).to(
+        t5.network.device
+    )
+    losses = sample_losses(TextToText(t5.network), judged).tolist()
+    return [
+        T5Output(
+            texts[i * n_best],
+            math.exp(-loss),
+            tuple(dict.fromkeys(texts[i * n_best : (i + 1) * n_best])),
+        )
+        for i, loss in enumerate(losses)
+    ]
+
+
+def _up_to_eos(ids: Sequence[int], eos: int) -> list[int]:
+    """The ids up to the first EOS; all of them where the limit cut the output off."""
+    return list(ids[: ids.index(eos) + 1]) if eos in ids else list(ids)
 
 
 @dataclass(frozen=True)
 class FineTuning:
-    """How a T5 is fine-tuned; the defaults are the report's, and what it does not say is Hugging Face's Trainer's."""
+    """How a T5 is fine-tuned: as in the report, otherwise as Hugging Face's Trainer."""
 
     learning_rate: int | float = 2e-5
     """The highest rate, above 0."""
@@ -42,31 +238,39 @@ class FineTuning:
     precision: str = "32-true"
     """32-true or bf16-mixed."""
     max_tokens: int = 160
-    """Most tokens of a side, prefix and EOS included; longer pairs are left out and counted."""
+    """Most tokens of a side, prefix and EOS included; longer pairs are left out."""
     seed: int = 0
     """Of the order of the pairs and of dropout."""
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_tokens"):
             check_count(flag_of(name), getattr(self, name))
-        for name, least in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
+        for name, least in (
+            ("learning_rate", "above 0"),
+            ("weight_decay", "at least 0"),
+        ):
             value = getattr(self, name)
             check_finite(flag_of(name), value)
             if value < 0 or (value == 0 and least == "above 0"):
                 raise ValueError(f"{flag_of(name)} must be {least}, got {value}")
         if self.schedule not in ("linear", "constant"):
-            raise ValueError(f"--schedule must be linear or constant, got {self.schedule}")
+            raise ValueError(
+                f"--schedule must be linear or constant, got {self.schedule}"
+            )
         if self.precision not in ("32-true", "bf16-mixed"):
             raise ValueError(
-                f"--precision must be 32-true or bf16-mixed, got {self.precision}; in fp16 a T5 gives NaN"
+                f"--precision must be 32-true or bf16-mixed, got {self.precision}; in"
+                " fp16 a T5 gives NaN"
             )
 
 
 PRESETS = {
-    "tiny": FineTuning(learning_rate=3e-3, schedule="linear", weight_decay=0.01, epochs=30),
+    "tiny": FineTuning(
+        learning_rate=3e-3, schedule="linear", weight_decay=0.01, epochs=30
+    ),
     "report": FineTuning(),
 }
-"""By the name that `--preset` takes: for random weights on a CPU, and for a pretrained model."""
+"""By name: for random weights on a CPU, and for a pretrained model."""
 
 
 def fine_tune(
@@ -79,16 +283,11 @@ def fine_tune(
     max_seconds: int | float | None = None,
     progress: bool = False,
 ) -> tuple[History, list[str]]:
-    """Train in place; afterwards the model has the weights with the lowest loss on the dev parts.
+    """Train in place; the model ends with the weights of the lowest loss on dev.
 
     Args:
         t5: the model to begin with; the same one when a run is resumed.
-        directions: what it learns, all in one model.
-        settings: how.
-        out: folder of logs and checkpoints.
-        resume: go on with the run in `out`.
         max_seconds: wall-clock limit of this call; None has none.
-        progress: show a bar.
 
     Returns:
         what the run did, and a note for each direction whose pairs were too long.
@@ -104,7 +303,9 @@ def fine_tune(
     config = TrainConfig(
         max_epochs=settings.epochs,
         max_seconds=max_seconds,
-        learning_rate=_schedule(settings, math.ceil(len(train) / settings.batch_size) * settings.epochs),
+        learning_rate=_schedule(
+            settings, math.ceil(len(train) / settings.batch_size) * settings.epochs
+        ),
         betas=(0.9, 0.999),
         eps=1e-8,
         weight_decay=settings.weight_decay,
@@ -117,7 +318,15 @@ def fine_tune(
         return {"loss": t5_mean_loss(network, judged)}
 
     model = TextToText(t5.network)
-    history = fit(model, T5Task(), batches, config=config, out=out, validate=validate, resume=resume)
+    history = fit(
+        model,
+        T5Task(),
+        batches,
+        config=config,
+        out=out,
+        validate=validate,
+        resume=resume,
+    )
     # A run that was stopped before its first validation has no best weights yet.
     if history.best_step is not None:
         restore(model, out)
@@ -125,9 +334,11 @@ def fine_tune(
 
 
 def linear_to_zero(lr: int | float, total: int) -> Formula:
-    """A straight line from lr at the first step towards 0 behind the last: lr (total - step + 1) / total."""
+    """A straight line from lr towards 0: lr (total - step + 1) / total."""
     return Formula(
-        "linear_to_zero", {"lr": lr, "total": total}, lambda step: lr * max(0, total - step + 1) / total
+        "linear_to_zero",
+        {"lr": lr, "total": total},
+        lambda step: lr * max(0, total - step + 1) / total,
     )
 
 
@@ -144,12 +355,16 @@ def _examples(
         if left_out:
             first = f"{left_out[0].file}:{left_out[0].line}"
             notes.append(
-                f"{direction.name} {part}: {len(left_out)} of {len(pairs)} pairs have more than {max_tokens} tokens "
-                f"and are left out, the first is {first}"
+                f"{direction.name} {part}: {len(left_out)} of {len(pairs)} pairs have"
+                f" more than {max_tokens} tokens and are left out, the first is {first}"
             )
     return examples, notes
 
 
 def _schedule(settings: FineTuning, n_steps: int) -> Formula:
     rate = settings.learning_rate
-    return linear_to_zero(rate, n_steps) if settings.schedule == "linear" else constant(rate)
+    return (
+        linear_to_zero(rate, n_steps)
+        if settings.schedule == "linear"
+        else constant(rate)
+    )

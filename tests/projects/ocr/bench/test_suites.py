@@ -6,9 +6,9 @@ import torch
 
 from coursepkg.bench import SUITES
 from coursepkg.bench.machine import Device
-from coursepkg.bench.race import Contest, Row
+from coursepkg.bench.measure import BenchmarkCase, CaseResult
 from coursepkg.processor import multiplies_bfloat16
-from coursepkg.projects.ocr.bench import against_rapidocr, opponents, reading
+from coursepkg.projects.ocr import bench
 from coursepkg.projects.ocr.recipe import PRESETS
 
 CPU = Device("cpu", 1)
@@ -16,36 +16,36 @@ CPU = Device("cpu", 1)
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The contests as they are, on few lines and with a shallow opponent."""
+    """The cases as they are, on few lines and with a shallow baseline."""
     for name, count in (("N_LINES", 4), ("N_PACKED", 6)):
-        monkeypatch.setattr(reading, name, count)
-    monkeypatch.setattr(opponents, "BLOCKS", ((4, 1), (8, 1), (8, 1), (8, 1), (512, 1)))
-    monkeypatch.setattr(opponents, "LAYERS", 1)
-    monkeypatch.setattr(reading, "throughput", lambda: [])
+        monkeypatch.setattr(bench, name, count)
+    monkeypatch.setattr(bench, "BLOCKS", ((4, 1), (8, 1), (8, 1), (8, 1), (512, 1)))
+    monkeypatch.setattr(bench, "LAYERS", 1)
+    monkeypatch.setattr(bench, "throughput", lambda: [])
 
 
 def test_every_candidate_passes_its_gate_and_every_variant_runs(few: None) -> None:
     assert {"ocr", "ocr-rivals"} <= SUITES.keys()
-    races = [one for one in reading.contests(CPU) if isinstance(one, Contest)]
+    races = [one for one in bench.cases(CPU) if isinstance(one, BenchmarkCase)]
     assert len(races) == 2
-    for contest in races:
-        assert {gate.candidate for gate in contest.gates} == {c.candidate for c in contest.comparisons}
-        assert [gate.failure() for gate in contest.gates] == [None] * len(contest.gates)
-        sizes = {name: len(work()) for name, work in contest.variants.items()}
+    for case in races:
+        assert {gate.candidate for gate in case.gates} == {c.candidate for c in case.comparisons}
+        assert [gate.failure() for gate in case.gates] == [None] * len(case.gates)
+        sizes = {name: len(work()) for name, work in case.variants.items()}
         assert set(sizes.values()) == {4 if "small, CTC" in sizes else 6}
 
 
 def test_the_gate_catches_other_weights(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = reading.small()
+    other = bench.small()
     with torch.no_grad():
         other.model.ctc_head.bias.add_(0.1)
-    monkeypatch.setattr(reading, "small", lambda: other)
-    assert "more than twice" in str(reading._speed().gates[0].failure())
+    monkeypatch.setattr(bench, "small", lambda: other)
+    assert "more than twice" in str(bench._speed().gates[0].failure())
 
 
 def test_the_opponent_has_vietocrs_size() -> None:
     with torch.device("meta"):
-        features = opponents.vgg19()
+        features = bench.vgg19()
         # torchvision's VGG-19 with batch normalisation has 20,035,392 parameters before its classifier.
         assert sum(p.numel() for p in features.parameters()) == 20_035_392
         found = features(torch.empty(2, 3, 32, 160))
@@ -53,7 +53,7 @@ def test_the_opponent_has_vietocrs_size() -> None:
 
 
 def test_the_opponent_decodes_the_prefix_again_and_never_ends_early(few: None) -> None:
-    model = opponents.vgg_transformer()
+    model = bench.vgg_transformer()
     images = torch.rand(2, 3, 32, 64, generator=torch.Generator().manual_seed(0))
     ids = model.read(images, 5)
     assert ids.shape == (2, 5)
@@ -68,8 +68,8 @@ def test_the_opponent_decodes_the_prefix_again_and_never_ends_early(few: None) -
 
 
 def test_lines_a_second_are_held_against_the_promise(few: None) -> None:
-    reader = reading.small()
-    row = reading._throughput("small", reader.read_lines, [line.image for line in reading.lines(3, seed=1)])
+    reader = bench.small()
+    row = bench._throughput("small", reader.read_lines, [line.image for line in bench.lines(3, seed=1)])
     assert row.ratio is not None
     assert row.low is not None
     assert row.low <= row.ratio <= (row.high or 0)
@@ -78,8 +78,8 @@ def test_lines_a_second_are_held_against_the_promise(few: None) -> None:
 
 
 def test_every_way_of_reading_has_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "N_LINES", 1)
-    names = [row.candidate for row in reading.throughput()]
+    monkeypatch.setattr(bench, "N_LINES", 1)
+    names = [row.candidate for row in bench.throughput()]
     assert names[-3:] == [
         "small, ctc, float32, one look",
         "small, joint, float32, one look",
@@ -89,14 +89,14 @@ def test_every_way_of_reading_has_its_rate(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_opponent_squeezes_what_is_too_wide() -> None:
-    wide = reading.lines(1, seed=1)[0]
+    wide = bench.lines(1, seed=1)[0]
     stretched = type(wide)(np.full((20, 900), 255, np.uint8), wide.text, wide.group, wide.name)
-    assert reading._fitted(stretched).shape == (32, 512)
+    assert bench._fitted(stretched).shape == (32, 512)
 
 
 def test_rows_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(against_rapidocr, "_no_checkpoint", lambda: "no model in checkpoint")
-    rows: list[Row] = [row for one in against_rapidocr.contests(CPU) for row in one.run(CPU)]
+    monkeypatch.setattr(bench, "_no_checkpoint", lambda: "no model in checkpoint")
+    rows: list[CaseResult] = [row for one in bench.cases_against_rapidocr(CPU) for row in one.run(CPU)]
     assert len(rows) == 3
     assert all(row.ratio is None and not row.failed and row.note for row in rows)
-    assert against_rapidocr.contests(Device("cuda", 1)) == reading.contests(Device("cuda", 1)) == []
+    assert bench.cases_against_rapidocr(Device("cuda", 1)) == bench.cases(Device("cuda", 1)) == []

@@ -2,14 +2,14 @@
 
 import pytest
 
-from coursepkg.projects.ocr.data.alphabet import (
+from coursepkg.projects.ocr.data.batches import (
     DECLARED,
     character_vocabulary,
     characters_outside,
-    decode_text,
     encode_text,
     seen_texts,
 )
+from coursepkg.projects.ocr.line import decode_text
 from coursepkg.text.vietnamese import ACCENTED
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 

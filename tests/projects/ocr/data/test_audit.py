@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.ocr.data.audit import LabelledText, LineAudit, audit_lines, audit_table
-from coursepkg.projects.ocr.data.audit_report import as_json, as_text
-from coursepkg.projects.ocr.data.describe import describe_lines, describe_table
+from coursepkg.projects.ocr.data.audit import (
+    LabelledText,
+    LineAudit,
+    as_json,
+    as_text,
+    audit_lines,
+    audit_table,
+    describe_lines,
+    describe_table,
+)
 from coursepkg.projects.ocr.data.mc_ocr import read_table
 from coursepkg.projects.ocr.data.splits import split_lines
 from tests.projects.ocr.data.tables import lines, receipt, row, write_table

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary, encode_text
-from coursepkg.projects.ocr.data.batches import LineBatch, LineBatches, bucket_width, pad_images
+from coursepkg.projects.ocr.data.batches import LineBatch, LineBatches, character_vocabulary, encode_text
 from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
-from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.line import TextLine, bucket_width, pad_images
 from coursepkg.text.vocabulary import BOS, EOS, PAD
 from tests.projects.ocr.data.tables import lines
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.data.crops import crop_corners, crop_polygons, perspective
+from coursepkg.projects.ocr.data.geometry import crop_corners, crop_polygons, perspective
 
 PAGE = np.random.default_rng(0).integers(0, 256, (120, 200), dtype=np.uint8)
 BOX = [(20, 10), (90, 10), (90, 40), (20, 40)]

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from coursepkg.projects.ocr.data.mc_ocr import read_table
-from coursepkg.projects.ocr.data.mc_ocr_lines import receipt_lines, sort_lines
+from coursepkg.projects.ocr.data.mc_ocr import read_table, receipt_lines
+from coursepkg.projects.ocr.line import sort_lines
 from tests.projects.ocr.data.tables import box, receipt, row, write_table
 
 PAGE = np.random.default_rng(3).integers(0, 256, (400, 300), dtype=np.uint8)

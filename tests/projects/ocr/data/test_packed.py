@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.data.images import resize_to_box, resize_to_height
-from coursepkg.projects.ocr.data.mc_ocr_lines import Unreadable
-from coursepkg.projects.ocr.data.packed import PackedLines, bucket_height
-from coursepkg.projects.ocr.data.packing import pack_lines
-from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.data.packed import PackedLines, bucket_height, pack_lines
+from coursepkg.projects.ocr.line import TextLine, Unreadable
 from tests.projects.ocr.data.tables import lines
 
 FACTS = ("name", "text", "group", "reason")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursepkg.projects.ocr.data.reading import outline_faults, quarters, read_instance
+from coursepkg.projects.ocr.data.mc_ocr import outline_faults, quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Instance, Receipt
 
 Box = tuple[float, float, float, float]

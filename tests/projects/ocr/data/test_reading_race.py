@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.ocr.data.reading_race import reading_contest, reading_ways
+from coursepkg.projects.ocr.bench import reading_contest, reading_ways
 from coursepkg.projects.ocr.line import TextLine
 from tests.projects.ocr.data.tables import lines
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.ocr.data.mc_ocr_lines import sort_lines
-from coursepkg.projects.ocr.data.vi_lines import read_labels
+from coursepkg.projects.ocr.data.splits import read_labels
+from coursepkg.projects.ocr.line import sort_lines
 
 
 def write(folder: Path, content: bytes) -> Path:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.ocr.detector.engines import Engine, Found
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
-from coursepkg.projects.ocr.detector.worker import main
+from coursepkg.projects.ocr.detector.engines import DetectorSettings, Engine, Found
+from coursepkg.projects.ocr.detector.process import main
 
 FINE, CRASH, GROW, SLEEP, RAISE, LEAK, CRASH_ONCE, TALK = range(8)
 MODULE = __name__

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from coursepkg.projects.ocr.data.geometry import homography, map_points
-from coursepkg.projects.ocr.detector.box import TextBox
+from coursepkg.projects.ocr.detector.lines import TextBox
 
 
 def box(left: float, top: float, width: float, height: float = 20.0, score: float = 0.9) -> TextBox:

@@ -4,9 +4,9 @@ import os
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.detector.bounded import BoundedDetector
+from coursepkg.projects.ocr.detector.detector import BoundedDetector
+from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.detector.process import Worker
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
 from tests.projects.ocr.detector import odd_worker
 from tests.projects.ocr.detector.odd_worker import CRASH, CRASH_ONCE, FINE, GROW, LEAK, RAISE, SLEEP, TALK
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.detector.box import TextBox, check_rgb
+from coursepkg.projects.ocr.detector.lines import TextBox, check_rgb
 from tests.projects.ocr.detector.pages import box
 
 

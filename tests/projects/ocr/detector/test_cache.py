@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.detector.box import Detector, TextBox
-from coursepkg.projects.ocr.detector.cache import BoxCache, CachedDetector, pixels_sha256
+from coursepkg.projects.ocr.detector.detector import BoxCache, CachedDetector, pixels_sha256
+from coursepkg.projects.ocr.detector.lines import Detector, TextBox
 from tests.projects.ocr.detector.pages import box
 
 PIXELS = "a" * 64

@@ -10,12 +10,13 @@ import pytest
 from PIL import Image, ImageDraw
 
 from coursepkg import requirements
-from coursepkg.projects.ocr.detector import engines, weights
-from coursepkg.projects.ocr.detector.bounded import BoundedDetector, open_detector
-from coursepkg.projects.ocr.detector.engines import what_is_missing
+from coursepkg.projects.ocr.data.images import MOST_PIXELS
+from coursepkg.projects.ocr.detector import engines
+from coursepkg.projects.ocr.detector import engines as weights
+from coursepkg.projects.ocr.detector.detector import BoundedDetector, open_detector
+from coursepkg.projects.ocr.detector.engines import DetectorSettings, what_is_missing
 from coursepkg.projects.ocr.detector.evaluate import generated_pages, score_pages
 from coursepkg.projects.ocr.detector.lines import place_lines
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
 from tests.projects.ocr.drawn import font
 
 MISSING = what_is_missing()
@@ -138,7 +139,7 @@ def test_a_rapidocr_without_these_weights_is_named(tmp_path, monkeypatch) -> Non
 
 def test_the_worker_loads_neither_torch_nor_a_network_before_it_is_asked() -> None:
     heavy = "{'torch', 'onnxruntime', 'cv2', 'PIL'}"
-    code = f"import sys, coursepkg.projects.ocr.detector.worker; print({heavy} & set(sys.modules))"
+    code = f"import sys, coursepkg.projects.ocr.detector.process; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -150,3 +151,7 @@ def test_the_network_sees_blue_green_red_from_minus_one_to_one() -> None:
     assert entry.shape == (1, 3, 32, 64)
     assert entry.dtype == np.float32
     np.testing.assert_allclose(entry[0, :, 0, 0], [-1, -1, 1], atol=1e-6)
+
+
+def test_the_detector_refuses_the_sizes_that_reading_refuses() -> None:
+    assert engines.DetectorSettings().most_pixels == MOST_PIXELS

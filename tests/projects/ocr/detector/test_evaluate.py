@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursepkg.projects.ocr.data.geometry import smallest_rectangle
-from coursepkg.projects.ocr.detector.box import TextBox
 from coursepkg.projects.ocr.detector.evaluate import (
     DetectionScore,
     generated_pages,
@@ -14,7 +13,7 @@ from coursepkg.projects.ocr.detector.evaluate import (
     score_page,
     score_pages,
 )
-from coursepkg.projects.ocr.detector.overlap import intersection_over_union
+from coursepkg.projects.ocr.detector.lines import TextBox, intersection_over_union
 from tests.projects.ocr.detector.pages import box
 
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.projects.ocr.detector.box import TextBox
-from coursepkg.projects.ocr.detector.lines import PlacedLine, place_lines
-from coursepkg.projects.ocr.detector.settings import CORE, DetectorSettings
-from coursepkg.projects.ocr.detector.straighten import fit_straightening
+from coursepkg.projects.ocr.detector.engines import CORE, DetectorSettings
+from coursepkg.projects.ocr.detector.lines import PlacedLine, TextBox, fit_straightening, place_lines
 from tests.projects.ocr.detector.pages import box, receipt, seen
 
 

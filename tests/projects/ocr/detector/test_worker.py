@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.detector import worker
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
+from coursepkg.projects.ocr.detector import process as worker
+from coursepkg.projects.ocr.detector.engines import DetectorSettings
 
 CORNERS = np.array([[1, 1], [5, 1], [5, 3], [1, 3]], np.float64)
 

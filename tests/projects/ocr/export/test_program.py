@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.exported import CARD, PROGRAM
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.export.program import ExportedReader, export_program
+from coursepkg.app.export import CARD, PROGRAM
+from coursepkg.projects.ocr.data.batches import character_vocabulary
+from coursepkg.projects.ocr.export import ExportedReader, export_program
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK

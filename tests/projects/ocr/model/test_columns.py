@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coursepkg.projects.ocr.model.columns import clear_padding, find_padding
+from coursepkg.projects.ocr.model.backbone import clear_padding, find_padding
 
 WIDTHS = torch.tensor([3, 5, 1])
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from coursepkg.processor import multiplies_bfloat16
-from coursepkg.projects.ocr.bench.reading import lines
-from coursepkg.projects.ocr.model.fast import ENCODING
+from coursepkg.projects.ocr.bench import lines
+from coursepkg.projects.ocr.model.recognizer import ENCODING
 from coursepkg.projects.ocr.predict import Recognizer
 
 HALF = pytest.mark.skipif(
@@ -49,7 +49,7 @@ def test_it_reads_as_float32_does_and_alike_in_every_batch(pictures: list[np.nda
         assert alone.text == one.text
         assert alone.confidence == pytest.approx(one.confidence, abs=5e-3)
     assert half.fingerprint != exact.fingerprint
-    assert half.said_way() == exact.said_way() + ", bfloat16"
+    assert half.describe_reading() == exact.describe_reading() + ", bfloat16"
 
 
 def test_without_the_instruction_auto_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.blocks.memory import Memory
-from coursepkg.projects.ocr.model.backbone import SmallCNN
-from coursepkg.projects.ocr.model.build import build_model, config_of, rebuild
-from coursepkg.projects.ocr.model.config import ModelConfig
-from coursepkg.projects.ocr.model.fast import fast_copy
+from coursepkg.blocks.cache import Memory
+from coursepkg.projects.ocr.model.backbone import ModelConfig, SmallCNN
+from coursepkg.projects.ocr.model.recognizer import build_model, config_of, fast_copy, rebuild
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.training.weights import in_half, parameter_counts
 from tests.projects.ocr.drawn import SMALL, network, noise

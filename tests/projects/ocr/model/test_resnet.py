@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from coursepkg.projects.ocr.model.build import build_model
-from coursepkg.projects.ocr.model.config import ModelConfig
-from coursepkg.projects.ocr.model.resnet import ResNetBackbone, load_pretrained
+from coursepkg.projects.ocr.model.backbone import ModelConfig, ResNetBackbone, load_pretrained
+from coursepkg.projects.ocr.model.recognizer import build_model
 from coursepkg.projects.ocr.recipe import PRESETS
 from tests.projects.ocr.drawn import SMALL, noise
 

@@ -5,13 +5,17 @@ from pathlib import Path
 import pytest
 
 from coursepkg.command_table import COMMANDS, Command, Group
-from coursepkg.projects.ocr.detector import bounded
+from coursepkg.projects.ocr.detector import detector as bounded
 from tests.projects.ocr.page.pages import InkDetector, model_folder
 from tests.projects.ocr.page.world import World
 from tests.projects.ocr.sets import ocr
 from tests.said import Said
 
-VERB = Command("coursepkg.projects.ocr.page.command:Predict", "read photographs")
+VERB = Command(
+    "coursepkg.projects.ocr.options:Predict",
+    "read photographs",
+    "coursepkg.projects.ocr.page.command:predict_command",
+)
 GROUP = COMMANDS["ocr"]
 assert isinstance(GROUP, Group)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from coursepkg.projects.ocr.data.alphabet import character_vocabulary
-from coursepkg.projects.ocr.detector.box import TextBox
-from coursepkg.projects.ocr.line_reading import Alternative, LineReading
+from coursepkg.projects.ocr.data.batches import character_vocabulary
+from coursepkg.projects.ocr.detector.lines import TextBox
+from coursepkg.projects.ocr.line import Alternative, LineReading
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.training.saved_model import save_model

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from coursepkg.part_file import PartFile
+from coursepkg.app.jobs import ResumableJsonl
 from coursepkg.projects.ocr.data.images import read_rgb
-from coursepkg.projects.ocr.page import run
+from coursepkg.projects.ocr.page import output
+from coursepkg.projects.ocr.page.output import SCHEMA, record_page
 from coursepkg.projects.ocr.page.read import read_page
-from coursepkg.projects.ocr.page.record import SCHEMA, record_page
 from tests.projects.ocr.page.pages import ROWS, InkDetector, drawn_page, random_recognizer
 from tests.projects.ocr.page.world import World, save
 
@@ -77,19 +77,19 @@ def test_a_folder_goes_on_where_it_was_stopped(world: World, monkeypatch: pytest
     assert "could not be read: 1 file (in/9.jpg)" in whole.err
 
     stop = world.detector.seen + 3
-    real = run.read_page
+    real = output.read_page
 
     def stopped(*given: Any, **options: Any) -> Any:
         if world.detector.seen == stop:
             raise KeyboardInterrupt
         return real(*given, **options)
 
-    monkeypatch.setattr(run, "read_page", stopped)
+    monkeypatch.setattr(output, "read_page", stopped)
     parts = ("in", "--overlay", "drawn2", "--text", "parts.txt", "--out", "parts.json")
     assert world.predict(*parts).code == 130
     assert len(records(world.folder / "parts.json.part")) == 3
     assert "belongs to another command" in world.predict(*parts, "--dpi", "100").mistake
-    monkeypatch.setattr(run, "read_page", real)
+    monkeypatch.setattr(output, "read_page", real)
     before = world.detector.seen
     again = world.predict(*parts, "--json")
     assert world.detector.seen == before + 3
@@ -124,11 +124,11 @@ def test_a_single_picture_goes_on_where_it_was_stopped(
     photo = save(world.folder / "photo.png")
     command = (photo, "--overlay", "o.png", flag, "o")
 
-    def stopped(part: PartFile, text: str) -> None:
+    def stopped(part: ResumableJsonl, text: str) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(PartFile, "write", stopped)
+        patch.setattr(ResumableJsonl, "write", stopped)
         assert world.predict(*command).code == 130
     drawn = (world.folder / "o.png").read_bytes()
     assert world.predict(*command).code == 0

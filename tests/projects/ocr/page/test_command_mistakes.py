@@ -2,10 +2,10 @@
 
 import pytest
 
-from coursepkg.projects.ocr.detector import bounded
+from coursepkg.projects.ocr.detector import detector
 from tests.projects.ocr.page.world import World, save
 
-OPEN_DETECTOR = bounded.open_detector
+OPEN_DETECTOR = detector.open_detector
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_without_a_detector_a_line_says_what_to_install(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(world.folder / "ok.png")
-    monkeypatch.setattr(bounded, "open_detector", OPEN_DETECTOR)
+    monkeypatch.setattr(detector, "open_detector", OPEN_DETECTOR)
     monkeypatch.setattr(
-        bounded, "what_is_missing", lambda engine: f"{engine} needs onnxruntime: pip install it"
+        detector, "what_is_missing", lambda engine: f"{engine} needs onnxruntime: pip install it"
     )
     assert (
         "onnxruntime needs onnxruntime: pip install it" in world.predict("ok.png", "--out", "o.json").mistake

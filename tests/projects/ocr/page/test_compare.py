@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.ocr import rivals
-from coursepkg.projects.ocr.detector import bounded
-from coursepkg.projects.ocr.detector.settings import DetectorSettings
+from coursepkg.projects.ocr import baselines
+from coursepkg.projects.ocr.detector import detector
+from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.page import compare
 from coursepkg.projects.ocr.page.compare import compare_pages
-from coursepkg.projects.ocr.page.page import Page
-from coursepkg.projects.ocr.page.read import read_page
-from coursepkg.projects.ocr.page.record import SCHEMA, page_record, record_page
+from coursepkg.projects.ocr.page.output import SCHEMA, page_record, record_page
+from coursepkg.projects.ocr.page.read import Page, read_page
 from coursepkg.projects.ocr.page.sources import PagePicture, Source
 from coursepkg.projects.ocr.predict import Recognizer
 from tests.projects.ocr.page.pages import LINES, TEXT, InkDetector, Matcher, drawn_page
@@ -65,7 +64,7 @@ def test_the_first_reader_is_closed_where_the_second_cannot_be_opened(
 ) -> None:
     closed = []
     monkeypatch.setitem(compare.READERS, "coursepkg", lambda threads: (ours, lambda: closed.append(1)))
-    monkeypatch.setattr(rivals, "what_is_missing", lambda: "reading with rapidocr needs rapidocr")
+    monkeypatch.setattr(baselines, "what_is_missing", lambda: "reading with rapidocr needs rapidocr")
     with pytest.raises(ImportError, match="needs rapidocr"):
         compare_pages([(drawn_page()[0], TEXT)])
     assert closed == [1]
@@ -82,7 +81,7 @@ def test_threads_are_set_while_ours_is_open(monkeypatch: pytest.MonkeyPatch, tmp
         asked.append(settings.threads)
         return Closing()
 
-    monkeypatch.setattr(bounded, "open_detector", opened)
+    monkeypatch.setattr(detector, "open_detector", opened)
     monkeypatch.setattr(Recognizer, "load", lambda folder: Matcher(LINES))
     before = torch.get_num_threads()
     read, close = compare.open_coursepkg(before + 1, model=tmp_path)

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.ocr.page.page import Page
-from coursepkg.projects.ocr.page.pdf import is_pdf, pdf_pages
-from coursepkg.projects.ocr.page.read import read_page
-from coursepkg.projects.ocr.page.sources import PagePicture, Source, open_pages
+from coursepkg.projects.ocr.page.read import Page, read_page
+from coursepkg.projects.ocr.page.sources import PagePicture, Source, is_pdf, open_pages, pdf_pages
 from tests.projects.ocr.page.pages import LINES, TEXT, InkDetector, Matcher, drawn_page
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from coursepkg.projects.ocr.data.geometry import homography, map_points
-from coursepkg.projects.ocr.page.options import ReadOptions
+from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.read import read_page, read_single_lines
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from tests.projects.ocr.page.pages import (

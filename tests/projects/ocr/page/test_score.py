@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from coursepkg.metrics.scoring import score, sentence_scores
-from coursepkg.projects.ocr.page.score import BagOfWords, describe_score, missed_words
+from coursepkg.projects.ocr.page.compare import BagOfWords, describe_score, missed_words
 
 PRINTED = "TỔNG TIỀN 22.000\nTIỀN MẶT 22.000\nCẢM ƠN"
 

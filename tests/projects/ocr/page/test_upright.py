@@ -6,10 +6,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.line_reading import Alternative, LineReading
-from coursepkg.projects.ocr.page.options import ReadOptions
-from coursepkg.projects.ocr.page.read import read_page
-from coursepkg.projects.ocr.page.upright import votes
+from coursepkg.projects.ocr.line import Alternative, LineReading
+from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.projects.ocr.page.read import read_page, votes
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import Recipe
 from tests.projects.ocr.page.pages import KnownBoxes, drawn_page

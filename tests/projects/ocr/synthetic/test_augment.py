@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.synthetic.augment import REAL, jitter
-from coursepkg.projects.ocr.synthetic.effects import preset
+from coursepkg.projects.ocr.synthetic.effects import REAL, jitter, preset
 from tests.projects.ocr.drawn import draw
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.data import geometry
-from coursepkg.projects.ocr.synthetic import optics, paper
+from coursepkg.projects.ocr.synthetic import effects
 from coursepkg.projects.ocr.synthetic.effects import PRESETS, EffectConfig, apply_effects, preset
-from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.glyphs import LineStyle
+from coursepkg.projects.ocr.synthetic.fonts import LineStyle, matplotlib_faces
 from coursepkg.projects.ocr.synthetic.render import draw_line
 
 FACE = next(face for face in matplotlib_faces() if (face.family, face.style) == ("DejaVu Sans", "Book"))
@@ -71,21 +70,21 @@ def test_pictures_of_any_size(shape: tuple[int, int]) -> None:
 
 def test_a_turned_line_loses_no_ink() -> None:
     for seed in range(10):
-        turned = optics.warp(LINE.astype(np.float32), rng(seed), degrees=4.0)
+        turned = effects.warp(LINE.astype(np.float32), rng(seed), degrees=4.0)
         assert (255 - turned).sum() == pytest.approx((255.0 - LINE).sum(), rel=0.12)
 
 
 def test_motion_along_the_edge_keeps_a_flat_picture_flat() -> None:
     flat = np.full((20, 50), 77.0, np.float32)
     for seed in range(20):
-        assert np.allclose(optics.blur(flat, rng(seed), strength=0.2), 77, atol=0.01)
+        assert np.allclose(effects.blur(flat, rng(seed), strength=0.2), 77, atol=0.01)
 
 
 def test_black_and_white_keeps_the_letters_in_a_shadow() -> None:
     plain = np.tile(LINE, (1, 3)).astype(np.float32)
     shade = np.where(np.arange(plain.shape[1]) < plain.shape[1] / 2, 1.0, 0.25).astype(np.float32)
     for seed in range(10):
-        lit, shaded = (optics.binarise(picture, rng(seed)) < 128 for picture in (plain, plain * shade))
+        lit, shaded = (effects.binarise(picture, rng(seed)) < 128 for picture in (plain, plain * shade))
         far = np.abs(np.arange(plain.shape[1]) - plain.shape[1] / 2) > 2 * plain.shape[0]
         assert (lit[:, far] == shaded[:, far]).mean() > 0.97
         assert 0.03 < shaded[:, far].mean() < 0.4
@@ -105,10 +104,10 @@ def test_homography_takes_corners_to_corners() -> None:
 
 
 def test_noise_has_the_deviation_it_says() -> None:
-    cut = paper.normal_noise((200, 3000), rng(3))
+    cut = effects.normal_noise((200, 3000), rng(3))
     assert abs(float(cut.mean())) < 0.01
     assert float(cut.std()) == pytest.approx(1, abs=0.01)
-    assert not np.array_equal(cut, paper.normal_noise((200, 3000), rng(4)))
+    assert not np.array_equal(cut, effects.normal_noise((200, 3000), rng(4)))
 
 
 @pytest.mark.parametrize(
@@ -133,15 +132,15 @@ def test_an_unknown_preset() -> None:
 
 def test_faded_print_keeps_paper_and_a_quarter_of_its_ink() -> None:
     for seed in range(20):
-        faded = paper.fade(LINE.astype(np.float32), rng(seed))
+        faded = effects.fade(LINE.astype(np.float32), rng(seed))
         assert (faded[LINE == 255] == 255).all()
         assert ((255 - faded) >= (255.0 - LINE) * 0.249).all()
         assert (faded >= LINE - 1e-3).all()
 
 
 def test_specks_are_few_and_small() -> None:
-    changed = [(paper.specks(LINE.astype(np.float32), rng(seed)) != LINE).sum() for seed in range(20)]
+    changed = [(effects.specks(LINE.astype(np.float32), rng(seed)) != LINE).sum() for seed in range(20)]
     assert sum(changed) > 0
     for seed in range(20):
-        dirty = paper.specks(LINE.astype(np.float32), rng(seed))
+        dirty = effects.specks(LINE.astype(np.float32), rng(seed))
         assert (dirty != LINE).sum() <= 4 * (4 + LINE.shape[1] // 40)

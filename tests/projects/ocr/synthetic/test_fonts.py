@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from PIL import ImageFont
 
-from coursepkg.projects.ocr.synthetic.families import HELD_OUT, is_drawable, is_held_out
 from coursepkg.projects.ocr.synthetic.fonts import (
+    HELD_OUT,
     REQUIRED,
     check_covers,
     faces_in,
+    is_drawable,
+    is_held_out,
     matplotlib_faces,
     matplotlib_folder,
     read_face,

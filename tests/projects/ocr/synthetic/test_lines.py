@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
-from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines, by_family
+from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines, by_family
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
 # The Phrasebook takes long to unfold.
@@ -19,7 +19,7 @@ TRAIN, TEST = split_faces(matplotlib_faces())
 
 DIGEST = """
 import hashlib
-from coursepkg.projects.ocr.synthetic.lines import LineConfig, SyntheticLines
+from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 lines = SyntheticLines(5, config=LineConfig(texts=TextConfig(sentences=0.0)))
 whole = hashlib.sha256()

@@ -9,13 +9,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.ocr.data.crops import crop_corners
-from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, read_table
-from coursepkg.projects.ocr.data.mc_ocr_lines import receipt_lines, sort_lines
+from coursepkg.projects.ocr.data.geometry import crop_corners
+from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, read_table, receipt_lines
+from coursepkg.projects.ocr.line import sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.receipt_layout import PAPER, lay_out
-from coursepkg.projects.ocr.synthetic.receipt_photo import outline, place_on_photo
-from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt, write_receipts
+from coursepkg.projects.ocr.synthetic.receipts import (
+    PAPER,
+    ReceiptConfig,
+    lay_out,
+    make_receipt,
+    outline,
+    place_on_photo,
+    write_receipts,
+)
 
 CALM = ReceiptConfig(several_polygons=0.0, fifth_corner=0.0, turned=0.0, empty=0.0)
 MONO = [face for face in matplotlib_faces() if face.family == "DejaVu Sans Mono"]

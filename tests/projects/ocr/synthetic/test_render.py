@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.glyphs import RULES, LineStyle, place, width_of, write
+from coursepkg.projects.ocr.synthetic.fonts import RULES, LineStyle, matplotlib_faces, place, width_of, write
 from coursepkg.projects.ocr.synthetic.render import _pins, draw_line
 
 FACES = {f"{face.family} {face.style}": face for face in matplotlib_faces()}

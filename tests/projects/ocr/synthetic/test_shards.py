@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ocr_shards import ShardPlan, Shards, draw_shard, loosened, shard_texts, write_shards
 
-from coursepkg.projects.ocr.data.shards import Shards
-from coursepkg.projects.ocr.synthetic.font_facts import font_facts
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
-from coursepkg.projects.ocr.synthetic.lines import LineConfig
-from coursepkg.projects.ocr.synthetic.shards import ShardPlan, draw_shard, loosened, shard_texts, write_shards
+from coursepkg.projects.ocr.synthetic.render import LineConfig, font_facts
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
 FACES = split_faces(matplotlib_faces())[0]
@@ -24,7 +22,7 @@ PLAN = ShardPlan(
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shards]:
     folder = tmp_path_factory.mktemp("shards")
-    lines = write_shards(PLAN, folder, FACES, say=lambda line: None)
+    lines = write_shards(PLAN, folder, FACES, log=lambda line: None)
     assert lines is not None
     return folder, lines
 
@@ -60,16 +58,16 @@ def test_the_texts_of_a_shard_are_told_without_drawing_it() -> None:
 def test_what_is_missing_or_damaged_is_written_again_as_it_was(
     written: tuple[Path, Shards], tmp_path: Path
 ) -> None:
-    half = write_shards(PLAN, tmp_path, FACES, max_seconds=0, say=lambda line: None)
+    half = write_shards(PLAN, tmp_path, FACES, max_seconds=0, log=lambda line: None)
     assert half is None
     assert not list(tmp_path.glob("*/index.json"))
     said: list[str] = []
-    lines = write_shards(PLAN, tmp_path, FACES, say=said.append)
+    lines = write_shards(PLAN, tmp_path, FACES, log=said.append)
     assert lines is not None
     assert lines.fingerprint == written[1].fingerprint
     pixels = next((tmp_path / "shard-00001").glob("pixels-*"))
     pixels.write_bytes(pixels.read_bytes()[:-1])
-    again = write_shards(PLAN, tmp_path, FACES, say=said.append)
+    again = write_shards(PLAN, tmp_path, FACES, log=said.append)
     assert again is not None
     assert again.fingerprint == written[1].fingerprint
     assert said == ["0 of 2 shards are there", "1 of 2 shards are there"]

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from coursepkg.projects.ocr.synthetic.syllables import draw_syllable, spell, syllables
-from coursepkg.projects.ocr.synthetic.words import words
+from coursepkg.projects.ocr.synthetic.receipt_text import words
+from coursepkg.projects.ocr.synthetic.texts import draw_syllable, spell, syllables
 from coursepkg.text.vietnamese import ACCENTED
 
 ALL = frozenset(syllables())

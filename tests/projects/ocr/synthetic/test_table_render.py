@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.ocr.data.mc_ocr_lines import receipt_lines, sort_lines
+from coursepkg.projects.ocr.data.mc_ocr import receipt_lines
 from coursepkg.projects.ocr.data.table_row import Instance, Receipt
+from coursepkg.projects.ocr.line import sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
-from coursepkg.projects.ocr.synthetic.table_render import render_receipt
+from coursepkg.projects.ocr.synthetic.render import render_receipt
 
 SANS: list[Face] = [
     face for face in matplotlib_faces() if (face.family, face.style) == ("DejaVu Sans", "Book")

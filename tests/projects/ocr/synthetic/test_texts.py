@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.ocr.synthetic.document_text import code, column, document_line
 from coursepkg.projects.ocr.synthetic.receipt_text import KINDS as RECEIPT_KINDS
-from coursepkg.projects.ocr.synthetic.receipt_text import money, phone, receipt_line
-from coursepkg.projects.ocr.synthetic.texts import KINDS, LETTER_RATE, LineTexts, TextConfig, read_own_texts
-from coursepkg.projects.ocr.synthetic.words import words
+from coursepkg.projects.ocr.synthetic.receipt_text import money, phone, receipt_line, words
+from coursepkg.projects.ocr.synthetic.texts import (
+    KINDS,
+    LETTER_RATE,
+    LineTexts,
+    TextConfig,
+    code,
+    column,
+    document_line,
+    read_own_texts,
+)
 from coursepkg.text.vietnamese import ACCENTED
 
 # The Phrasebook takes long to unfold; without it the other kinds keep their weights to one another.

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from coursepkg.projects.sign_language.augment.mixing import (
+from coursepkg.projects.sign_language.mixing import (
     KINDS,
     MixClips,
     MixConfig,

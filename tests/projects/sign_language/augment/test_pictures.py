@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.augment.pictures import (
+from coursepkg.projects.sign_language.augmentation import (
     PictureAugmentation,
     PictureConfig,
     build_geometry,

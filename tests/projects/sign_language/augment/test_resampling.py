@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.augment.resampling import (
+from coursepkg.projects.sign_language.augmentation import (
     DrawResampling,
     Resampling,
     ResamplingConfig,
+    resampling_shift,
 )
-from coursepkg.projects.sign_language.augment.time_warp import resampling_shift
-from coursepkg.projects.sign_language.data.sampling import frames_at, uniform_frames
+from coursepkg.projects.sign_language.data.clip import frames_at, uniform_frames
 
 
 @pytest.mark.parametrize("speed", [0.5, 0.7, 0.9, 1.0, 1.1, 1.3, 1.8])

@@ -7,18 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.augment.mixing import MixClips
-from coursepkg.projects.sign_language.augment.pictures import PictureAugmentation
-from coursepkg.projects.sign_language.augment.settings import (
+from coursepkg.projects.sign_language.augmentation import DrawWarp, PictureAugmentation
+from coursepkg.projects.sign_language.data.batches import ClipBatch, ClipBatches
+from coursepkg.projects.sign_language.mixing import (
     NO_CHANGE,
     SOURCE_002,
     AugmentSettings,
+    MixClips,
     batch_steps,
     pictures_of,
     stronger,
 )
-from coursepkg.projects.sign_language.augment.time_warp import DrawWarp
-from coursepkg.projects.sign_language.data.batches import ClipBatch, ClipBatches
 
 pytest.importorskip("kornia")
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.augment.time_warp import (
+from coursepkg.projects.sign_language.augmentation import (
     DrawWarp,
     Shift,
     TimeWarp,
@@ -15,7 +15,7 @@ from coursepkg.projects.sign_language.augment.time_warp import (
     resampling_shift,
     warp_shift,
 )
-from coursepkg.projects.sign_language.data.sampling import frames_at, sample_frames
+from coursepkg.projects.sign_language.data.clip import frames_at, sample_frames
 
 
 def chance(number: int) -> np.random.Generator:

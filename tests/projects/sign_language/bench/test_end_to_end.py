@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from coursepkg.bench.machine import Device
-from coursepkg.projects.sign_language.bench import end_to_end as module
-from coursepkg.projects.sign_language.data.imagenet import normalise
+from coursepkg.projects.sign_language import bench as module
+from coursepkg.projects.sign_language.data.clip import normalise
 from tests.projects.sign_language.bench.test_clips import tiny
 
 CPU = Device("cpu", 1)

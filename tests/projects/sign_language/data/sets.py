@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coursepkg.projects.sign_language.clip import ClipFile
+from coursepkg.projects.sign_language.data.clip import ClipFile
 from tests.projects.sign_language.data.films import write_film
 
 LENGTHS = {"ăn": (30, 18, 20), "uống": (24, 40), "xin lỗi": (9, 50)}

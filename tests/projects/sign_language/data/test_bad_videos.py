@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
-from coursepkg.projects.sign_language.data.video import (
-    VideoError,
-    decode_needed,
-    decode_video,
-    probe,
-    read_clip,
-)
+from coursepkg.projects.sign_language.data.clip import uniform_frames
+from coursepkg.projects.sign_language.data.video import decode_needed, decode_video, read_clip
+from coursepkg.projects.sign_language.data.video_file import VideoError, probe
 from tests.projects.sign_language.data.films import (
     cut,
     numbers_of,
@@ -143,6 +138,6 @@ def test_a_frame_that_is_too_large_is_refused_before_it_is_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     film = write_film(tmp_path / "film.mp4", 2)
-    monkeypatch.setattr("coursepkg.projects.sign_language.data.container.MOST_PIXELS", 96 * 64 - 1)
+    monkeypatch.setattr("coursepkg.projects.sign_language.data.video_file.MOST_PIXELS", 96 * 64 - 1)
     with pytest.raises(VideoError, match="frames of 96 x 64 pixels, more than 6,143; scale it down"):
         probe(film)

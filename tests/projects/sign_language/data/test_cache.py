@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
 from coursepkg.projects.sign_language.data import caching
 from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
-from coursepkg.projects.sign_language.data.journal import Journal
-from coursepkg.projects.sign_language.data.sampling import uniform_frames
+from coursepkg.projects.sign_language.data.caching import Journal, cache_clips
+from coursepkg.projects.sign_language.data.clip import ClipFile, uniform_frames
 from coursepkg.projects.sign_language.data.video import decode_needed, decode_video
 from tests.projects.sign_language.data.films import cut, numbers_of, write_film
 from tests.projects.sign_language.data.sets import LENGTHS, write_clips
@@ -144,7 +142,7 @@ def test_a_stopped_writer_goes_on_where_it_was(
         expected = 7
     decoded.clear()
     said: list[str] = []
-    again = cache_clips(files, tmp_path, SMALL, say=said.append)
+    again = cache_clips(files, tmp_path, SMALL, log=said.append)
     assert len(decoded) == expected
     assert said == ([] if expected == 7 else [f"{7 - expected} of 7 clips were cached before"])
     assert again.fingerprint == made.fingerprint

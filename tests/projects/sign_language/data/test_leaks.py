@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.data.leaks import (
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.data.splits import (
+    PROTOCOLS,
     clips_concerned,
     find_leaks,
     leaks_as_json,
     leaks_as_text,
+    split_clips,
 )
-from coursepkg.projects.sign_language.data.splits import PROTOCOLS, split_clips
 from tests.projects.sign_language.data.sets import named_clips
 
 FILES = [

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.data.loading_race import loading_contest, loading_ways
+from coursepkg.projects.sign_language.bench import loading_contest, loading_ways
+from coursepkg.projects.sign_language.data.clip import ClipFile
 from tests.projects.sign_language.data.films import numbers_of, write_film
 
 

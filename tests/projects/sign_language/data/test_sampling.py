@@ -6,14 +6,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.data.imagenet import (
-    MEAN,
-    STD,
+from coursepkg.blocks.convolution import IMAGENET_MEAN, IMAGENET_STD
+from coursepkg.projects.sign_language.data.clip import (
+    frames_at,
     normalise,
+    sample_frames,
     to_pixels,
     to_unit,
+    uniform_frames,
 )
-from coursepkg.projects.sign_language.data.sampling import frames_at, sample_frames, uniform_frames
 
 
 @given(st.integers(16, 400), st.sampled_from([24.0, 25.0, 29.97, 30.0]), st.floats(-5, 5))
@@ -101,7 +102,7 @@ def test_normalised_frames_have_the_statistics_of_imagenet() -> None:
     found = normalise(pixels)
     assert found.shape == (2, 5, 3, 6, 7)
     assert found.dtype == torch.float32
-    expected = (pixels / 255 - np.array(MEAN)) / np.array(STD)
+    expected = (pixels / 255 - np.array(IMAGENET_MEAN)) / np.array(IMAGENET_STD)
     assert np.allclose(found.movedim(-3, -1).numpy(), expected, atol=1e-5)
     assert np.array_equal(to_pixels(found), pixels)
     assert np.allclose(to_unit(found).movedim(-3, -1).numpy(), pixels / 255, atol=1e-6)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.data.problems import KINDS, report_problems, unreadable
-from coursepkg.projects.sign_language.data.scan import Scan, scan_clips
+from coursepkg.projects.sign_language.data.scan import KINDS, Scan, report_problems, scan_clips, unreadable
 from tests.projects.sign_language.data.films import cut, write_film
 
 NFD = unicodedata.normalize("NFD", "Cảm ơn")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.clip import ClipFile
+from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.splits import (
     SHARES,
     ClipSplit,

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.sign_language.data import video
-from coursepkg.projects.sign_language.data.framing import Framing
-from coursepkg.projects.sign_language.data.video import (
-    VideoError,
-    decode_needed,
-    decode_video,
-    probe,
-    read_clip,
-)
+from coursepkg.projects.sign_language.data.clip import Framing
+from coursepkg.projects.sign_language.data.video import decode_needed, decode_video, read_clip
+from coursepkg.projects.sign_language.data.video_file import VideoError, probe
 from tests.projects.sign_language.data.films import number_of, numbers_of, write_film
 
 UNEVEN = [0, 10, 20, 30, 40, 500, 900, 910, 920, 2000]

@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.model.build import build_model, config_of, rebuild
-from coursepkg.projects.sign_language.model.classifier import ClipClassifier
-from coursepkg.projects.sign_language.model.depth import factor_of, learning_rate_factors, parameter_groups
+from coursepkg.projects.sign_language.model.classifier import (
+    ClipClassifier,
+    build_model,
+    config_of,
+    factor_of,
+    learning_rate_factors,
+    parameter_groups,
+    rebuild,
+)
 from coursepkg.projects.sign_language.recipe import PRESETS
 from coursepkg.training.saved_model import load_model, save_model
 from coursepkg.training.weights import parameter_counts

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from coursepkg.projects.sign_language.model.backbones import LibraryBackbone
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
 from coursepkg.projects.sign_language.model.config import ModelConfig
-from coursepkg.projects.sign_language.model.library import LibraryBackbone, load_pretrained
 from tests.projects.sign_language.networks import LIBRARY, clips, library_config
 
 FAMILIES = list(LIBRARY)
@@ -65,13 +65,13 @@ def test_pretrained_weights_are_taken_over(name: str, tmp_path: Path) -> None:
     trained, fresh, frames = backbone(name), backbone(name, seed=1), pictures()
     trained.network.save_pretrained(tmp_path / name)
     assert not torch.allclose(fresh(frames), trained(frames))
-    load_pretrained(fresh, str(tmp_path / name))
+    fresh.load_pretrained(str(tmp_path / name))
     torch.testing.assert_close(fresh(frames), trained(frames))
 
 
 def test_weights_that_are_not_there_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="can be neither read nor fetched") as caught:
-        load_pretrained(backbone("resnet-18"), str(tmp_path / "none"))
+        backbone("resnet-18").load_pretrained(str(tmp_path / "none"))
     assert "\n" not in str(caught.value)
 
 
@@ -82,9 +82,9 @@ def test_weights_that_do_not_fit_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match="is a convnext, the backbone a resnet; choose weights such as microsoft/"
     ):
-        load_pretrained(backbone("resnet-18"), folder)
+        backbone("resnet-18").load_pretrained(folder)
     with pytest.raises(ValueError, match=r"has depths \[1, 2\], the recipe asks for \[1, 1\]"):
-        load_pretrained(backbone("convnext-tiny", n_blocks=(1, 1)), folder)
+        backbone("convnext-tiny", n_blocks=(1, 1)).load_pretrained(folder)
 
 
 @pytest.mark.parametrize(

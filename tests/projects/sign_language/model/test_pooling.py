@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.model.pooling import AttentionPooling, make_pooling
+from coursepkg.projects.sign_language.model.classifier import AttentionPooling, make_pooling
 
 
 def case() -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.sign_language.clip import Clip, ClipFile
-from coursepkg.projects.sign_language.data.facts import VideoFacts
-from coursepkg.projects.sign_language.data.video import DecodedVideo, VideoError
+from coursepkg.projects.sign_language.data.clip import Clip, ClipFile
+from coursepkg.projects.sign_language.data.video import DecodedVideo
+from coursepkg.projects.sign_language.data.video_file import VideoError, VideoFacts
 
 FPS = 12
 

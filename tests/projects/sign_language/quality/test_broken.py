@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-from coursepkg.arguments import flag_of
-from coursepkg.projects.sign_language.quality.broken import (
-    BrokenFrames,
-    BrokenThresholds,
-    find_broken,
-    largest_changes,
-)
-from coursepkg.projects.sign_language.quality.thumbnails import shrink
+from coursepkg.projects.sign_language.data.clip import shrink
+from coursepkg.projects.sign_language.quality.survey import BrokenFrames, find_broken, largest_changes
+from coursepkg.projects.sign_language.recipe import BrokenThresholds
+from coursepkg.validation import flag_of
 from tests.projects.sign_language.quality.scenes import scene, times_of
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursepkg.projects.sign_language.quality.classes import band_of, count_classes
+from coursepkg.projects.sign_language.data.label_mapping import band_of, count_classes
 
 LABELS = ["Ăn"] * 50 + ["Mẹ"] * 49 + ["Bố"] * 20 + ["Đi"] * 19 + ["Nhà"] * 4 + [""] * 7
 

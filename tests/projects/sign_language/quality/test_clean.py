@@ -7,11 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.quality.clean import plan_cleaning
-from coursepkg.projects.sign_language.quality.plan import CleaningPlan, CleaningRules, KeptClip
-from coursepkg.projects.sign_language.quality.plan_report import plan_as_json, plan_as_text
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.quality.plan import (
+    CleaningPlan,
+    KeptClip,
+    plan_as_json,
+    plan_as_text,
+    plan_cleaning,
+)
 from coursepkg.projects.sign_language.quality.survey import survey
+from coursepkg.projects.sign_language.recipe import CleaningRules
 from tests.projects.sign_language.quality.scenes import Library, as_clip, scene, times_of
 
 

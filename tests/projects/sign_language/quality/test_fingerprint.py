@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.quality.broken import find_broken
-from coursepkg.projects.sign_language.quality.fingerprint import (
+from coursepkg.projects.sign_language.data.clip import shrink
+from coursepkg.projects.sign_language.quality.survey import (
     MOMENTS,
-    SAME,
     Fingerprint,
     copies,
     distances,
+    find_broken,
     fingerprint,
 )
-from coursepkg.projects.sign_language.quality.thumbnails import shrink
+from coursepkg.projects.sign_language.recipe import SAME
 from tests.projects.sign_language.quality.scenes import scene, times_of
 
 

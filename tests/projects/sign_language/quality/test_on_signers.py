@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
-from coursepkg.projects.sign_language.quality.clean import plan_cleaning
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.quality.plan import plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import ClipFacts, Survey, survey
-from coursepkg.projects.sign_language.synthetic.clips import clip_gap
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import PlannedClip, plan_clips
-from coursepkg.projects.sign_language.synthetic.write import write_signers
+from coursepkg.projects.sign_language.synthetic.clips import PlannedClip, clip_gap, plan_clips, write_signers
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
 pytest.importorskip("av")
 

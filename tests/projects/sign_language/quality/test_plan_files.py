@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.sign_language.clip import ClipFile
+from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.quality.plan import (
     CleaningPlan,
-    CleaningRules,
     KeptClip,
     RemovedClip,
+    read_plan,
+    write_plan,
 )
-from coursepkg.projects.sign_language.quality.plan_files import read_plan, write_plan
+from coursepkg.projects.sign_language.recipe import CleaningRules
 
 
 def files(folder: Path) -> list[ClipFile]:

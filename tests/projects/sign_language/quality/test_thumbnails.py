@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.quality.thumbnails import brightness, mean_weights, shrink, thumbnails
+from coursepkg.projects.sign_language.data.clip import brightness, mean_weights, shrink, thumbnails
 from tests.projects.sign_language.quality.scenes import as_clip, scene
 
 

@@ -9,15 +9,14 @@ import pytest
 
 from coursepkg.projects.sign_language.synthetic.clips import (
     BRIGHTER,
+    PlannedClip,
     clip_gap,
     clip_length,
     clip_pose,
     draw_clip,
     draw_planned,
 )
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import PlannedClip
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.signer import WORDS, SignersConfig
 
 SMALL = SignersConfig(size=32)
 
@@ -40,7 +39,7 @@ def test_a_clip_is_the_same_in_another_process() -> None:
     here = _sha256(draw_clip("Ăn", 2, 0, 5, SMALL, fault="solid").frames)
     program = (
         "import hashlib; from coursepkg.projects.sign_language.synthetic.clips import draw_clip; "
-        "from coursepkg.projects.sign_language.synthetic.config import SignersConfig; "
+        "from coursepkg.projects.sign_language.synthetic.signer import SignersConfig; "
         "clip = draw_clip('Ăn', 2, 0, 5, SignersConfig(size=32), fault='solid'); "
         "print(hashlib.sha256(clip.frames.tobytes()).hexdigest())"
     )

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.signer import WORDS, SignersConfig
 
 
 def test_the_defaults_are_those_of_the_contest() -> None:

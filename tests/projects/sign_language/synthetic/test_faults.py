@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.synthetic.faults import (
+from coursepkg.projects.sign_language.synthetic.clips import (
     COLOURS,
     LEAST_SIGNED,
     Fault,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from coursepkg.projects.sign_language.synthetic.figure import FOREARM, UPPER_ARM, bend_arm, figure
 from coursepkg.projects.sign_language.synthetic.motion import Pose, draw_timing, make_pose
-from coursepkg.projects.sign_language.synthetic.signer import Signer, make_signer
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.signer import WORDS, Signer, make_signer
 
 NAMES = list(WORDS)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.synthetic.hands import (
+from coursepkg.projects.sign_language.synthetic.motion import (
     FINGERS,
     PALM,
     ROOTS,

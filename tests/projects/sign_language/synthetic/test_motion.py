@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.synthetic.hands import SHAPES
-from coursepkg.projects.sign_language.synthetic.motion import LEAST_REST, REST, Pose, draw_timing, make_pose
-from coursepkg.projects.sign_language.synthetic.signer import Signer, make_signer
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.motion import (
+    LEAST_REST,
+    REST,
+    SHAPES,
+    Pose,
+    draw_timing,
+    make_pose,
+)
+from coursepkg.projects.sign_language.synthetic.signer import WORDS, Signer, make_signer
 
 NAMES = list(WORDS)
 

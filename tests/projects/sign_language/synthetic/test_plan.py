@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import PlannedClip, clip_counts, plan_clips
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.clips import PlannedClip, clip_counts, plan_clips
+from coursepkg.projects.sign_language.synthetic.signer import WORDS, SignersConfig
 
 CONFIGS = st.builds(
     SignersConfig,

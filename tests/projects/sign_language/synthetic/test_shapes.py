@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.synthetic.shapes import Part, box, capsule, ellipse, rotated, still
+from coursepkg.projects.sign_language.synthetic.figure import Part, box, capsule, ellipse, rotated, still
 
 
 def _area(points: np.ndarray) -> float:

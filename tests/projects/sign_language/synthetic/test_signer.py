@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.signer import HAIR_STYLES, PATTERNS, make_signer, shaded
+from coursepkg.projects.sign_language.synthetic.signer import (
+    HAIR_STYLES,
+    PATTERNS,
+    SignersConfig,
+    make_signer,
+    shaded,
+)
 
 
 def test_a_signer_is_a_function_of_seed_and_number() -> None:

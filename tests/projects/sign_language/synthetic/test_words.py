@@ -4,8 +4,8 @@ import dataclasses
 import unicodedata
 from pathlib import PurePath
 
-from coursepkg.projects.sign_language.synthetic.hands import SHAPES
-from coursepkg.projects.sign_language.synthetic.words import WORDS
+from coursepkg.projects.sign_language.synthetic.motion import SHAPES
+from coursepkg.projects.sign_language.synthetic.signer import WORDS
 
 
 def test_there_are_enough_words_in_nfc() -> None:

@@ -9,11 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.synthetic import write
-from coursepkg.projects.sign_language.synthetic.clips import draw_planned
-from coursepkg.projects.sign_language.synthetic.config import SignersConfig
-from coursepkg.projects.sign_language.synthetic.plan import PlannedClip, plan_clips
-from coursepkg.projects.sign_language.synthetic.write import CARD, COLUMNS, write_signers, write_video
+from coursepkg.projects.sign_language.synthetic import clips
+from coursepkg.projects.sign_language.synthetic.clips import (
+    CARD,
+    COLUMNS,
+    PlannedClip,
+    draw_planned,
+    plan_clips,
+    write_signers,
+    write_video,
+)
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
 av = pytest.importorskip("av")
 
@@ -122,7 +128,7 @@ def cut_short(monkeypatch: pytest.MonkeyPatch) -> list[PlannedClip]:
             raise KeyboardInterrupt
         return draw_planned(clip, seed, config)
 
-    monkeypatch.setattr(write, "draw_planned", draw)
+    monkeypatch.setattr(clips, "draw_planned", draw)
     return drawn
 
 
@@ -137,7 +143,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, folder: Path, cut_short:
     with pytest.raises(ValueError, match=r"set\.part: holds something other than"):
         write_signers(target, 4, TINY)
     said: list[str] = []
-    assert write_signers(target, 3, TINY, say=said.append) == target
+    assert write_signers(target, 3, TINY, log=said.append) == target
     assert len(cut_short) == 4 + len(plan_clips(3, TINY)) - 3
     assert not (tmp_path / "set.part").exists()
     names = sorted(path.relative_to(target) for path in target.rglob("*") if path.is_file())

@@ -6,19 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tyro
 
-from coursepkg.projects.translation.back_translation import generate, held_out
-from coursepkg.projects.translation.back_translation.commands import BackTranslate, RoundTrip
-from coursepkg.projects.translation.contest import _check_own
+from coursepkg.projects.translation.back_translation import files, generate
+from coursepkg.projects.translation.competition_rules import _check_own
 from coursepkg.projects.translation.corpus import read_parallel
-from coursepkg.projects.translation.studies.decoding_commands import DecodeStudy, LanguageModelTrain, Rerank
-from coursepkg.projects.translation.studies.decoding_methods import Decoder
+from coursepkg.projects.translation.studies.decoding_study import Decoder
 from tests.projects.translation.memorised import PAIRS, memorised
+from tests.projects.translation.tiny import run_command
 
 
-def call(command: Any, *arguments: str) -> int:
-    return tyro.cli(command, args=["--model", str(memorised()[0]), *arguments]).run()
+def call(verb: str, *arguments: str) -> int:
+    return run_command(verb, "--model", str(memorised()[0]), *arguments)
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +37,9 @@ def test_back_translate_writes_pairs_and_card(
     prefix = tmp_path / "bt"
     held = replace(memorised()[1], dev=PAIRS[:2], test=PAIRS[2:3])
     monkeypatch.setattr(
-        "coursepkg.projects.translation.back_translation.held_out.load_parts",
-        lambda *arguments, **options: held,
+        "coursepkg.projects.translation.back_translation.files.load_parts", lambda *arguments, **options: held
     )
-    assert call(BackTranslate, "--mono", str(mono), "--out", str(prefix), "--json") == 0
+    assert call("back-translate", "--mono", str(mono), "--out", str(prefix), "--json") == 0
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert document == json.loads(Path(f"{prefix}.json").read_text("utf-8"))
     pairs = read_parallel(f"{prefix}.zh", f"{prefix}.vi")
@@ -53,7 +50,7 @@ def test_back_translate_writes_pairs_and_card(
     with pytest.raises(ValueError, match=r"but --extra was made from file ours\.vi, phrasebook"):
         _check_own(Path(f"{prefix}.json"), "--extra")
     with pytest.raises(ValueError, match=r"bt\.zh already exists"):
-        call(BackTranslate, "--mono", str(mono), "--out", str(prefix))
+        call("back-translate", "--mono", str(mono), "--out", str(prefix))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +65,7 @@ def test_back_translate_writes_pairs_and_card(
 )
 def test_back_translate_refuses(mono: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        call(BackTranslate, "--mono", str(mono), "--out", str(tmp_path / "bt"), *arguments)
+        call("back-translate", "--mono", str(mono), "--out", str(tmp_path / "bt"), *arguments)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -84,7 +81,7 @@ def _small_book(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_small_book")
 def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prefix = tmp_path / "rt"
-    assert call(RoundTrip, "--data", "phrasebook", "--out", str(prefix), "--json") == 0
+    assert call("round-trip", "--data", "phrasebook", "--out", str(prefix), "--json") == 0
     assert [pair[:2] for pair in read_parallel(f"{prefix}.zh", f"{prefix}.vi")] == [
         pair[:2] for pair in PAIRS
     ]
@@ -93,7 +90,9 @@ def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.usefixtures("_small_book")
-@pytest.mark.parametrize(("command", "stop_at"), [(BackTranslate, 6), (RoundTrip, 14), (RoundTrip, 38)])
+@pytest.mark.parametrize(
+    ("command", "stop_at"), [("back-translate", 6), ("round-trip", 14), ("round-trip", 38)]
+)
 def test_a_command_that_was_stopped_goes_on(
     command: Any,
     stop_at: int,
@@ -104,8 +103,8 @@ def test_a_command_that_was_stopped_goes_on(
 ) -> None:
     monkeypatch.setattr(generate, "CHUNK", 4)
     held = replace(memorised()[1], dev=(), test=())
-    monkeypatch.setattr(held_out, "load_parts", lambda *arguments, **options: held)
-    given = ["--mono", str(mono)] if command is BackTranslate else ["--data", "phrasebook"]
+    monkeypatch.setattr(files, "load_parts", lambda *arguments, **options: held)
+    given = ["--mono", str(mono)] if command == "back-translate" else ["--data", "phrasebook"]
     draw = ["--sample", "--temperature", "1.5"]
     assert call(command, *given, *draw, "--out", str(tmp_path / "whole")) == 0
     count, plain = 0, Decoder.decode
@@ -140,18 +139,18 @@ def test_a_command_that_was_stopped_goes_on(
 def test_a_language_model_is_trained_and_reranks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--d-model", "16", "--n-heads", "2", "--n-layers", "1", "--d-ff", "16", "--max-epochs", "1"]
     with pytest.raises(ValueError, match="--out FOLDER must be given"):
-        call(LanguageModelTrain, *sizes)
-    assert call(LanguageModelTrain, *sizes, "--out", str(tmp_path / "lm"), "--json") == 0
+        call("lm-train", *sizes)
+    assert call("lm-train", *sizes, "--out", str(tmp_path / "lm"), "--json") == 0
     lines = capsys.readouterr().out.splitlines()
     card = json.loads(lines[-1])["card"]
     told = card["perplexity"]["half of dev to score on"]
     assert f"perplexity {told['per_token']:.2f} a token, {told['per_word']:.2f} a word" in "\n".join(lines)
     with pytest.raises(ValueError, match="--lm or --reverse-model FOLDER must be given"):
-        call(Rerank)
+        call("rerank")
     with pytest.raises(ValueError, match="--n-best must be an integer of at least 2"):
-        call(Rerank, "--lm", str(tmp_path / "lm"), "--n-best", "1")
+        call("rerank", "--lm", str(tmp_path / "lm"), "--n-best", "1")
     out = tmp_path / "rerank.json"
-    assert call(Rerank, "--lm", str(tmp_path / "lm"), "--n-best", "2", "--out", str(out), "--json") == 0
+    assert call("rerank", "--lm", str(tmp_path / "lm"), "--n-best", "2", "--out", str(out), "--json") == 0
     printed = capsys.readouterr().out.splitlines()
     document = json.loads(out.read_text("utf-8"))
     assert json.loads(printed[-1]) == document
@@ -162,7 +161,7 @@ def test_a_language_model_is_trained_and_reranks(tmp_path: Path, capsys: pytest.
 @pytest.mark.usefixtures("_small_book")
 def test_decode_study_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "decoding.json"
-    assert call(DecodeStudy, "--seeds", "1", "--limit", "2", "--out", str(out)) == 0
+    assert call("decode-study", "--seeds", "1", "--limit", "2", "--out", str(out)) == 0
     document = json.loads(out.read_text("utf-8"))
     assert (document["n"], document["corpus"], document["from"], document["to"]) == (
         2,
@@ -173,4 +172,4 @@ def test_decode_study_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFix
     assert document["rows"][0]["method"] == "greedy"
     assert out.with_suffix(".txt").read_text("utf-8") in capsys.readouterr().out
     with pytest.raises(ValueError, match="the folder does not exist"):
-        call(DecodeStudy, "--out", str(tmp_path / "gone" / "x.json"))
+        call("decode-study", "--out", str(tmp_path / "gone" / "x.json"))

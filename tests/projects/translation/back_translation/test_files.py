@@ -8,12 +8,12 @@ import pytest
 
 from coursepkg.projects.translation.back_translation.files import (
     check_prefix,
+    held_out_keys,
     mono_text,
     origins,
     write_pairs,
 )
 from coursepkg.projects.translation.back_translation.generate import Synthetic
-from coursepkg.projects.translation.back_translation.held_out import held_out_keys
 from coursepkg.projects.translation.corpus import read_parallel, sentence_key
 from tests.projects.translation.memorised import PAIRS
 from tests.projects.translation.tiny import SmallBook

@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from coursepkg.projects.translation.classical.rule_lexicon import Piece, dictionary, look_up
-from coursepkg.projects.translation.classical.rules import Rule, RuleTranslator
-from coursepkg.projects.translation.phrasebook.tables import table
+from coursepkg.projects.translation.classical.rules import Chunk, Rule, RuleTranslator, dictionary, look_up
+from coursepkg.projects.translation.phrasebook.lexicon import table
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +54,11 @@ def test_steps_tell_what_each_rule_did(translator: RuleTranslator) -> None:
     steps = translator.steps(["我", "爸爸", "买", "了", "一", "件", "毛衣", "。"])
     assert len(steps[0]) == 8
     assert all(len(later) < len(earlier) for earlier, later in pairwise(steps))
-    assert Piece("我 爸爸", "person", ("bố", "tôi")) in steps[-1]
+    assert Chunk("我 爸爸", "person", ("bố", "tôi")) in steps[-1]
 
 
 def test_unknown_words_stay_and_nothing_becomes_nothing(translator: RuleTranslator) -> None:
-    assert look_up("量子") == Piece("量子", "unknown", ("量子",))
+    assert look_up("量子") == Chunk("量子", "unknown", ("量子",))
     assert translator.translate([]) == []
     assert translator.translate(["了"]) == []
 
@@ -80,7 +79,7 @@ def test_the_dictionary_has_the_lexicon() -> None:
 
 def test_a_rule_is_applied_from_left_to_right_and_once_a_place() -> None:
     rule = Rule.parse("a b|x -> c: 2 and 1")
-    pieces = [Piece(name, kind, (name,)) for name, kind in (("p", "a"), ("q", "b"), ("r", "a"), ("x", "z"))]
+    pieces = [Chunk(name, kind, (name,)) for name, kind in (("p", "a"), ("q", "b"), ("r", "a"), ("x", "z"))]
     joined = rule.apply(pieces)
     assert [piece.target for piece in joined] == [("q", "and", "p"), ("x", "and", "r")]
     assert [(piece.kind, piece.source) for piece in joined] == [("c", "p q"), ("c", "r x")]

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from coursepkg.projects.translation.classical.ngram_model import END, START, NgramModel
-from coursepkg.projects.translation.classical.statistical import NoisyChannel, Search
+from coursepkg.projects.translation.classical.statistical import END, START, NgramModel, NoisyChannel, Search
 
 SENTENCES = [s.split() for s in ("a b", "a c", "b a b", "c", "a b c")]
 PAIRS = [

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coursepkg.data.batching import make_batch
-from coursepkg.projects.translation.contrastive.batches import ContrastiveBatch, ContrastiveBatches, pad_views
-from coursepkg.projects.translation.contrastive.views import (
+from coursepkg.projects.translation.contrastive.batches import (
+    ContrastiveBatch,
+    ContrastiveBatches,
     MaskedVersions,
     RoundTripVersions,
     distinct_pairs,
     dropout_versions,
     four_views,
     mask_spans,
+    pad_views,
 )
 from coursepkg.text.vocabulary import EOS, PAD, UNK
 

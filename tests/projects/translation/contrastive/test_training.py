@@ -8,19 +8,21 @@ from torch import Tensor
 
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.contrastive.batches import ContrastiveBatches
-from coursepkg.projects.translation.contrastive.measures import (
-    mean_bilingual_loss,
-    retrieval_accuracy,
-    sentence_vectors,
+from coursepkg.projects.translation.contrastive.batches import (
+    ContrastiveBatches,
+    MaskedVersions,
+    Versions,
+    dropout_versions,
 )
 from coursepkg.projects.translation.contrastive.task import (
     ContrastiveTask,
     ProjectionHead,
     WithProjection,
+    mean_bilingual_loss,
     monolingual_loss,
+    retrieval_accuracy,
+    sentence_vectors,
 )
-from coursepkg.projects.translation.contrastive.views import MaskedVersions, Versions, dropout_versions
 from coursepkg.projects.translation.task import TranslationTask, mean_loss
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit

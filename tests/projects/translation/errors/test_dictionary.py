@@ -7,7 +7,7 @@ import pytest
 
 from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, Limits, true_cased
 from coursepkg.projects.translation.phrasebook.interlinear import Words
-from coursepkg.projects.translation.phrasebook.topics import sentences
+from coursepkg.projects.translation.phrasebook.patterns import sentences
 
 SMALL = Dictionary(
     (

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 import torch
-import tyro
 
+from coursepkg.app.published_results import INSTALLED
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.evaluate import compare_systems
-from coursepkg.projects.translation.ladder.commands import Ladder, conditions_of, results_of
-from coursepkg.projects.translation.ladder.store import read_ladder
+from coursepkg.projects.translation.ladder.commands import conditions_of, results_of
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.published_results import read_ladder
 from coursepkg.projects.translation.studies.measured_run import score_dev
-from coursepkg.stored import INSTALLED
-from tests.projects.translation.tiny import toy_parts, write_zh_vi
+from coursepkg.projects.translation.study_commands import Ladder
+from tests.projects.translation.tiny import run_command, toy_parts, write_zh_vi
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
 SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01", "max-epochs=2"]
@@ -26,7 +26,7 @@ CONDITIONS = f"zh-vi_zh2vi_tiny_100s_{DEVICE}"
 def ladder(folder: Path, *arguments: str, settings: list[str] = SMALL) -> int:
     given = ["--data", "zh-vi", "--seconds", "100", "--out", str(folder / "out")]
     given += ["--results", str(folder / "results"), "--set", *settings]
-    return tyro.cli(Ladder, args=[*given, *arguments]).run()
+    return run_command("ladder", *given, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_row_that_is_the_one_below_is_skipped(
     tmp_path: Path, zh_vi: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = ["--data", "zh-vi", "--preset", "small", "--rows", "small", "--out", str(tmp_path / "out")]
-    assert tyro.cli(Ladder, args=[*given, "--results", str(tmp_path / "results")]).run() == 0
+    assert run_command("ladder", *given, "--results", str(tmp_path / "results")) == 0
     assert "small: this is modern already, with these settings" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
 

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from coursepkg.projects.translation.ladder.decoding import N_BEST
-from coursepkg.projects.translation.ladder.row import LadderRow, Times
 from coursepkg.projects.translation.ladder.rows import (
     ROWS,
+    LadderRow,
+    Times,
     recipe_of,
     row_named,
     trained_row,

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import tyro
 
-from coursepkg.projects.translation import predict_file
+from coursepkg.projects.translation import predict_command
 from coursepkg.projects.translation.t5 import commands
 from coursepkg.projects.translation.t5.commands import T5Predict, T5Train
 from coursepkg.projects.translation.t5.model import load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
+from coursepkg.projects.translation.t5.nom import nom_sample
 from coursepkg.projects.translation.t5.predict import LONGEST_SOURCE, T5Translator
 
-NOM, QUOC_NGU = nom_lesson(1)[0]
+NOM, QUOC_NGU = nom_sample(1)[0]
 
 
 def train(*arguments: str) -> int:
@@ -115,7 +115,7 @@ def test_one_text(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_gives_a_line_for_each_line(run: Path, tmp_path: Path) -> None:
-    lines = [nom for nom, _ in nom_lesson(5)]
+    lines = [nom for nom, _ in nom_sample(5)]
     (tmp_path / "in.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     arguments = ["--model", str(run / "model"), "--max-tokens", "8", "--beam-size", "1"]
     assert predict(*arguments, "--file", str(tmp_path / "in.txt"), "--out", str(tmp_path / "out.txt")) == 0
@@ -131,8 +131,8 @@ def test_a_file_gives_a_line_for_each_line(run: Path, tmp_path: Path) -> None:
 def test_a_file_that_was_stopped_goes_on(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(predict_file, "CHUNK", 2)
-    (tmp_path / "in.txt").write_text("".join(f"{nom}\n" for nom, _ in nom_lesson(5)), encoding="utf-8")
+    monkeypatch.setattr(predict_command, "CHUNK", 2)
+    (tmp_path / "in.txt").write_text("".join(f"{nom}\n" for nom, _ in nom_sample(5)), encoding="utf-8")
     model, given = (
         run / "model",
         ["--file", str(tmp_path / "in.txt"), "--max-tokens", "8", "--beam-size", "1"],

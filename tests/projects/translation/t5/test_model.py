@@ -13,9 +13,17 @@ import torch
 
 from coursepkg.projects.translation.t5 import model as t5_model
 from coursepkg.projects.translation.t5.data import encode_text, make_t5_batch
-from coursepkg.projects.translation.t5.model import T5, load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5.sizes import SIZES, T5Size, count_parameters, formula_parameters
-from coursepkg.projects.translation.t5.task import TextToText
+from coursepkg.projects.translation.t5.model import (
+    SIZES,
+    T5,
+    T5Size,
+    count_parameters,
+    formula_parameters,
+    load_t5,
+    save_t5,
+    tiny_t5,
+)
+from coursepkg.projects.translation.t5.train import TextToText
 
 TEXTS = ["tôi đi học", "碎𠫾學", "chị mua hai con cá.", "姉𧷸𠄩昆𩵜"]
 

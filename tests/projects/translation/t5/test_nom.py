@@ -8,18 +8,23 @@ from hypothesis import strategies as st
 
 from coursepkg.projects.translation.t5.nom import (
     COLUMNS,
+    DOES,
     FILES,
+    HOW_MANY,
+    WHAT,
+    WHEN,
+    WHO,
     NomLine,
     ReadingTable,
     characters,
     load_nom,
+    nom_sample,
     plain,
     read_nom,
     syllables,
     table_pairs,
     uneven_lines,
 )
-from coursepkg.projects.translation.t5.nom_lesson import DOES, HOW_MANY, WHAT, WHEN, WHO, nom_lesson
 
 HEADER = "\t".join(COLUMNS)
 GOOD = "1\t碎讀冊\tTôi đọc sách.\tTôi, đọc, sách."
@@ -98,7 +103,7 @@ def test_lines_that_are_not_one_to_one_are_reported(tmp_path: Path) -> None:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    lesson = nom_lesson(200)
+    lesson = nom_sample(200)
     rows = [f"{i}\t{nom}\t{vi}\t" for i, (nom, vi) in enumerate(lesson)]
     # One sentence twice, and its reading once more with other capitals and another character.
     again = [f"900\t{lesson[0][0]}\t{lesson[0][1]}\t", f"901\t碎\t{lesson[0][1].upper()}\t"]
@@ -117,7 +122,7 @@ def test_no_sentence_is_on_two_sides_of_the_split(corpus: Path) -> None:
         seen = [{key(p) for p in side} for side in sides]
         assert sum(map(len, seen)) == len(set.union(*seen))
     (home,) = [side for side in sides if any(p.file == FILES[1] for p in side)]
-    assert len([p for p in home if plain(p.target) == plain(nom_lesson(1)[0][1])]) == 3
+    assert len([p for p in home if plain(p.target) == plain(nom_sample(1)[0][1])]) == 3
 
 
 def test_both_directions_share_one_split(corpus: Path) -> None:
@@ -174,13 +179,13 @@ def test_words_of_the_lesson_have_one_character_a_syllable() -> None:
 
 @given(st.integers(1, 600), st.integers(0, 3))
 def test_the_lesson_is_distinct_and_the_same_for_the_same_seed(n: int, seed: int) -> None:
-    lesson = nom_lesson(n, seed=seed)
+    lesson = nom_sample(n, seed=seed)
     assert len(set(lesson)) == len({vi for _, vi in lesson}) == n
-    assert lesson == nom_lesson(n, seed=seed)
+    assert lesson == nom_sample(n, seed=seed)
 
 
 def test_reading_the_lesson_takes_more_than_looking_up() -> None:
-    lesson = nom_lesson()
+    lesson = nom_sample()
     table = ReadingTable(lesson)
     assert dict(table.ambiguous()) == {"行": ["hành", "hàng"]} or dict(table.ambiguous()) == {
         "行": ["hàng", "hành"]
@@ -193,4 +198,4 @@ def test_reading_the_lesson_takes_more_than_looking_up() -> None:
 @pytest.mark.parametrize("n", [0, 10**9])
 def test_a_lesson_of_another_size_is_refused(n: int) -> None:
     with pytest.raises(ValueError, match=r"n must be an integer in 1\.\."):
-        nom_lesson(n)
+        nom_sample(n)

@@ -16,18 +16,18 @@ from coursepkg.projects.translation.t5.data import (
     make_t5_batch,
 )
 from coursepkg.projects.translation.t5.model import T5, tiny_t5
-from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
-from coursepkg.projects.translation.t5.task import (
+from coursepkg.projects.translation.t5.nom import nom_sample
+from coursepkg.projects.translation.t5.text import prefix_of
+from coursepkg.projects.translation.t5.train import (
     T5Task,
     TextToText,
     sample_losses,
     t5_mean_loss,
     write_texts,
 )
-from coursepkg.projects.translation.t5.text import prefix_of
 
 PREFIX = prefix_of("nom", "vi")
-PAIRS = [SentencePair(nom, vi, "lesson", i) for i, (nom, vi) in enumerate(nom_lesson(12), start=1)]
+PAIRS = [SentencePair(nom, vi, "lesson", i) for i, (nom, vi) in enumerate(nom_sample(12), start=1)]
 UNEVEN = [
     *PAIRS[:3],
     SentencePair("碎", "tôi", "lesson", 13),

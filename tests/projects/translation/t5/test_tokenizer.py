@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
+from coursepkg.projects.translation.t5.model import LETTERS, coverage, loses, train_tokenizer
+from coursepkg.projects.translation.t5.nom import nom_sample
 from coursepkg.projects.translation.t5.text import PREFIXES
-from coursepkg.projects.translation.t5.tokenizer import LETTERS, coverage, loses, train_tokenizer
 
 ENGLISH = ["the cat sat on the mat", "a quick brown fox jumps over the lazy dog", "Vietnam and Hanoi"]
-LESSON = nom_lesson(60)
+LESSON = nom_sample(60)
 
 
 @pytest.fixture(scope="module")

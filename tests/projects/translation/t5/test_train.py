@@ -10,15 +10,20 @@ from transformers import get_linear_schedule_with_warmup
 from coursepkg.metrics import CER, score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
-from coursepkg.projects.translation.t5.corpora import Direction, directions_of, natural
-from coursepkg.projects.translation.t5.evaluate import nom_scores, score_direction, table_scores
+from coursepkg.projects.translation.t5.data import Direction, directions_of, natural
 from coursepkg.projects.translation.t5.model import T5, load_t5, save_t5, tiny_t5
-from coursepkg.projects.translation.t5.nom_lesson import nom_lesson
-from coursepkg.projects.translation.t5.task import write_texts
+from coursepkg.projects.translation.t5.nom import nom_sample
+from coursepkg.projects.translation.t5.run import nom_scores, score_direction, table_scores
 from coursepkg.projects.translation.t5.text import prefix_of
-from coursepkg.projects.translation.t5.train import PRESETS, FineTuning, fine_tune, linear_to_zero
+from coursepkg.projects.translation.t5.train import (
+    PRESETS,
+    FineTuning,
+    fine_tune,
+    linear_to_zero,
+    write_texts,
+)
 
-PAIRS = tuple(SentencePair(nom, vi, "lesson", i) for i, (nom, vi) in enumerate(nom_lesson(10), start=1))
+PAIRS = tuple(SentencePair(nom, vi, "lesson", i) for i, (nom, vi) in enumerate(nom_sample(10), start=1))
 
 
 def directions(repeat: int = 1) -> list[Direction]:

@@ -1,0 +1,84 @@
+"""The folder of a finished model, read back and checked to be one of its project."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from coursepkg.app.recipe import recipe_from
+from coursepkg.files import read_json
+from coursepkg.training.saved_model import CARD, load_model
+
+R = TypeVar("R")
+
+
+def check_finished(folder: str | Path) -> Path:
+    """The folder, if it holds a finished model.
+
+    Raises:
+        FileNotFoundError: it does not; the message says whether training was begun.
+    """
+    folder = Path(folder)
+    if not (folder / "model").is_dir():
+        unfinished = (folder / "run").is_dir()
+        hint = "training was not finished: add --resume"
+        raise FileNotFoundError(
+            f"{folder}: no finished model in it; "
+            f"{hint if unfinished else 'train one there first'}"
+        )
+    return folder
+
+
+def read_trained(
+    folder: Path,
+    build: Callable[[dict[str, Any]], nn.Module],
+    recipe: type[R],
+    *,
+    needs: Mapping[str, type],
+    lacks: str,
+    **expected: Any,
+) -> tuple[nn.Module, R, dict[str, Any]]:
+    """Read model, recipe and card of a folder that `train` wrote.
+
+    Args:
+        folder: it holds a finished model, see `check_finished`.
+        build: makes the network from its stored configuration.
+        recipe: class of the recipe.
+        needs: entries that the card must have besides the recipe, with their kinds.
+        lacks: what is said of a model whose card lacks one, such as
+            `names no signed words`.
+        **expected: entries that must be as they were when the model was saved.
+
+    Returns:
+        the model in evaluation mode and float32, its recipe, its card.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: a file is damaged, or the model is one of another project.
+    """
+    path = folder / "model" / CARD
+    meta = read_json(path, needs={"config": dict, "meta": dict})["meta"]
+    for name, kind in {**needs, "recipe": dict}.items():
+        if not isinstance(meta.get(name), kind):
+            raise ValueError(
+                f"{folder}: its model {lacks}; it is one of another project"
+            )
+    model, meta = load_model(folder / "model", build, **expected)
+    return model.float(), recipe_from(recipe, meta["recipe"], str(path)), meta
+
+
+def default_device() -> str:
+    """Where a model that is read computes: on a GPU where there is one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def weights_sha256(told: str, models: Iterable[nn.Module]) -> str:
+    """SHA-256 of a text and of all weights of some models, by their names."""
+    digest = hashlib.sha256(told.encode())
+    for model in models:
+        for name, weight in model.state_dict().items():
+            digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""What the options of all commands share: types of fields, presets, folders, threads.
+
+A type carries the help of its flag, so that a text which all systems share stands here
+alone; a field of such a type has no docstring.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+import tyro
+
+from coursepkg.processor import check_threads
+
+T = TypeVar("T")
+
+RUNS = Path("runs")
+"""Where training puts a run that gets no --out, and where other verbs look for it."""
+
+Flag = Annotated[bool, tyro.conf.FlagCreatePairsOff]
+"""A switch that is off, without its opposite."""
+File = Annotated[Path | None, tyro.conf.arg(metavar="FILE")]
+Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")]
+Part = Literal["train", "dev", "test"]
+Inputs = tyro.conf.Positional[
+    Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE|FOLDER...")]
+]
+"""Files and folders to predict from."""
+
+Out = Annotated[Path | None, tyro.conf.arg(metavar="PATH", help="Where results go.")]
+Json = Annotated[
+    bool,
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.arg(help="Print one JSON document as the last line."),
+]
+PRESET_HELP = (
+    "Settings to start from; the other verbs then take the run that `train` made by it."
+)
+Model = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FOLDER",
+        help="Folder that `train` wrote. Without it that of --preset, and without both "
+        "the model that ships.",
+    ),
+]
+"""The model that a verb uses."""
+ScoredPart = Annotated[
+    Part,
+    tyro.conf.arg(help="Which part to score. The test part is for the last word."),
+]
+Resume = Annotated[
+    bool,
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.arg(help="Go on with the run in --out."),
+]
+TrainThreads = Annotated[
+    int,
+    tyro.conf.arg(
+        help="CPU threads; 0 is one for `tiny`, whose matrices are too small to share, "
+        "and else one for each core that this process has to itself."
+    ),
+]
+Recursive = Annotated[
+    bool,
+    tyro.conf.FlagCreatePairsOff,
+    tyro.conf.arg(help="Open folders in folders."),
+]
+
+
+def preset_in(
+    arguments: Sequence[str], presets: Mapping[str, T], usual: str = "tiny"
+) -> T:
+    """Look up the preset that the arguments name, or the usual one.
+
+    It is looked for before the arguments are parsed, because it gives the other flags
+    their defaults. An unknown name gives the usual one; parsing refuses it later.
+    """
+    named = [value for flag, value in pairwise(arguments) if flag == "--preset"]
+    named += [a.partition("=")[2] for a in arguments if a.startswith("--preset=")]
+    return presets.get(named[-1] if named else usual, presets[usual])
+
+
+def run_folder(project: str, preset: str | None, *more: str) -> Path:
+    """The folder where `train` puts a run of a preset, such as `runs/ocr-tiny`."""
+    return RUNS / "-".join((project, preset or "tiny", *more))
+
+
+def is_tiny(preset: str | None) -> bool:
+    """Whether a verb that makes a model makes a tiny one."""
+    return preset in (None, "tiny")
+
+
+def set_training_threads(threads: int, preset: str | None) -> None:
+    """Set the CPU threads of a training: one for `tiny` where none are asked for.
+
+    Raises:
+        ValueError: the number is negative.
+    """
+    check_threads(threads)
+    if threads or is_tiny(preset):
+        import torch
+
+        torch.set_num_threads(threads or 1)

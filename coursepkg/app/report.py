@@ -1,0 +1,103 @@
+"""Findings as text: tables, examples, ranges of numbers, names of characters."""
+
+import statistics
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+SHOWN = 5
+"""Examples of each finding in a text; JSON has all."""
+
+
+def more_line(count: int, shown: int = SHOWN) -> list[str]:
+    """A line that says how many examples are not shown; none where all are."""
+    return [f"  ... and {count - shown:,} more"] if count > shown else []
+
+
+def examples(title: str, rows: Sequence[object], shown: int = SHOWN) -> list[str]:
+    """A finding with its number and its first examples; nothing where there are none.
+
+    Example:
+        >>> examples("copies", ["a.mp4", "b.mp4"])
+        ['copies: 2', '  a.mp4', '  b.mp4']
+    """
+    if not rows:
+        return []
+    lines = [f"{title}: {len(rows):,}", *(f"  {row}" for row in rows[:shown])]
+    return lines + more_line(len(rows), shown)
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Counts by name on one line.
+
+    Example:
+        >>> counts_text({"train": 1200, "dev": 60})
+        'train 1,200, dev 60'
+    """
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def character_name(character: str) -> str:
+    """Code point and name of a character, as `U+0061 LATIN SMALL LETTER A`."""
+    kind = f"category {unicodedata.category(character)}"
+    return f"U+{ord(character):04X} {unicodedata.name(character, kind)}"
+
+
+def summary(values: Sequence[int | float]) -> dict[str, float]:
+    """Least, median, mean and greatest of some numbers; empty for none."""
+    if not values:
+        return {}
+    found = {
+        "least": min(values),
+        "median": statistics.median(values),
+        "mean": statistics.mean(values),
+        "greatest": max(values),
+    }
+    return {name: round(float(value), 3) for name, value in found.items()}
+
+
+def spread(found: Mapping[str, float]) -> str:
+    """A `summary` for readers."""
+    if not found:
+        return "none"
+    return (
+        f"{found['least']:g} to {found['greatest']:g}, median {found['median']:g}, "
+        f"mean {found['mean']:.4g}"
+    )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines whose columns are aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()
+) -> str:
+    """A Markdown table whose columns are aligned as plain text, too.
+
+    Args:
+        head: names of the columns.
+        rows: cells.
+        right: numbers of the columns that are aligned to the right.
+    """
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    rule = ["-" * (w - (i in right)) + ":" * (i in right) for i, w in enumerate(widths)]
+    return "\n".join([line(cells[0]), line(rule), *map(line, cells[1:])])
+
+
+def interval_text(ends: Sequence[float] | None, form: str) -> str:
+    """The ends of an interval behind a number; nothing where there is none."""
+    return "" if ends is None else f" [{ends[0]:{form}}, {ends[1]:{form}}]"

@@ -1,1 +1,0 @@
-"""Suites of `coursepkg bench` that measure the recogniser and its pages."""

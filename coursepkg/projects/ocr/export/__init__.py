@@ -1,1 +1,0 @@
-"""A trained recogniser as a program for other runtimes."""

@@ -1,0 +1,467 @@
+"""What `coursepkg ocr audit|describe|pack|train|evaluate|export` do."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coursepkg.app.output import (
+    check_out_file,
+    check_out_folder,
+    print_json,
+    write_json_output,
+)
+from coursepkg.bench.machine import circumstances
+from coursepkg.files import whole_file
+from coursepkg.processor import check_threads
+from coursepkg.projects.ocr.corpora import CORPORA
+from coursepkg.projects.ocr.corpus import PARTS, Corpus, pack_corpus
+from coursepkg.projects.ocr.data.audit import (
+    as_json,
+    as_text,
+    audit_lines,
+    describe_lines,
+)
+from coursepkg.projects.ocr.data.batches import (
+    LineBatches,
+    character_vocabulary,
+    seen_texts,
+)
+from coursepkg.projects.ocr.data.splits import PROTOCOLS
+from coursepkg.projects.ocr.error_gallery import Reading, write_error_gallery
+from coursepkg.projects.ocr.evaluation import (
+    Evaluation,
+    commonest_confusions,
+    evaluate,
+    training_texts,
+)
+from coursepkg.projects.ocr.line import LineReading, TextLine, Unreadable, sort_lines
+from coursepkg.projects.ocr.model.recognizer import build_model
+from coursepkg.projects.ocr.options import (
+    Audit,
+    Common,
+    Describe,
+    Evaluate,
+    Export,
+    Pack,
+    Train,
+)
+from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+from coursepkg.projects.ocr.training import (
+    Trained,
+    fits,
+    mean_loss,
+    picture_options,
+    train,
+)
+from coursepkg.training.run_card import read_calls, stored_card
+from coursepkg.training.weights import parameter_counts
+from coursepkg.validation import check_count, check_share, counted
+
+
+def audit_command(options: Audit) -> int:
+    """Print faults of the lines and what their parts share; 1 where they leak."""
+    common = options.common
+    check_out_file(common.out, "audit.json")
+    corpus = common.corpus(is_tiny=common.is_tiny)
+    print_notes(corpus)
+    parts = {part: corpus.labels[part] for part in PARTS if corpus.labels[part]}
+    found = audit_lines(parts, faults=corpus.faults)
+    print(as_text(found))
+    write_json_output(
+        _facts(corpus) | as_json(found), out=common.out, as_json=common.json
+    )
+    return int(found.leaks)
+
+
+def describe_command(options: Describe) -> int:
+    """Print what there is to know before training."""
+    common = options.common
+    check_out_file(common.out, "describe.json")
+    preset = common.preset or "tiny"
+    recipe, corpus = PRESETS[preset], common.corpus(is_tiny=common.is_tiny)
+    print_notes(corpus)
+    labels = [one for part in PARTS for one in corpus.labels[part]]
+    statistics = describe_lines(
+        [one.text for one in labels],
+        [one.group for one in labels],
+        corpus.sizes(),
+        height=recipe.height,
+    )
+    parameters = model_parameters(recipe, corpus)
+    document = _facts(corpus) | statistics
+    document |= {
+        "parts": {part: len(corpus.labels[part]) for part in PARTS},
+        "preset": preset,
+    }
+    document |= {"parameters": parameters["total"]}
+    for name, value in document.items():
+        print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}")
+    for name, value in parameters.items():
+        if name != "total":
+            print(f"  {name}: {value:,}")
+    document |= {"parameters by part": parameters, "recipe": recipe.described()}
+    write_json_output(document, out=common.out, as_json=common.json)
+    return 0
+
+
+def model_parameters(recipe: Recipe, corpus: Corpus) -> dict[str, int]:
+    """Trainable numbers of the recipe's network, by part and in `total`."""
+    vocabulary = character_vocabulary(corpus.texts["train"])
+    with torch.device("meta"):
+        return parameter_counts(build_model(recipe, len(vocabulary), pretrained=False))
+
+
+def pack_command(options: Pack) -> int:
+    """Pack a corpus into the folder `--out`."""
+    common = options.common
+    if common.out is None:
+        raise ValueError("--out FOLDER must be given, the folder to pack into")
+    check_out_folder(common.out)
+    recipe = PRESETS[common.preset or "tiny"]
+    check_count("--height", options.height, least=0)
+    box_width = recipe.box_width if options.box_width is None else options.box_width
+    check_count("--box-width", box_width, least=0)
+    corpus = common.corpus(is_tiny=common.is_tiny)
+    print_notes(corpus)
+    packed = pack_corpus(
+        corpus, common.out, height=options.height or recipe.height, box_width=box_width
+    )
+    print(
+        f"packed in {common.out}; train with: coursepkg ocr train --data {common.out}"
+    )
+    if common.json:
+        print_json(_facts(packed) | {"out": str(common.out)})
+    return 0
+
+
+def print_notes(corpus: Corpus) -> None:
+    """Print what must be known of a corpus before anything else is said."""
+    for note in corpus.notes:
+        print(f"note: {note}")
+
+
+def _facts(corpus: Corpus) -> dict[str, Any]:
+    return {
+        "corpus": corpus.name,
+        "protocol": corpus.protocol,
+        "notes": list(corpus.notes),
+    }
+
+
+@dataclass(frozen=True)
+class PartLoss:
+    """What training lowers, on a part: teacher forcing, without label smoothing."""
+
+    value: float
+    """Nats a character, the end of a line counting as one."""
+    n_lines: int
+    """Behind it: those that the model could train on, neither too wide nor too long."""
+    head: str
+    """Whose: `decoder`, its cross-entropy; or `CTC head`, where the decoder was never
+    trained."""
+
+    def __str__(self) -> str:
+        return (
+            f"loss of the {self.head}: {self.value:.4f} nats a character over"
+            f" {counted(self.n_lines, 'line')}"
+        )
+
+
+@dataclass(frozen=True)
+class ReadPart:
+    """A part as it was read, and its scores."""
+
+    readings: tuple[Reading, ...]
+    result: Evaluation
+    loss: PartLoss | None
+    """None where the model could train on none of the lines."""
+    notes: tuple[str, ...]
+    """What a reader of the scores must know."""
+
+
+def evaluate_command(options: Evaluate) -> int:
+    """Score, report and return the exit code."""
+    check_count("--limit", options.limit, least=0)
+    check_count("--worst", options.worst, least=0)
+    if options.second_look is not None:
+        check_share("--second-look", options.second_look)
+    check_out_folder(options.common.out)
+    folder = options.common.model_folder(options.model)
+    recognizer = Recognizer.load(folder, precision=options.precision)
+    # A way of reading that the model lacks is an error before anything is read.
+    recognizer.describe_reading(options.reader, options.beam_size, options.second_look)
+    card = stored_card(folder)
+    corpus = _corpus(options.common, card)
+    found = read_part(
+        recognizer,
+        card,
+        corpus,
+        options.part,
+        limit=options.limit,
+        reader=options.reader,
+        beam_size=options.beam_size,
+        second_look=options.second_look,
+        batch_size=options.batch_size,
+    )
+    print(found.result)
+    if found.loss is not None:
+        print(found.loss)
+    for note in found.notes:
+        print(f"note: {note}")
+    loss = None if found.loss is None else dataclasses.asdict(found.loss)
+    document = found.result.as_json() | {
+        "loss": loss,
+        "notes": list(found.notes),
+        "part": options.part,
+    }
+    document |= {
+        "corpus": corpus.described(),
+        "model": folder.name,
+        "fingerprint": recognizer.fingerprint,
+    }
+    document |= _origin(options, recognizer, folder, card) | circumstances()
+    if options.common.out is not None:
+        _write(options.common.out, found, document)
+        _write_worst(
+            options, options.common.out / "worst.html", found.readings, document
+        )
+    if options.common.json:
+        print_json(document)
+    return 0
+
+
+def read_part(
+    recognizer: Recognizer,
+    card: Mapping[str, Any],
+    corpus: Corpus,
+    part: str,
+    *,
+    limit: int = 0,
+    reader: str | None = None,
+    beam_size: int | None = None,
+    second_look: int | float | None = None,
+    batch_size: int = 64,
+) -> ReadPart:
+    """Read a part of a corpus and score it; unreadable lines count as wrong.
+
+    Args:
+        recognizer: what reads.
+        card: of its model, which says what it learnt from.
+        corpus: to read.
+        part: train, dev or test.
+        limit: so many of its lines, the first ones; 0 takes all.
+        reader: see `Recognizer.read_lines`.
+        beam_size: see there.
+        second_look: see there.
+        batch_size: see there.
+    """
+    lines = corpus.lines(part, limit)
+    way: dict[str, Any] = {
+        "reader": reader,
+        "beam_size": beam_size,
+        "second_look": second_look,
+    }
+    found = _read(recognizer, lines, batch_size=batch_size, **way)
+    references = [line.text for line in lines]
+    learnt, unclear = training_texts(card, corpus)
+    limited = f", first {limit}" if limit and limit < len(corpus.labels[part]) else ""
+    used = recognizer.describe_reading(**way)
+    result = evaluate(
+        [None if one.error is not None else one.text for one in found],
+        references,
+        protocol=f"{corpus.name} {part}{limited}, split {corpus.protocol}, {used}",
+        seen=None if learnt is None else seen_texts(learnt, references),
+        groups=[line.group for line in lines],
+    )
+    both = sort_lines(lines)
+    reasons = [both.summary()] if both.unreadable else []
+    return ReadPart(
+        tuple(_reading(line, one) for line, one in zip(lines, found, strict=True)),
+        result,
+        part_loss(recognizer, both.lines),
+        (*corpus.notes, *reasons, *unclear),
+    )
+
+
+def part_loss(recognizer: Recognizer, lines: Sequence[TextLine]) -> PartLoss | None:
+    """The loss on the lines that the model could train on; None without any.
+
+    The model then learns what its recipe says.
+    """
+    model, recipe = recognizer.model, recognizer.recipe
+    fitting = [line for line in lines if fits(recipe, line)]
+    if not fitting:
+        return None
+    # Weights do not say what they learnt: of a network without a trained decoder, only
+    # the CTC loss means anything.
+    if model.learns != recipe.learns:
+        model.set_trainable(recipe.learns)
+    batches = LineBatches(
+        fitting, recognizer.vocabulary, shuffle=False, **picture_options(recipe)
+    )
+    head = "CTC head" if recipe.learns == "ctc" else "decoder"
+    return PartLoss(mean_loss(model, batches.epoch(0)), len(fitting), head)
+
+
+def _read(
+    recognizer: Recognizer, lines: Sequence[TextLine | Unreadable], **way: Any
+) -> list[LineReading]:
+    """A reading of each line; one without a picture has its reason as an error."""
+    pictures = [line.image for line in lines if isinstance(line, TextLine)]
+    found = iter(recognizer.read_lines(pictures, keep_going=True, **way))
+    return [
+        next(found) if isinstance(line, TextLine) else LineReading((), line.reason)
+        for line in lines
+    ]
+
+
+def _reading(line: TextLine | Unreadable, found: LineReading) -> Reading:
+    image = line.image if isinstance(line, TextLine) else None
+    return Reading(image, line.text, found.text, found.confidence, line.name)
+
+
+def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
+    """The lines that the options name, or those that the model learnt from."""
+    learnt = card.get("data")
+    if (
+        common.data == "auto"
+        and isinstance(learnt, dict)
+        and learnt.get("name") in CORPORA
+    ):
+        protocol = learnt.get("protocol")
+        split = (
+            protocol
+            if protocol in PROTOCOLS and common.split == "auto"
+            else common.split
+        )
+        generate = common.generate or int(learnt.get("generate", 0))
+        common = dataclasses.replace(
+            common, data=learnt["name"], split=split, generate=generate
+        )
+    return common.corpus(is_tiny=common.preset == "tiny")
+
+
+def _origin(
+    options: Evaluate, recognizer: Recognizer, folder: Path, card: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The model with its recipe, seed and data, and how it read."""
+    recipe = recognizer.recipe
+    return {
+        "recipe": recipe.described(),
+        "seed": card.get("seed"),
+        "training": (
+            {
+                name: value
+                for name, value in card.items()
+                if name not in ("recipe", "seed")
+            }
+            | {"calls": read_calls(folder)}
+        ),
+        "reading": {
+            "reader": options.reader or recipe.reader,
+            "beam_size": options.beam_size or recipe.beam_size,
+            "second_look": recognizer.tta_below(
+                options.reader, options.beam_size, options.second_look
+            ),
+            "dtype": str(recognizer.dtype).removeprefix("torch."),
+        },
+    }
+
+
+def _write(out: Path, found: ReadPart, document: dict[str, Any]) -> None:
+    """Readings, references and scores, each file whole or not at all."""
+    out.mkdir(parents=True, exist_ok=True)
+    result = found.result
+    document["confusions"] = commonest_confusions(result.hypotheses, result.references)
+    rows = [
+        f"{one.name}\t{one.confidence:.4f}\t{one.reference}\t{one.hypothesis}\n"
+        for one in found.readings
+    ]
+    files = {
+        "hypotheses.txt": "\n".join(result.hypotheses) + "\n",
+        "references.txt": "\n".join(result.references) + "\n",
+        "readings.tsv": "".join(["name\tconfidence\treference\thypothesis\n", *rows]),
+        "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
+    }
+    for name, content in files.items():
+        with whole_file(out / name) as file:
+            file.write(content.encode())
+
+
+def _write_worst(
+    options: Evaluate,
+    path: Path,
+    readings: Sequence[Reading],
+    document: Mapping[str, Any],
+) -> None:
+    title = (
+        f"Worst readings of {document['model']}: {document['corpus']['name']},"
+        f" {document['part']}"
+    )
+    shown = write_error_gallery(
+        path, readings, title=title, most=options.worst, order=options.worst_by
+    )
+    print(f"{shown} worst readings in {path}")
+
+
+def train_command(options: Train) -> int:
+    """Train, score the dev part, and return the exit code."""
+    common = options.common
+    check_threads(options.threads)
+    if options.threads or common.is_tiny:
+        torch.set_num_threads(options.threads or 1)
+    corpus = common.corpus(is_tiny=common.is_tiny)
+    print_notes(corpus)
+    parts = {name: corpus.part(name) for name in ("train", "dev")}
+    for name, part in parts.items():
+        if part.unreadable:
+            print(f"{name}: {part.summary()}")
+    out = common.out or common.run_folder
+    trained = train(
+        options.recipe,
+        parts["train"].lines,
+        parts["dev"].lines,
+        out,
+        data=corpus.described(),
+        start=options.start,
+        seed=options.seed,
+        resume=options.resume,
+    )
+    return _report(options, trained, corpus, out)
+
+
+def _report(options: Train, trained: Trained, corpus: Corpus, out: Path) -> int:
+    recognizer = Recognizer(trained.model, trained.vocabulary, options.recipe)
+    result = read_part(recognizer, trained.card, corpus, "dev").result
+    print(result)
+    print(
+        f"model in {out}; score it with: coursepkg ocr evaluate --model {out} --part"
+        " test"
+    )
+    if options.common.json:
+        card = trained.card | {
+            "seconds": trained.history.seconds,
+            "stopped": trained.history.stopped,
+        }
+        print_json({"out": str(out), "card": card, "dev": result.as_json()})
+    return 0
+
+
+def export_command(options: Export) -> int:
+    """Export and return the exit code."""
+    from coursepkg.projects.ocr.export import export_program
+
+    if options.common.out is None:
+        raise ValueError("--out FOLDER must be given, the folder to write")
+    folder = options.common.model_folder(options.model)
+    card = export_program(Recognizer.load(folder), options.common.out)
+    print(f"exported to {options.common.out}")
+    if options.common.json:
+        print_json({"out": str(options.common.out), "model": folder.name} | card)
+    return 0

@@ -1,0 +1,290 @@
+"""The options of `coursepkg ocr`, verb by verb, and how a page is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from coursepkg.app.options import (
+    File,
+    Flag,
+    Folder,
+    Inputs,
+    Json,
+    Model,
+    Out,
+    Recursive,
+    Resume,
+    ScoredPart,
+    TrainThreads,
+    is_tiny,
+    preset_in,
+    run_folder,
+)
+from coursepkg.projects.ocr.detector.engines import DetectorSettings, EngineName
+from coursepkg.projects.ocr.detector.lines import WORD_GAP
+from coursepkg.projects.ocr.recipe import PRESETS, READERS, ReadingPrecision, Recipe
+from coursepkg.validation import (
+    check_count,
+    check_field,
+    check_finite,
+    check_share,
+    flag_of,
+)
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.corpus import Corpus
+
+Preset = Literal["tiny", "small", "report"]
+Split = Literal["auto", "line", "receipt", "seller", "test"]
+ReaderKind = Literal["ctc", "attention", "joint"]
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every verb takes."""
+
+    preset: Preset | None = None
+    """Settings to start from; the other verbs then take the run that `train` made by
+    it."""
+    data: str = "auto"
+    """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: packed lines,
+    a table in the form of MC-OCR, or pictures with a labels.tsv. auto is what the model
+    learnt from. Where there is none yet, it is mc-ocr parted by line for the preset
+    report, as the OCR report trained, unless --texts is given, and synthetic for
+    others. To the preset tiny, synthetic means synthetic-tiny: few, short and clean
+    lines."""
+    split: Split = "auto"
+    """What must not be cut apart. line parts at random, as the OCR report did; receipt
+    keeps the lines of a receipt or document together, seller those of a shop; test
+    leaves everything for testing. auto is test for vi-lines and receipt for others;
+    generated lines are parted by font and text."""
+    generate: int = 0
+    """Training lines of synthetic, or receipts of receipts, to generate; 0 takes the
+    usual number."""
+    texts: File = None
+    """Texts of your own, such as annotations that you may use, one a line in UTF-8:
+    about half of the lines of synthetic and synthetic-tiny then say them. A model may
+    give away what it learnt."""
+    out: Out = None
+    json: Json = False
+
+    def corpus(self, *, is_tiny: bool) -> "Corpus":
+        """The lines that the options name, for the preset tiny or another."""
+        from coursepkg.projects.ocr.corpora import load_corpus
+
+        name, split = self.data, self.split
+        if name == "auto" and self.preset == "report" and self.texts is None:
+            name, split = "mc-ocr", "line" if split == "auto" else split
+        elif name == "auto":
+            name = "synthetic"
+        if name == "synthetic" and is_tiny:
+            name = "synthetic-tiny"
+        return load_corpus(name, split=split, generate=self.generate, texts=self.texts)
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether a verb that makes a model makes a tiny one."""
+        return is_tiny(self.preset)
+
+    @property
+    def run_folder(self) -> Path:
+        """Where `train` puts a run of this preset."""
+        return run_folder("ocr", self.preset)
+
+    def model_folder(self, model: Path | None) -> Path:
+        """The model that a verb names, else the preset's, else the shipped one."""
+        from coursepkg.projects.ocr.predict import DEFAULT
+
+        return model or (self.run_folder if self.preset else DEFAULT)
+
+
+CommonOptions = tyro.conf.OmitArgPrefixes[Common]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Look at labelled lines: faults of the table, bad texts, repeated ones, leaks;
+    exit 1 where the split leaks.
+    """  # noqa: D205 - the help of the command line
+
+    common: CommonOptions = field(default_factory=Common)
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Print the statistics of the data and the parameters of the model."""
+
+    common: CommonOptions = field(default_factory=Common)
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Cut or draw all lines once and store them at a model's height; then train with
+    --data FOLDER.
+    """  # noqa: D205 - the help of the command line
+
+    common: CommonOptions = field(default_factory=Common)
+    height: int = 0
+    """Height of the pictures in pixels; 0 takes that of the preset."""
+    box_width: int | None = None
+    """Width that every picture is squeezed to; 0 keeps the proportions. The preset
+    decides if it is not given."""
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a recogniser. The preset gives every setting of the recipe its default."""
+
+    common: CommonOptions = field(default_factory=Common)
+    recipe: tyro.conf.OmitArgPrefixes[Recipe] = field(
+        default_factory=lambda: PRESETS["tiny"]
+    )
+    """All that decides the model besides data and seed."""
+    seed: int = 0
+    """Of weights, order and dropout."""
+    start: Folder = None
+    """Begin with the weights and the characters of the model in this folder
+    (fine-tuning)."""
+    resume: Resume = False
+    threads: TrainThreads = 0
+
+    @staticmethod
+    def defaults(arguments: Sequence[str]) -> "Train":
+        """The options with the recipe of the preset that the arguments name."""
+        return Train(recipe=preset_in(arguments, PRESETS))
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Score a model on a part of a corpus."""
+
+    common: CommonOptions = field(default_factory=Common)
+    model: Model = None
+    part: ScoredPart = "dev"
+    reader: ReaderKind | None = None
+    """Who reads: the CTC head, the decoder, or both. The model's recipe decides if it
+    is not given."""
+    beam_size: int | None = None
+    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    second_look: float | None = None
+    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0
+    reads none again. Not given, it is 0.9 for joint reading; the other readers have no
+    second look."""
+    precision: ReadingPrecision = "32-true"
+    """32-true reads alike on every machine; auto encodes in bfloat16 where the
+    processor multiplies that itself, which is faster and may read a doubtful letter
+    otherwise."""
+    batch_size: int = 64
+    """Lines encoded at once."""
+    limit: int = 0
+    """Score only so many lines of the part, the first ones; 0 takes all. The signature
+    says so."""
+    worst: int = 100
+    """Most readings on the page of the worst ones, which --out gets."""
+    worst_by: Literal["error", "confidence"] = "error"
+    """What puts a reading on that page: its errors; or how unsure the model is, as
+    where nobody knows what is right."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write encoder and CTC head as one program that PyTorch runs without this
+    package.
+    """  # noqa: D205 - the help of the command line
+
+    common: CommonOptions = field(default_factory=Common)
+    model: Model = None
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a page is read."""
+
+    min_score: float = 0.0
+    """Boxes that the detector is less sure of are left out, in [0, 1]."""
+    min_confidence: float = 0.0
+    """Lines that the recogniser is less sure of are left out, in [0, 1]."""
+    reader: Literal["ctc", "attention", "joint"] | None = None
+    """Who reads: the CTC head (fastest), the decoder, or both. The model's recipe
+    decides if it is not given."""
+    beam_size: int | None = None
+    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
+    second_look: float | None = None
+    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0
+    reads none again. Not given, it is 0.9 for joint reading; the other readers have no
+    second look."""
+    batch_size: int = 64
+    """Lines encoded at once; it changes the time and never the result."""
+    word_gap: float = WORD_GAP
+    """Boxes of one row are one line up to this gap between their letters, in heights of
+    the lower letters."""
+    margin: float = 0.0
+    """Added to each box on every side before it is cut out, in heights of the line,
+    from 0 to 1."""
+    both_ways: tyro.conf.FlagCreatePairsOff[bool] = True
+    """Do not look whether what reads badly stands upside down."""
+
+    def __post_init__(self) -> None:
+        for name in ("min_score", "min_confidence"):
+            check_share(flag_of(name), getattr(self, name))
+        check_finite("--word-gap", self.word_gap)
+        check_field(self, "word_gap", self.word_gap >= 0, "at least 0")
+        check_share("--margin", self.margin)
+        check_count("--batch-size", self.batch_size)
+        check_field(
+            self,
+            "reader",
+            self.reader in (None, *READERS),
+            f"one of {', '.join(READERS)}",
+        )
+        if self.beam_size is not None:
+            check_count("--beam-size", self.beam_size)
+        if self.second_look is not None:
+            check_share("--second-look", self.second_look)
+
+    @property
+    def way(self) -> dict[str, Any]:
+        """Who reads and how, as `Recognizer.read_lines` takes it."""
+        return {
+            "reader": self.reader,
+            "beam_size": self.beam_size,
+            "second_look": self.second_look,
+        }
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Read photographs, scans and PDFs, or folders of them, and print or write what
+    they say.
+    """  # noqa: D205 - the help of the command line
+
+    inputs: Inputs = ()
+    """Pictures, PDFs, TIFFs of several pages, and folders."""
+    common: CommonOptions = field(default_factory=Common)
+    read: tyro.conf.OmitArgPrefixes[ReadOptions] = field(default_factory=ReadOptions)
+    """How a page is read."""
+    model: Model = None
+    precision: ReadingPrecision = "32-true"
+    """32-true reads alike on every machine; auto encodes in bfloat16 where the
+    processor multiplies that itself, which is faster and may read a doubtful letter
+    otherwise."""
+    text: File = None
+    """Write plain text here."""
+    overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Draw boxes and texts here: a .png of one picture, a folder for several."""
+    reference: File = None
+    """What the input says, as a UTF-8 text file: also print the bag-of-words F1."""
+    lines: Flag = False
+    """The pictures show one line of text each; no detector is needed."""
+    recursive: Recursive = False
+    dpi: int = 200
+    """Pixels to the inch at which the pages of PDFs are drawn, from 36 to 1200."""
+    engine: EngineName = "onnxruntime"
+    """What finds the text."""
+    side: int = DetectorSettings.side
+    """Longer side of the picture as the detector sees it, in pixels."""
+    threads: int = 0
+    """CPU threads; 0 is as many as help, at most two for the detector."""

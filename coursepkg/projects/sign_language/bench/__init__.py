@@ -1,1 +1,0 @@
-"""Suites of `coursepkg bench` on clips of signs."""

@@ -1,0 +1,250 @@
+"""Numbers, amounts of money, clock times, dates and durations in the three languages.
+
+`NUMBERED` lists what a pattern can ask for by number, such as ``hour:1-3``.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import product
+
+from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase, plural
+
+ZH_DIGITS = "零一二三四五六七八九"
+_WORDS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen;
+- - twenty thirty forty fifty sixty seventy eighty ninety;
+không một hai ba bốn năm sáu bảy tám chín;
+January February March April May June July August September October November December
+"""
+EN_SMALL, EN_TENS, VI_DIGITS, MONTHS = map(str.split, _WORDS.split(";"))
+DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+IRREGULAR_ORDINALS = {
+    "one": "first",
+    "two": "second",
+    "three": "third",
+    "five": "fifth",
+    "eight": "eighth",
+    "nine": "ninth",
+    "twelve": "twelfth",
+}
+
+# currency: (zh, en singular, en plural, vi)
+CURRENCIES = {
+    "yuan": ("块", "yuan", "yuan", "tệ"),
+    "dong": ("越南盾", "dong", "dong", "đồng"),
+    "dollar": ("美元", "dollar", "dollars", "đô_la"),
+}
+# zh, en, vi; Chinese and Vietnamese cut the day at other hours than English does.
+PARTS_OF_DAY = {
+    "early": ("早上/p", "in the morning/p", "sáng/p"),
+    "morning": ("上午/p", "in the morning/p", "sáng/p"),
+    "afternoon": ("下午/p", "in the afternoon/p", "chiều/p"),
+    "evening": ("晚上/p", "in the evening/p", "tối/p"),
+}
+# minutes: the words after the Chinese hour, around the English, after the Vietnamese
+MINUTES = {
+    0: ("点/o", "{h} o'clock/o", "giờ/o"),
+    10: ("点/o 十/m 分/u", "{h} ten/m", "giờ/o mười/m phút/u"),
+    15: ("点/o 一刻/m", "a quarter/m past/o {h}", "giờ/o mười/m lăm/m phút"),
+    20: ("点/o 二十/m 分/u", "{h} twenty/m", "giờ/o hai/m mươi/m phút/u"),
+    30: ("点/o 半/m", "half/m past/o {h}", "giờ/o rưỡi/m"),
+    40: ("点/o 四十/m 分/u", "{h} forty/m", "giờ/o bốn/m mươi/m phút/u"),
+    50: ("点/o 五十/m 分/u", "{h} fifty/m", "giờ/o năm/m mươi/m phút/u"),
+}
+UNITS = {
+    "minute": ("分钟/u", "phút/u"),
+    "hour": ("个 小时/u", "tiếng/u"),
+    "day": ("天/u", "ngày/u"),
+    "night": ("个 晚上/u", "đêm/u"),
+    "week": ("个 星期/u", "tuần/u"),
+    "month": ("个 月/u", "tháng/u"),
+    "year": ("年/u", "năm/u"),
+}
+
+
+def chinese(n: int) -> str:
+    """A number below 10^8: ``chinese(25) == "二十五"``, ``chinese(200) == "两百"``."""
+    if n >= 10_000:
+        high, low = divmod(n, 10_000)
+        head = ("两" if high == 2 else chinese(high)) + "万"
+        return head + (("零" if low < 1000 else "") + chinese(low) if low else "")
+    if n < 20:
+        return ZH_DIGITS[n] if n < 10 else "十" + (ZH_DIGITS[n - 10] if n > 10 else "")
+    unit, name = next(
+        pair for pair in ((1000, "千"), (100, "百"), (10, "十")) if n >= pair[0]
+    )
+    high, low = divmod(n, unit)
+    head = ("两" if high == 2 and unit > 10 else ZH_DIGITS[high]) + name
+    if not low:
+        return head
+    gap = "零" if low < unit // 10 else ""
+    # After a hundred, ten is said "one ten": 一百一十五.
+    return head + gap + ("一" if 10 <= low < 20 else "") + chinese(low)
+
+
+def english(n: int) -> str:
+    """A number below one million: ``english(125) == "one hundred and twenty-five"``."""
+    if n < 20:
+        return EN_SMALL[n]
+    if n < 100:
+        tens, units = divmod(n, 10)
+        return EN_TENS[tens] + (f"-{EN_SMALL[units]}" if units else "")
+    unit, name = (1000, "thousand") if n >= 1000 else (100, "hundred")
+    high, low = divmod(n, unit)
+    link = " and " if low < 100 else " "
+    return f"{english(high)} {name}" + (link + english(low) if low else "")
+
+
+def vietnamese(n: int) -> str:
+    """A number below one million, with ``mươi``, ``mốt``, ``tư``, ``lăm``, ``linh``."""
+    if n < 10:
+        return VI_DIGITS[n]
+    if n < 100:
+        tens, units = divmod(n, 10)
+        head = "mười" if tens == 1 else f"{VI_DIGITS[tens]} mươi"
+        special = {5: "lăm"} if tens == 1 else {1: "mốt", 4: "tư", 5: "lăm"}
+        return head + (f" {special.get(units, VI_DIGITS[units])}" if units else "")
+    unit, name = (1000, "nghìn") if n >= 1000 else (100, "trăm")
+    high, low = divmod(n, unit)
+    head = f"{vietnamese(high)} {name}"
+    if not low:
+        return head
+    if unit == 1000 and low < 100:
+        head += " không trăm"
+    return f"{head} {'linh ' if low < 10 else ''}{vietnamese(low)}"
+
+
+def ordinal(n: int) -> str:
+    """An English ordinal: ``ordinal(21) == "twenty-first"``."""
+    head, dash, last = english(n).rpartition("-")
+    if last.endswith("y"):
+        return f"{head}{dash}{last[:-1]}ieth"
+    return f"{head}{dash}{IRREGULAR_ORDINALS.get(last, last + 'th')}"
+
+
+def number(n: int) -> Phrase:
+    """A number that counts something: two is 两 before a measure word."""
+    zh = "两" if n == 2 else chinese(n)
+    return phrase(english(n), {"zh": zh, "en": english(n), "vi": vietnamese(n)})
+
+
+def plain_number(n: int) -> Phrase:
+    """A number that names something (a room, a page, a bus): two is 二."""
+    return phrase(english(n), {"zh": chinese(n), "en": english(n), "vi": vietnamese(n)})
+
+
+def money(n: int, currency: str) -> Phrase:
+    """An amount of money in words."""
+    zh, one, many, vi = CURRENCIES[currency]
+    unit = phrase(currency, {"zh": zh, "en": one if n == 1 else many, "vi": vi})
+    sides = dict.fromkeys(("zh", "en", "vi"), "{n} {unit}")
+    return phrase(f"{n} {currency}", sides, {"n": number(n), "unit": unit})
+
+
+def clock(hour: int, minute: int = 0, part: str = "") -> Phrase:
+    """A time of day, with its part of the day if one is named; hours 1 to 12."""
+    zh_part, en_part, vi_part = PARTS_OF_DAY[part] if part else ("", "", "")
+    zh, en, vi = MINUTES[minute]
+    sides = {
+        "zh": f"{zh_part} {{h}} {zh}",
+        "en": f"{en} {en_part}",
+        "vi": f"{{h}} {vi} {vi_part}",
+    }
+    name, tags = f"{hour}:{minute:02d} {part}".strip(), frozenset(part.split())
+    return phrase(name, sides, {"h": number(hour)}, tags=tags)
+
+
+def date(month: int, day: int) -> Phrase:
+    """A day of the year; the first ten of a month are ``mùng`` in Vietnamese."""
+    early = "mùng/u " if day <= 10 else ""
+    named = "tư" if month == 4 else vietnamese(month)
+    sides = {
+        "zh": f"{chinese(month)}月/m {chinese(day)}/d 号/u",
+        "en": f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
+        "vi": f"ngày/u {early}{_marked(vietnamese(day), 'd')} tháng/m"
+        f" {_marked(named, 'm')}",
+    }
+    return phrase(f"{MONTHS[month - 1]} {day}", sides)
+
+
+def dates() -> tuple[Phrase, ...]:
+    """Every day of a year."""
+    months = enumerate(DAYS_IN_MONTH, 1)
+    return tuple(date(m, d) for m, last in months for d in range(1, last + 1))
+
+
+def duration(n: int, unit: str) -> Phrase:
+    """A length of time: ``duration(2, "hour")`` is 两 个 小时, "two hours", hai tiếng."""
+    zh, vi = UNITS[unit]
+    return _measure(n, zh, unit if n == 1 else plural(unit), vi)
+
+
+def _measure(n: int, zh: str, en: str, vi: str, name: str = "") -> Phrase:
+    sides = {"zh": f"{{n}} {zh}", "en": f"{{n}} {en}/u", "vi": f"{{n}} {vi}"}
+    return phrase(name or f"{n} {en}", sides, {"n": number(n)})
+
+
+def _floor(n: int) -> Phrase:
+    vi = f"tầng/f {_marked(vietnamese(n), 'n')}"
+    sides = {
+        "zh": f"{chinese(n)}/n 楼/f",
+        "en": f"the {ordinal(n)}/n floor/f",
+        "vi": vi,
+    }
+    return phrase(f"floor {n}", sides)
+
+
+def _crossing(n: int) -> Phrase:
+    sides = {
+        "zh": f"第{chinese(n)}/n 个 路口/c",
+        "en": f"the {ordinal(n)}/n intersection/c",
+        "vi": f"ngã_tư/c thứ/n {({1: 'nhất', 4: 'tư'}).get(n, vietnamese(n))}/n",
+    }
+    return phrase(f"intersection {n}", sides)
+
+
+def _kilometers(n: int) -> Phrase:
+    name = f"{english(n)} kilometers"
+    return _measure(n, "公里/u", "kilometers", "ki_lô_mét/u", name)
+
+
+def _marked(words: str, mark: str) -> str:
+    return " ".join(f"{word}/{mark}" for word in words.split())
+
+
+def _clocks(
+    part: str, hours: Sequence[int], minutes: Sequence[int] = (0, 30)
+) -> tuple[Phrase, ...]:
+    return tuple(clock(h, m, part) for h, m in product(hours, minutes))
+
+
+def _doors(floors: Sequence[int], doors: Sequence[int]) -> tuple[Phrase, ...]:
+    numbers = [str(100 * floor + door) for floor, door in product(floors, doors)]
+    return tuple(phrase(n, dict.fromkeys(("zh", "en", "vi"), n)) for n in numbers)
+
+
+def _each(
+    make: Callable[[int], Phrase],
+) -> Callable[[Iterable[int]], tuple[Phrase, ...]]:
+    return lambda numbers: tuple(map(make, numbers))
+
+
+NUMBERED: dict[str, Callable[..., tuple[Phrase, ...]]] = {
+    "number": _each(number),
+    "plain_number": _each(plain_number),
+    "floor": _each(_floor),
+    "crossing": _each(_crossing),
+    "meters": _each(lambda n: _measure(n, "米/u", "meters", "mét/u")),
+    "kilometers": _each(_kilometers),
+    "yuan": _each(lambda n: money(n, "yuan")),
+    "dong": _each(lambda n: money(1000 * n, "dong")),
+    "dollar": _each(lambda n: money(n, "dollar")),
+    "clock": partial(_clocks, ""),
+    "door": _doors,
+    **{part: partial(_clocks, part) for part in PARTS_OF_DAY},
+    **{unit: _each(partial(duration, unit=unit)) for unit in UNITS},
+    "dates": lambda _: dates(),
+}
+"""What a pattern can ask for by number: name -> phrases of a list of numbers; of two
+lists for hours and minutes, and for floors and doors. ``dong`` are thousands."""

@@ -1,0 +1,425 @@
+"""Measurements of translation systems, stored as numbers with their conditions.
+
+    RESULTS/CONDITIONS/ROW.seedN.json     a row of the ladder
+    RESULTS/evaluations/NAME.json         what `evaluate --out` wrote
+    RESULTS/t5/NAME.json                  a run of T5
+
+RESULTS is `book/_data/translation`; an installed copy has it inside this package. The
+conditions of a row are corpus, direction, preset, seconds of training with their clock,
+and device with its threads, such as `zh-vi_zh2vi_small_480s-of-cpu_cpu-1`: only rows
+under the same ones are compared. A file is never overwritten. Sentences stay in the
+folder of the runs, because the data's licence forbids to hand them on.
+"""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coursepkg.app import ladder
+from coursepkg.app.output import write_texts
+from coursepkg.app.published_results import PublishedResults
+from coursepkg.app.report import interval_text, markdown_table
+from coursepkg.files import check_new, read_json, write_json
+from coursepkg.metrics.scoring import comparison_as_json
+from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
+from coursepkg.projects.translation.ladder.rows import ROWS
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.training.run_card import read_card, seconds_of
+from coursepkg.viz.image import PALETTE, figure_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Row = Mapping[str, Any]
+"""The stored numbers of a row, or of an evaluation."""
+
+RESULTS = PublishedResults("translation", "projects/translation")
+"""The measurements that come with the package."""
+HEADLINE = "BLEU"
+"""The score that rows are ordered by."""
+SENTENCES = "sentences.json"
+"""Beside a run: what it wrote and against what it was scored."""
+NEEDS: dict[str, type] = {
+    "row": str,
+    "seed": int,
+    "conditions": str,
+    "changes": dict,
+    "recipe": dict,
+    "scores": dict,
+    "machine": dict,
+}
+"""Entries that a stored row must have, and their kinds."""
+
+
+def stored_folder() -> Path | None:
+    """The folder of the numbers, or None where the package came without them."""
+    return RESULTS.folder()
+
+
+def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, Any]]:
+    """Stored rows of the ladder that have scores.
+
+    Args:
+        *names: of rows; none takes all.
+        conditions: how the name of their conditions begins: corpus and direction.
+    """
+    folder = stored_folder()
+    return [
+        row
+        for row in (read_ladder(folder) if folder else [])
+        if row["conditions"].startswith(conditions)
+        and row["scores"]
+        and (not names or row["row"] in names)
+    ]
+
+
+def stored_documents(kind: str, beginning: str = "") -> dict[str, dict[str, Any]]:
+    """Stored documents by the names of their files.
+
+    Args:
+        kind: evaluations or t5.
+        beginning: of the names.
+    """
+    folder = stored_folder()
+    files = sorted((folder / kind).glob(f"{beginning}*.json")) if folder else []
+    return {file.stem: read_card(file) for file in files}
+
+
+def headline(document: Row) -> float:
+    """The BLEU of a stored run; below all others where there is none."""
+    scores = document.get("scores")
+    return float(scores[HEADLINE]["value"]) if scores else float("-inf")
+
+
+def with_interval(document: Row) -> str:
+    """BLEU and its interval as a table shows them."""
+    score = document["scores"][HEADLINE]
+    return f"{score['value']:.2f}{interval_text(score['interval'], '.2f')}"
+
+
+def evaluation_table(documents: Mapping[str, Row]) -> str:
+    """Stored evaluations as a Markdown table: what was scored, how, with what BLEU.
+
+    Args:
+        documents: of `stored_documents("evaluations")`.
+    """
+    rows = [
+        [
+            name,
+            f"{one['corpus']} {one['part']}",
+            str(one["n"]),
+            _system(one),
+            _minutes(one),
+            with_interval(one),
+            f"{one['scores']['chrF']['value']:.2f}",
+        ]
+        for name, one in documents.items()
+    ]
+    head = "evaluation|scored on|sentences|search|minutes of training|BLEU|chrF"
+    return markdown_table(head.split("|"), rows, right=(2, 4))
+
+
+def _system(document: Row) -> str:
+    """Beams, ensemble and neighbours in a few words."""
+    search = document["search"]
+    parts = [f"beam {search['beam_size']}"]
+    if search.get("ensemble"):
+        parts.append(f"ensemble of {len(search['ensemble'])}")
+    if search.get("neighbours"):
+        parts.append(f"neighbours {search['neighbours']['weight']:g}")
+    return ", ".join(parts)
+
+
+def _minutes(document: Row) -> str:
+    """Minutes of training, of all members of an ensemble; empty where unknown."""
+    members = document["search"].get("ensemble") or [document.get("training", {})]
+    logs = [one.get("calls") for one in members]
+    if not all(logs):
+        return ""
+    found = [seconds_of(log) for log in logs]
+    whole = all(is_whole for _, is_whole in found)
+    minutes = sum(seconds for seconds, _ in found) / 60
+    return f"{'' if whole else 'over '}{minutes:.0f}"
+
+
+def row_file(results: Path, conditions: str, row: str, seed: int) -> Path:
+    """Where the numbers of a row are stored."""
+    return results / conditions / f"{row}.seed{seed}.json"
+
+
+def read_row(path: Path) -> dict[str, Any]:
+    """A stored row.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: the file is damaged.
+    """
+    return read_json(path, needs=NEEDS)
+
+
+def read_ladder(folder: str | Path) -> list[dict[str, Any]]:
+    """All stored rows under a folder: by conditions, in the order of `ROWS`, by seed.
+
+    Raises:
+        ValueError: a file is damaged.
+    """
+    return ladder.stored_rows(folder, list(ROWS), NEEDS)
+
+
+def store_row(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a new row.
+
+    Raises:
+        ValueError: there is one already.
+    """
+    check_new(path, "a stored row is not overwritten: choose another --results")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, document)
+
+
+def check_same_recipe(path: Path, stored: Mapping[str, Any], recipe: Recipe) -> None:
+    """Check that a stored row has the settings that are asked for.
+
+    A setting that came into the recipe after the row was stored had its default then.
+
+    Raises:
+        ValueError: it has others; they are named.
+    """
+    usual = Recipe().described()
+    ladder.check_same_settings(path, stored["recipe"], recipe.described(), usual)
+
+
+def keep_sentences(run: Path, result: Evaluation) -> None:
+    """Store what was scored in the folder of the run, for paired comparisons later."""
+    content = {
+        "source": result.source,
+        "target": result.target,
+        "hypotheses": result.hypotheses,
+        "references": result.references,
+    }
+    write_texts(run, {SENTENCES: json.dumps(content, ensure_ascii=False) + "\n"})
+
+
+def add_comparison(path: Path, below: str, run: Path, run_below: Path) -> None:
+    """Add to a stored row the paired bootstrap against the row below.
+
+    A row whose sentences are not there, or that is scored on others, such as those of
+    another split, stays without.
+    """
+    stored = read_row(path)
+    files = [folder / SENTENCES for folder in (run, run_below)]
+    if "against" in stored or not all(file.is_file() for file in files):
+        return
+    ours, theirs = (_kept(file) for file in files)
+    if ours.references != theirs.references:
+        return
+    found = compare_systems(theirs, ours)  # first the one below, then this one
+    stored["against"] = {
+        "row": below,
+        "seed": stored["seed"],
+        **comparison_as_json(found),
+    }
+    write_json(
+        path, {name: value for name, value in stored.items() if name != "format"}
+    )
+
+
+def _kept(file: Path) -> Evaluation:
+    content = json.loads(file.read_text("utf-8"))
+    predictions, true = tuple(content["hypotheses"]), tuple(content["references"])
+    return Evaluation(
+        content["source"], content["target"], {}, None, (), predictions, true, ()
+    )
+
+
+def ladder_table(rows: Sequence[Row]) -> str:
+    """Stored rows as Markdown, one table for each kind of conditions.
+
+    BLEU of several seeds is their mean with the lowest and the highest; of one seed it
+    has its bootstrap interval. The difference is to the row that it builds on, over the
+    seeds that both have: their mean with the lowest and the highest, or for one seed
+    with interval and p-value of the paired bootstrap, where that was made.
+    """
+    head = "row|seeds|parameters|steps|seconds|dev BLEU|against|difference|p"
+    parts = []
+    for heading, here in ladder.by_conditions(rows).items():
+        names = list(dict.fromkeys(row["row"] for row in here))
+        lines = [_cells([r for r in here if r["row"] == name], here) for name in names]
+        table = markdown_table(head.split("|"), lines, right=(1, 2, 3, 4))
+        parts += [heading, "", table, ""]
+    return "\n".join(parts)
+
+
+def differences_to(row: Sequence[Row], below: Sequence[Row]) -> list[float]:
+    """Differences in BLEU for each seed that two rows on the same sentences share."""
+    theirs = {one["seed"]: one for one in below}
+    both = [(one, theirs[one["seed"]]) for one in row if one["seed"] in theirs]
+    return [headline(a) - headline(b) for a, b in both if data_of(a) == data_of(b)]
+
+
+def data_of(row: Row) -> str:
+    """The hash of the references in the signature."""
+    fields = row["scores"][HEADLINE]["signature"].split("|")
+    return next(field for field in fields if field.startswith("data:"))
+
+
+def _seconds(row: Row) -> float:
+    return float(row["cpu_seconds" if row.get("clock") == "cpu" else "seconds"])
+
+
+def _cells(row: Sequence[Row], everything: Sequence[Row]) -> list[str]:
+    first = row[0]
+    return [
+        first["row"],
+        str(len(row)),
+        f"{first['parameters']:,}",
+        f"{statistics.mean(r['steps'] for r in row):,.0f}",
+        f"{statistics.mean(map(_seconds, row)):.0f}",
+        bleu_of(row),
+        first["builds_on"],
+        *_change(row, [r for r in everything if r["row"] == first["builds_on"]]),
+    ]
+
+
+def _change(row: Sequence[Row], below: Sequence[Row]) -> tuple[str, str]:
+    """The difference to the row below with its interval or range, and the p-value."""
+    found = differences_to(row, below)
+    if not found:
+        return (
+            "other sentences" if below and data_of(row[0]) != data_of(below[0]) else "",
+            "",
+        )
+    if len(found) > 1:
+        return (
+            f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})",
+            "",
+        )
+    seeds = {one["seed"] for one in below}
+    paired = next(
+        (one["against"] for one in row if "against" in one and one["seed"] in seeds),
+        None,
+    )
+    if paired is None:
+        return f"{found[0]:+.2f}", ""
+    return (
+        f"{found[0]:+.2f}{interval_text(paired['interval'], '+.2f')}",
+        f"{paired['p_value']:.3f}",
+    )
+
+
+def bleu_of(row: Sequence[Row]) -> str:
+    """BLEU of a row over its seeds, with an interval or a range."""
+    values = [headline(one) for one in row]
+    if len(values) > 1:
+        return f"{statistics.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+    interval = row[0]["scores"][HEADLINE]["interval"]
+    return f"{values[0]:.2f}" + interval_text(interval, ".2f")
+
+
+KINDS = {
+    "trained": ("trained from the beginning", PALETTE[0], "o"),
+    "continued": ("trained on from another row", PALETTE[1], "s"),
+    "decoded": ("another way to decode", PALETTE[2], "D"),
+}
+"""By kind of a row its name in the legend, its colour and its mark; the mark alone
+tells them apart, too."""
+
+
+def ladder_figure(rows: Sequence[Row], *, conditions: str = "") -> "Figure":
+    """Draw stored rows of the ladder, from top to bottom in their order.
+
+    A bar is the bootstrap interval of a row with one seed, and the range of the seeds
+    of one with several, whose dot is their mean. Behind the value stands the difference
+    to the row that it builds on. The figure is a white card, which reads on a light and
+    on a dark page.
+
+    Args:
+        rows: as `read_ladder` returns them.
+        conditions: which rows to draw, where there are several conditions.
+
+    Raises:
+        ValueError: there is no such row, or there are several conditions and none is
+            chosen.
+    """
+    import matplotlib.pyplot as plt
+
+    there = list(dict.fromkeys(row["conditions"] for row in rows))
+    if not conditions and len(there) > 1:
+        raise ValueError(
+            f"conditions must be one of {', '.join(there)}; rows of several do not"
+            " compare"
+        )
+    chosen = [
+        row for row in rows if row["conditions"] == (conditions or row["conditions"])
+    ]
+    if not chosen:
+        raise ValueError(
+            f"there is no stored row of conditions {conditions!r}; found"
+            f" {', '.join(there) or 'none'}"
+        )
+    names = list(dict.fromkeys(row["row"] for row in chosen))
+    by_name = {name: [row for row in chosen if row["row"] == name] for name in names}
+    with plt.rc_context(figure_style()):
+        figure, axis = plt.subplots(figsize=(7.0, 1.2 + 0.27 * len(names)))
+        for place, name in enumerate(names):
+            _draw(axis, place, by_name[name], by_name)
+        axis.set_yticks(range(len(names)), names)
+        axis.set(
+            xlabel=(
+                f"BLEU on dev, {chosen[0]['recipe']['max_seconds']:g} s of training"
+                " a row"
+            ),
+            ylim=(len(names) - 0.4, -0.6),
+        )
+        axis.margins(x=0.12)
+        axis.grid(axis="y", visible=False)
+        if len(axis.get_legend_handles_labels()[1]) > 1:
+            figure.legend(
+                loc="outside upper center", ncols=3, fontsize=8, frameon=False
+            )
+    return figure
+
+
+def _draw(
+    axis: "Axes", place: int, row: Sequence[Row], by_name: Mapping[str, Sequence[Row]]
+) -> None:
+    """One line of the picture."""
+    values = [headline(one) for one in row]
+    value = statistics.mean(values)
+    interval = row[0]["scores"][HEADLINE]["interval"] or (value, value)
+    low, high = (min(values), max(values)) if len(values) > 1 else interval
+    label, colour, mark = KINDS[kind_of(row[0])]
+    known = label in axis.get_legend_handles_labels()[1]
+    axis.errorbar(
+        [value],
+        [place],
+        # The middle of the resamples need not lie on the score: a bar never begins
+        # beyond the dot.
+        xerr=[[max(0.0, value - low)], [max(0.0, high - value)]],
+        fmt=mark,
+        color=colour,
+        markersize=5,
+        linewidth=1.4,
+        capsize=2,
+        label=None if known else label,
+    )
+    changes = differences_to(row, by_name.get(row[0]["builds_on"], ()))
+    text = f"{value:.1f}" + (f" ({statistics.mean(changes):+.1f})" if changes else "")
+    if row[0]["preparation"] == "random-split":
+        text += " on another dev part"
+    axis.annotate(
+        text,
+        (max(value, high), place),
+        (6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+    )
+
+
+def kind_of(row: Row) -> str:
+    """Which of `KINDS` a stored row is."""
+    return "decoded" if row["decoding"] else "continued" if row["start"] else "trained"

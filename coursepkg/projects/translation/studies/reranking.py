@@ -1,0 +1,473 @@
+"""Reranking n-best lists by a language model or a model that translates back.
+
+    score(y) = (log p(y | x) + weight_lm * log p_LM(y) + weight_reverse * log p(x | y) +
+               weight_length * |y|) / ((5 + |y|) / 6)^alpha
+
+alpha is that of the search, so that weights of 0 are its own choice. The weights are
+chosen by BLEU on one half of the dev part and judged on the other half, once.
+
+What a model that translates back says of a translation: the noisy channel.
+
+    log p(x | y): how well the source x can be told from its translation y
+
+A translation that leaves words out, or makes some up, may be likely under log p(y | x);
+from it the source is not. Bayes' rule has p(y | x) in proportion to p(x | y) p(y); in
+practice the parts are weighted and added to the direct model's own score. Source: Yee
+et al. (arXiv 1908.05731).
+
+The n-best lists of a corpus with the scores of the models that shall choose among them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from coursepkg.decoding.beam import length_penalty_of
+from coursepkg.decoding.rerank import (
+    Scorer,
+    language_model_scorer,
+    model_log_prob,
+    n_tokens,
+    rerank,
+    reverse_scorer,
+)
+from coursepkg.decoding.step import Hypothesis
+from coursepkg.metrics.scoring import (
+    Comparison,
+    Metric,
+    compare,
+    comparison_as_json,
+    score,
+    sentence_scores,
+)
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.evaluate import (
+    N_RESAMPLES,
+    bleu_of,
+    dev_halves,
+    on_grid_boundary,
+)
+from coursepkg.projects.translation.knn_mt import neighbours_settings
+from coursepkg.projects.translation.models import Subwords, cut_sources
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
+from coursepkg.projects.translation.studies.language_model import load_language_model
+from coursepkg.projects.translation.studies.measured_run import (
+    open_system,
+    report_study,
+)
+from coursepkg.validation import check_count
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.study_commands import Rerank
+
+
+def noisy_channel_scorer(
+    reverse: Translator,
+    subwords: Subwords,
+    sources: Sequence[str],
+    source: str,
+    target: str,
+    *,
+    batch_size: int = 64,
+) -> Scorer:
+    """Scorer: log p(x | y) of a model that translates from `target` into `source`.
+
+    A hypothesis is read as text and cut into subwords again, with the reverse model's
+    own tag, so that its vocabulary may be another one, and the model that wrote the
+    hypotheses may serve itself if it knows both directions. What is too long for it is
+    cut.
+
+    Args:
+        reverse: the model that translates back.
+        subwords: of the hypotheses.
+        sources: for each sentence its source, as it stands in the corpus.
+
+    Raises:
+        ValueError: the model does not translate back.
+    """
+    reverse.check_direction(target, source)
+    wanted = [
+        ids[: reverse.longest]
+        for ids in reverse.subwords.encode_targets(sources, source)
+    ]
+    device = next(reverse.model.parameters()).device
+    score_ids = reverse_scorer(
+        reverse.model, wanted, batch_size=batch_size, device=device
+    )
+
+    def score(sentences: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Tensor:
+        lines = [subwords.target.decode(one.ids) for one in hypotheses]
+        ids = reverse.subwords.encode_sources(lines, target, source)
+        read = [
+            replace(one, ids=tuple(own[: reverse.longest]))
+            for one, own in zip(hypotheses, ids, strict=True)
+        ]
+        return score_ids(sentences, read)
+
+    return score
+
+
+def scorers_of(
+    translator: Translator,
+    language_model: nn.Module | None,
+    reverse: Translator | None,
+    pairs: Sequence[SentencePair],
+    parts: Parts,
+    batch_size: int = 64,
+) -> dict[str, Scorer]:
+    """Scorers by name: a language model (`lm`), a reverse model (`reverse`)."""
+    scorers: dict[str, Scorer] = {}
+    if language_model is not None:
+        device = next(language_model.parameters()).device
+        scorers["lm"] = language_model_scorer(
+            language_model, batch_size=batch_size, device=device
+        )
+    if reverse is not None:
+        languages, texts = (parts.source, parts.target), [p.source for p in pairs]
+        scorers["reverse"] = noisy_channel_scorer(
+            reverse, translator.subwords, texts, *languages, batch_size=batch_size
+        )
+    return scorers
+
+
+class NBestLists:
+    """The n-best lists of some pairs, scored once by each model.
+
+    Args:
+        pairs: whose sources are translated; one that is longer than the model takes is
+            cut.
+        scorers: the other models by name.
+        n_best: beams, and translations in each list.
+        alpha: exponent of the search's length penalty.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        pairs: Sequence[SentencePair],
+        parts: Parts,
+        scorers: Mapping[str, Scorer],
+        n_best: int,
+        alpha: float,
+        batch_size: int = 64,
+    ) -> None:
+        texts = [p.source for p in pairs]
+        ids, _ = cut_sources(
+            translator.subwords, texts, parts.source, parts.target, translator.longest
+        )
+        decoder = Decoder(translator, batch_size)
+        self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
+        self.subwords, self.target = translator.subwords, parts.target
+        self.metric: Metric = bleu_of(parts.target)
+        self.references = [to_scorer(p.target, parts.target) for p in pairs]
+        flat = [one for found in self.found for one in found]
+        numbers = [number for number, found in enumerate(self.found) for _ in found]
+        self._known = {name: scorer(numbers, flat) for name, scorer in scorers.items()}
+        self._known["model"] = model_log_prob(numbers, flat)
+        self._known["length"] = n_tokens(numbers, flat)
+
+    @property
+    def first(self) -> list[str]:
+        """The search's own best."""
+        return [self._text(found[0]) for found in self.found]
+
+    def reranked(
+        self, weights: Mapping[str, float], *, alpha: float = 0.0
+    ) -> list[str]:
+        """The best by the weighted sum, divided by the length penalty of the search.
+
+            score(y) = (log p(y | x) + sum_i weight_i * score_i(x, y)) / ((5 + |y|) /
+            6)^alpha
+
+        With the alpha of the search and weights of 0 that is the search's own best.
+
+        Args:
+            weights: of the other models by name, and of the tokens, `length`.
+            alpha: exponent of the penalty; 0 ranks by the sum alone.
+        """
+        penalty = length_penalty_of(self._known["length"], alpha)
+        scorers: dict[str, tuple[Scorer, float]] = {
+            name: (_constant(self._known[name] / penalty), weight)
+            for name, weight in ({"model": 1.0} | dict(weights)).items()
+        }
+        best = rerank(self.found, scorers)
+        # A hypothesis that the limit cut off stands behind the finished ones, as in the
+        # search.
+        return [
+            self._text(max(found, key=lambda r: r.hypothesis.finished).hypothesis)
+            for found in best
+        ]
+
+    def oracle(self) -> list[str]:
+        """Of each list the translation of highest sentence BLEU."""
+        metric = bleu_of(self.target, sentence=True)
+        best = []
+        for found, reference in zip(self.found, self.references, strict=True):
+            texts = [self._text(one) for one in found]
+            best.append(
+                texts[
+                    int(
+                        np.argmax(
+                            sentence_scores(metric, texts, [reference] * len(texts))
+                        )
+                    )
+                ]
+            )
+        return best
+
+    def bleu(self, texts: Sequence[str]) -> float:
+        """Of translations against the references."""
+        return float(score(self.metric, texts, self.references).value)
+
+    def _text(self, one: Hypothesis) -> str:
+        return to_scorer(self.subwords.target.decode(one.ids), self.target)
+
+
+def _constant(scores: Tensor) -> Scorer:
+    """Scorer: what a model gave all hypotheses when they were found."""
+    return lambda sentences, hypotheses: scores
+
+
+LM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""What is tried for log p_LM(y)."""
+LENGTH_WEIGHTS = (-0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 3.0)
+"""What is tried for each token."""
+REVERSE_WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0)
+"""What is tried for log p(x | y)."""
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """One point of the grid."""
+
+    lm: float
+    """Weight of log p_LM(y)."""
+    length: float
+    """Weight of the tokens of y."""
+    bleu: float
+    """On the half of the dev part that chooses."""
+    reverse: float = 0.0
+    """Weight of log p(x | y)."""
+
+
+@dataclass(frozen=True)
+class RerankStudy:
+    """The grid, its choice, and what that is worth on the other half."""
+
+    rows: tuple[WeightRow, ...]
+    """All points of the grid, by falling BLEU; of equal ones those with smaller weights
+    come first."""
+    n_choose: int
+    """Sentences of the half that chose the weights."""
+    n_score: int
+    """Sentences of the half that is scored."""
+    baseline_choose: float
+    """BLEU of the search's own best on the first half."""
+    comparison: Comparison
+    """The search's own best against the reranked best on the second half."""
+    oracle: float
+    """BLEU on the second half if of each list the translation of highest sentence BLEU
+    were taken."""
+    n_changed: int
+    """Sentences of the second half whose best translation the reranking changed."""
+    n_best: int
+    """Translations in each list, at most."""
+
+    @property
+    def chosen(self) -> WeightRow:
+        """The weights of highest BLEU on the first half."""
+        return self.rows[0]
+
+    @property
+    def on_grid_boundary(self) -> list[str]:
+        """Weights on the boundary of the grid."""
+        return on_grid_boundary(self.chosen, self.rows, ("lm", "reverse", "length"))
+
+    def __str__(self) -> str:
+        best, told = self.chosen, self.comparison
+        return "\n".join(
+            [
+                "   lm  reverse  length   BLEU",
+                *(
+                    f"{row.lm:5.2f}  {row.reverse:7.2f}  {row.length:6.2f} "
+                    f" {row.bleu:5.2f}"
+                    for row in self.rows[:10]
+                ),
+                (
+                    f"weights chosen on {self.n_choose} sentences of dev: lm"
+                    f" {best.lm:g}, reverse {best.reverse:g}, length {best.length:g},"
+                    f" BLEU {self.baseline_choose:.2f} -> {best.bleu:.2f} there"
+                ),
+                f"on the other {self.n_score}: {told}",
+                *(
+                    f"the weight of {name} lies at the edge of the grid; widen it"
+                    for name in self.on_grid_boundary
+                ),
+                (
+                    f"{self.n_changed} of {self.n_score} translations changed; the best"
+                    f" of each list of up to {self.n_best} would give {self.oracle:.2f}"
+                ),
+            ]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "chosen": asdict(self.chosen),
+            "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
+            "score": (
+                comparison_as_json(self.comparison)
+                | {
+                    "n": self.n_score,
+                    "oracle": self.oracle,
+                    "n_changed": self.n_changed,
+                }
+            ),
+            "n_best": self.n_best,
+        }
+
+
+def rerank_study(
+    translator: Translator,
+    language_model: nn.Module | None,
+    parts: Parts,
+    *,
+    reverse: Translator | None = None,
+    n_best: int = 8,
+    lm_weights: Sequence[float] = LM_WEIGHTS,
+    reverse_weights: Sequence[float] = REVERSE_WEIGHTS,
+    length_weights: Sequence[float] = LENGTH_WEIGHTS,
+    length_penalty: float | None = None,
+    limit: int = 0,
+    batch_size: int = 64,
+    n_resamples: int = N_RESAMPLES,
+) -> RerankStudy:
+    """Choose reranking weights on one half of dev, score on the other.
+
+    Args:
+        language_model: a `LanguageModel` of the target vocabulary, in eval mode; None
+            leaves it out.
+        parts: the corpus; its test part is not touched.
+        reverse: translates back; may be `translator` itself if it knows both
+            directions. None leaves it out.
+        n_best: beams, and translations in each list.
+        lm_weights: of log p_LM(y), each combined with each of the others.
+        reverse_weights: of log p(x | y).
+        length_weights: of the length in tokens.
+        length_penalty: of the search; None takes the recipe's.
+        n_resamples: bootstrap resamples behind the comparison.
+
+    Raises:
+        ValueError: the dev part is too small, `reverse` does not translate back, or a
+            weight is no finite number.
+    """
+    if reverse is not None:
+        reverse.check_direction(parts.target, parts.source)
+    choose, judge = (half[:limit] if limit else half for half in dev_halves(parts))
+    alpha = (
+        translator.recipe.length_penalty if length_penalty is None else length_penalty
+    )
+    models = (translator, language_model, reverse)
+    lists = [
+        NBestLists(
+            translator,
+            half,
+            parts,
+            scorers_of(*models, half, parts, batch_size),
+            n_best,
+            alpha,
+            batch_size,
+        )
+        for half in (choose, judge)
+    ]
+    grid = product(
+        lm_weights if language_model is not None else (0.0,),
+        reverse_weights if reverse is not None else (0.0,),
+        length_weights,
+    )
+    rows = [
+        WeightRow(
+            lm,
+            length,
+            lists[0].bleu(
+                lists[0].reranked(_weights(models, lm, back, length), alpha=alpha)
+            ),
+            back,
+        )
+        for lm, back, length in grid
+    ]
+    rows.sort(
+        key=lambda row: (-row.bleu, abs(row.lm) + abs(row.reverse) + abs(row.length))
+    )
+    best = rows[0]
+    before = lists[1].first
+    after = lists[1].reranked(
+        _weights(models, best.lm, best.reverse, best.length), alpha=alpha
+    )
+    return RerankStudy(
+        tuple(rows),
+        len(choose),
+        len(judge),
+        lists[0].bleu(lists[0].first),
+        compare(
+            lists[1].metric, before, after, lists[1].references, n_resamples=n_resamples
+        ),
+        lists[1].bleu(lists[1].oracle()),
+        sum(a != b for a, b in zip(before, after, strict=True)),
+        n_best,
+    )
+
+
+def _weights(
+    models: tuple[Any, ...], lm: float, reverse: float, length: float
+) -> dict[str, float]:
+    """The weights of the models that are there, and of the length."""
+    _, language_model, back = models
+    given = {"lm": lm} if language_model is not None else {}
+    return (
+        given | ({"reverse": reverse} if back is not None else {}) | {"length": length}
+    )
+
+
+def rerank_command(options: "Rerank") -> int:
+    """Print the grid and the comparison; --out also writes them as a JSON file."""
+    check_count("--n-best", options.n_best, least=2)
+    check_count("--limit", options.limit, least=0)
+    if not (options.lm or options.reverse_model):
+        raise ValueError(
+            "--lm or --reverse-model FOLDER must be given, the folder that lm-train"
+            " wrote"
+        )
+    if options.reverse_weight and options.reverse_model is None:
+        raise ValueError(
+            "--reverse-weight needs --reverse-model FOLDER, whose score it weighs"
+        )
+    translator, name, parts = open_system(
+        options.common, options.model, neighbours=options.neighbours
+    )
+    lm, back = options.lm, options.reverse_model
+    study = rerank_study(
+        translator,
+        None if lm is None else load_language_model(lm, translator, parts.target),
+        parts,
+        reverse=None if back is None else Translator.load(back),
+        reverse_weights=options.reverse_weight or REVERSE_WEIGHTS,
+        n_best=options.n_best,
+        limit=options.limit,
+        batch_size=options.batch_size,
+    )
+    document = {
+        "model": name,
+        "lm": lm and lm.name,
+        "reverse_model": back and back.name,
+        "neighbours": neighbours_settings(translator),
+        **study.as_json(),
+    }
+    return report_study(options.common, parts, str(study), document)

@@ -1,0 +1,165 @@
+"""Checks of arguments for every part of the package.
+
+A mistake becomes a ValueError of one line that names the argument. Two forms of message
+are in use, "x must be ..., got ..." and "x: got ..., needs ...".
+"""
+
+import dataclasses
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+LONGEST = 60
+"""Characters of a text that a message repeats."""
+
+
+def describe(value: Any) -> str:
+    """A plain value as it is written, of a long text and anything else the type."""
+    plain = value is None or isinstance(value, str | int | float)
+    is_long = isinstance(value, str) and len(value) > LONGEST
+    return repr(value) if plain and not is_long else type(value).__name__
+
+
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
+    """Raises a ValueError unless the value is an integer in least..most, no bool."""
+    good = _is_integer(value) and value >= least
+    if not good or (most is not None and value > most):
+        wanted = f"of at least {least}" if most is None else f"in {least}..{most}"
+        raise ValueError(f"{name} must be an integer {wanted}, got {describe(value)}")
+
+
+def check_counts(**values: Any) -> None:
+    """Raises a ValueError unless every value, given by name, is a positive integer."""
+    for name, value in values.items():
+        if not _is_integer(value) or value < 1:
+            raise ValueError(
+                f"{name} must be a positive integer, got {describe(value)}"
+            )
+
+
+def check_integer(name: str, value: Any, least: int | None = None) -> None:
+    """Raises a ValueError unless the value is an integer, of at least `least`."""
+    if not _is_integer(value):
+        raise ValueError(f"{name}: got {describe(value)}, needs an integer")
+    if least is not None and value < least:
+        needed = f"at least {least}" if least else "0 or more"
+        raise ValueError(f"{name}: got {value}, needs {needed}")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is an integer or a float, no bool."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name}: got {describe(value)}, needs a number")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is a finite number."""
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    if not good or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {describe(value)}")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is a finite number above 0."""
+    check_finite(name, value)
+    if value <= 0:
+        raise ValueError(f"{name} must be above 0, got {value}")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raises a ValueError unless the value is a finite number in [0, 1]."""
+    check_finite(name, value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {value}")
+
+
+def check_at_least(name: str, value: int | float, least: int) -> None:
+    """Raises a ValueError unless the value is finite and at least `least`."""
+    if not least <= value < math.inf:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_factor(name: str, value: int | float) -> None:
+    """Raises a ValueError unless the value is above 0 and at most 1."""
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
+
+
+def check_probability(name: str, value: int | float) -> None:
+    """Raises a ValueError unless the value lies between 0 and 1."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value}")
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Raises a ValueError unless the value is one of the choices."""
+    if value not in choices:
+        raise ValueError(
+            f"{name} must be one of {', '.join(choices)}, got {describe(value)}"
+        )
+
+
+def flag_of(name: str) -> str:
+    """The flag of the command line that sets a field."""
+    return f"--{name.replace('_', '-')}"
+
+
+def check_field(config: Any, name: str, holds: bool, what: str) -> None:
+    """Raises a ValueError that names the field's flag, unless `holds`."""
+    if not holds:
+        raise ValueError(f"{flag_of(name)} must be {what}, got {getattr(config, name)}")
+
+
+def check_choices(config: Any) -> None:
+    """Raises a ValueError unless each field whose type is a Literal has its values."""
+    for field in dataclasses.fields(config):
+        choices = getattr(field.type, "__args__", ())
+        if choices and all(isinstance(choice, str) for choice in choices):
+            check_field(
+                config,
+                field.name,
+                getattr(config, field.name) in choices,
+                f"one of {', '.join(choices)}",
+            )
+
+
+def as_json(config: Any) -> dict[str, Any]:
+    """All fields of a dataclass as JSON can hold them: tuples become lists."""
+    fields = dataclasses.asdict(config)
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in fields.items()
+    }
+
+
+def with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with tuples where JSON has lists."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in fields.items()
+    }
+
+
+def counted(n: int, what: str) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> [counted(n, "clip") for n in (0, 1, 3875)]
+        ['0 clips', '1 clip', '3,875 clips']
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def one_line(reason: object) -> str:
+    r"""What a library says, in one line; of an exception that says nothing, its name.
+
+    Example:
+        >>> one_line(ValueError("no such\n  thing")), one_line(MemoryError())
+        ('no such thing', 'MemoryError')
+    """
+    text = " ".join(str(reason).split())
+    return text or (type(reason).__name__ if isinstance(reason, BaseException) else "")
