@@ -56,7 +56,9 @@ def chapter_paths(toc: Mapping[str, Any]) -> list[str]:
 def read_notebook(path: Path) -> list[str]:
     """The Markdown cells of a notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    return [
+        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+    ]
 
 
 def title_of(cells: Iterable[str]) -> str:
@@ -94,7 +96,10 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """A Markdown table."""
     head = list(header)
     lines = [head, ["---"] * len(head), *(list(row) for row in rows)]
-    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
+        for line in lines
+    ]
 
 
 def exercise_lines(root: Path, up: str) -> list[str]:
@@ -112,7 +117,13 @@ def exercise_lines(root: Path, up: str) -> list[str]:
 
 def number(value: float | None) -> str:
     """A figure with three significant digits; nothing where nothing was measured."""
-    return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return (
+        ""
+        if value is None
+        else f"{value:.3g}"
+        if abs(value) < 1000
+        else f"{value:,.0f}"
+    )
 
 
 NO_GPU = (
@@ -125,12 +136,26 @@ NO_GPU = (
 
 def bench_row(row: Mapping[str, Any]) -> list[str]:
     """The cells of one row of a stored result."""
-    spread = "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+    spread = (
+        "" if row["low"] is None else f"{number(row['low'])} to {number(row['high'])}"
+    )
     limit = "at most" if row["at_most"] else "at least"
     verdict = {True: "met", False: "missed", None: "not measured"}[row["met"]]
     target = "" if row["target"] is None else f"{limit} {row['target']:g}: {verdict}"
-    figures = [number(row["ratio"]), spread, number(row["candidate_ms"]), number(row["percent_of_peak"])]
-    return [row["case"], row["candidate"], row["baseline"], *figures, target, row["note"]]
+    figures = [
+        number(row["ratio"]),
+        spread,
+        number(row["candidate_ms"]),
+        number(row["percent_of_peak"]),
+    ]
+    return [
+        row["case"],
+        row["candidate"],
+        row["baseline"],
+        *figures,
+        target,
+        row["note"],
+    ]
 
 
 def bench_lines(result: Mapping[str, Any]) -> list[str]:
@@ -138,16 +163,34 @@ def bench_lines(result: Mapping[str, Any]) -> list[str]:
     machine, versions = result["machine"], result["versions"]
     place = f"{machine['name']} ({machine['device']}), {machine['threads']} thread(s)"
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
-    header = ["case", "candidate", "against", "ratio", "range", "ms", "% of peak", "target", "note"]
+    header = [
+        "case",
+        "candidate",
+        "against",
+        "ratio",
+        "range",
+        "ms",
+        "% of peak",
+        "target",
+        "note",
+    ]
     rows = [bench_row(row) for row in result["rows"]]
     used = [column for column in range(len(header)) if any(row[column] for row in rows)]
-    lines = [f"Measured on {place}, with {software}, at commit `{result['commit']}`.", ""]
-    return lines + table([header[i] for i in used], ([row[i] for i in used] for row in rows))
+    lines = [
+        f"Measured on {place}, with {software}, at commit `{result['commit']}`.",
+        "",
+    ]
+    return lines + table(
+        [header[i] for i in used], ([row[i] for i in used] for row in rows)
+    )
 
 
 def letter_lines(legend: Mapping[str, str]) -> list[str]:
     """The legend of dimension letters as Markdown."""
-    return table(["letter", "dimension"], ([f"${letter}$", meaning] for letter, meaning in legend.items()))
+    return table(
+        ["letter", "dimension"],
+        ([f"${letter}$", meaning] for letter, meaning in legend.items()),
+    )
 
 
 def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
@@ -185,7 +228,12 @@ class BenchResults(SphinxDirective):
         """A section for each file."""
         files = sorted((Path(self.env.srcdir) / "book/_data/bench").glob("*.json"))
         if not files:
-            return parsed(self, ["No result is stored yet. `coursepkg bench` measures on your own machine."])
+            return parsed(
+                self,
+                [
+                    "No result is stored yet. `coursepkg bench` measures on your own machine."
+                ],
+            )
         sections: list[nodes.Node] = [self.section(path) for path in files]
         if any(path.stem.endswith("-cuda") for path in files):
             return sections
@@ -201,7 +249,9 @@ class BenchResults(SphinxDirective):
         return section
 
 
-def drop_live_code(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+def drop_live_code(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
+) -> None:
     """Take out the loader of live code cells, which Jupyter Book adds to every page and which fetches from a CDN."""
     context["script_files"] = [
         script

@@ -157,3 +157,10 @@ def run_command(verb: str, *arguments: str) -> int:
         for module, name in (place.split(":") for place in (command.options, command.handler))
     )
     return int(handler(tyro.cli(options, args=list(arguments))))
+
+
+def adds_bytes_whole() -> bool:
+    """Whether products of int8 are added without saturation: on x86 by VNNI alone, by others always."""
+    facts = Path("/proc/cpuinfo")
+    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
+    return "flags" not in text or "vnni" in text

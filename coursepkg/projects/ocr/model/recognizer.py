@@ -24,6 +24,7 @@ from coursepkg.blocks.cache import (
     CrossCache,
     Memory,
     SelfCache,
+    check_ids,
     check_max_len,
     check_shape,
     hide_padding,
@@ -250,7 +251,11 @@ def cross_attention(model: LineTransformer, memory: Memory, tgt_in: Tensor) -> T
     Returns:
         (layers, B, H, T, columns); each row sums to 1 and is 0 at padding. Of a grid
         the places of a column are added up.
+
+    Raises:
+        ValueError: an id is outside the vocabulary, or there is not one row a line.
     """
+    check_ids("tgt_in", tgt_in, model.config.vocab_size, model.config.max_len)
     bridges = [
         cast(CrossAttention, layer.get_submodule("cross")).attention
         for layer in model.decoder.layers

@@ -61,10 +61,18 @@ def test_later_ids_do_not_change_where_earlier_ones_look() -> None:
     assert not torch.allclose(before[..., 3:, :], after[..., 3:, :])
 
 
-def test_hooks_are_gone_after_an_error() -> None:
+def test_ids_outside_the_vocabulary_are_refused() -> None:
     model = network()
     with torch.no_grad():
         memory = model.encode(*noise([64], 64))
     with pytest.raises(ValueError, match="tgt_in"):
         cross_attention(model, memory, torch.full((1, 3), 999))
+
+
+def test_hooks_are_gone_after_an_error() -> None:
+    model = network()
+    with torch.no_grad():
+        memory = model.encode(*noise([64], 64))
+    with pytest.raises(ValueError, match="one row a line"):
+        cross_attention(model, memory, torch.full((2, 3), 5))
     assert not any(module._forward_pre_hooks for module in model.modules())

@@ -1,7 +1,6 @@
 """The exported model gives the tokens and the scores of the PyTorch model."""
 
 import copy
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.rerank import token_log_probs
 from coursepkg.projects.translation.export import QUANTIZATIONS, ExportedTranslator, export_ctranslate2
 from coursepkg.text.vocabulary import EOS, PAD
+from tests.projects.translation.tiny import adds_bytes_whole
 
 ctranslate2 = pytest.importorskip(
     "ctranslate2", reason="ctranslate2 is not installed; see the extra `export`"
@@ -170,13 +170,6 @@ def test_scores_of_given_translations(tmp_path):
     assert [len(row) for row in theirs] == [len(ids) + 1 for ids in tgt]
     for row, ours in zip(theirs, token_log_probs(lambda y: model(memory, y), tgt), strict=True):
         torch.testing.assert_close(torch.tensor(row), ours[: len(row)], atol=1e-4, rtol=1e-4)
-
-
-def adds_bytes_whole() -> bool:
-    """Whether products of int8 are added without saturation: on x86 by VNNI alone, by others always."""
-    facts = Path("/proc/cpuinfo")
-    text = facts.read_text(encoding="utf-8") if facts.is_file() else ""
-    return "flags" not in text or "vnni" in text
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
