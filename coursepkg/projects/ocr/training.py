@@ -21,7 +21,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.app import training_run
 from coursepkg.app.training_run import (
     BestWeights,
     Learning,
@@ -52,6 +51,7 @@ from coursepkg.projects.ocr.synthetic.effects import jitter
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from coursepkg.training import task as training_task
 from coursepkg.training.config import TrainConfig
+from coursepkg.training.loop import History
 from coursepkg.training.losses import label_smoothed_cross_entropy, to_float32
 from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
@@ -253,12 +253,15 @@ N_VALIDATED = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Trained(training_run.Trained):
+class Trained:
     """What a training run leaves behind."""
 
     model: LineTransformer
     """With the best weights, in evaluation mode."""
     vocabulary: Vocabulary
+    history: History
+    card: dict[str, Any]
+    """What is stored beside the weights."""
 
 
 def train(
@@ -336,7 +339,7 @@ def train(
         out, card, prepare, complete, resume=resume, changeable=CHANGEABLE, later=LATER
     )
     model = cast(LineTransformer, found.model)
-    return Trained(model, found.history, found.card, vocabulary)
+    return Trained(model, vocabulary, found.history, found.card)
 
 
 def _vocabulary(

@@ -47,7 +47,6 @@ from coursepkg.projects.ocr.model.backbone import (
 )
 from coursepkg.projects.ocr.recipe import (
     ModelConfig,
-    NetworkSettings,
     ReadingPrecision,
     Recipe,
 )
@@ -295,10 +294,8 @@ def _catch(
 
 def config_of(recipe: Recipe, vocab_size: int) -> ModelConfig:
     """The configuration that a recipe asks for, for so many characters."""
-    shared = [one.name for one in dataclasses.fields(NetworkSettings)]
-    return ModelConfig(
-        vocab_size=vocab_size, **{name: getattr(recipe, name) for name in shared}
-    )
+    names = [one.name for one in dataclasses.fields(ModelConfig)[1:]]
+    return ModelConfig(vocab_size, **{name: getattr(recipe, name) for name in names})
 
 
 def build_model(

@@ -263,7 +263,7 @@ def read_single_lines(
     grays = [np.asarray(Image.fromarray(image).convert("L")) for image in images]
     readings = _read(recognizer, grays, options, keep_going=True, names=names)
     return [
-        _single(*gray.shape[::-1], reading, options)
+        _single(gray.shape[1], gray.shape[0], reading, options)
         for gray, reading in zip(grays, readings, strict=True)
     ]
 
