@@ -31,7 +31,6 @@ from coursepkg.projects.sign_language.corpus import (
     open_corpus,
     store_corpus,
 )
-from coursepkg.projects.sign_language.data.cache import CacheConfig, cache_config
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.data.scan import (
@@ -45,6 +44,7 @@ from coursepkg.projects.sign_language.data.splits import (
     leave_one_signer_out,
     split_clips,
 )
+from coursepkg.projects.sign_language.data.video import CacheConfig, cache_config
 from coursepkg.projects.sign_language.quality.plan import check_plan, plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
 from coursepkg.projects.sign_language.recipe import Recipe

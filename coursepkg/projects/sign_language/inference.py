@@ -14,14 +14,14 @@ Source of the adjustment: Menon et al., "Long-tail learning via logit adjustment
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.sign_language.data.clip import (
     Clip,
     Places,
@@ -29,12 +29,10 @@ from coursepkg.projects.sign_language.data.clip import (
     sample_frames,
 )
 from coursepkg.projects.sign_language.recipe import Recipe
-from coursepkg.training.losses import to_float32
 from coursepkg.validation import check_count
 
-Clips = CachedClips | Sequence[Clip]
-"""What can be looked at: cached clips, or clips in memory whose frames have the size
-that the network reads."""
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.data.cache import CachedClips
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ def views_of(count: int) -> tuple[View, ...]:
 
 def predict_clips(
     model: nn.Module,
-    clips: Clips,
+    clips: "CachedClips | Sequence[Clip]",
     recipe: Recipe,
     *,
     batch_size: int = 32,
@@ -96,7 +94,8 @@ def predict_clips(
 
     Args:
         model: `ClipClassifier`.
-        clips: what to look at.
+        clips: what to look at; clips in memory have frames of the size that the
+            network reads.
         recipe: frames, padding, `views` and `adjust`.
         batch_size: clips at once; it changes the result by rounding alone.
         models: further networks for the same words and frames, for an ensemble.
@@ -110,7 +109,7 @@ def predict_clips(
     check_count("--batch-size", batch_size)
     together = (model, *models)
     _check_together(together)
-    source = clips if isinstance(clips, CachedClips) else _InMemory(clips)
+    source = _InMemory(clips) if isinstance(clips, Sequence) else clips
     if not len(source):
         raise ValueError("clips must hold at least one clip, got none")
     if source.size != recipe.size:
@@ -231,7 +230,7 @@ class _InMemory:
 @torch.no_grad()
 def _of_batch(
     models: Sequence[nn.Module],
-    source: CachedClips | _InMemory,
+    source: "CachedClips | _InMemory",
     numbers: range,
     recipe: Recipe,
 ) -> tuple[Tensor, Tensor | None]:

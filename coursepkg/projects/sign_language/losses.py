@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from coursepkg.blocks.norm import to_float32
 from coursepkg.metrics.classification import MacroF1
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.sign_language.inference import adjusted, log_prior
@@ -32,7 +33,6 @@ from coursepkg.training.losses import (
     focal_loss,
     inverse_frequency,
     reduce,
-    to_float32,
 )
 from coursepkg.validation import check_count, check_finite
 

@@ -20,9 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from coursepkg.data.split import group_records
-from coursepkg.projects.sign_language.data.cache import is_solid
 from coursepkg.projects.sign_language.data.clip import ClipFile, brightness, shrink
-from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_video
+from coursepkg.projects.sign_language.data.video import (
+    DecodedVideo,
+    decode_video,
+    is_solid,
+)
 from coursepkg.projects.sign_language.recipe import SAME, BrokenThresholds
 from coursepkg.validation import check_count, check_finite, one_line
 
