@@ -21,7 +21,12 @@ from typing import Literal
 
 from coursepkg import __version__
 from coursepkg.data.registry import data_folder
-from coursepkg.processor import useful_threads, visible_processors, waiting
+from coursepkg.processor import (
+    spins_briefly,
+    useful_threads,
+    visible_processors,
+    waiting,
+)
 from coursepkg.requirements import installed, older, pip_install, requirements
 from coursepkg.validation import counted
 
@@ -255,7 +260,10 @@ def _processors() -> Iterator[Row]:
     found = f"{counted(threads.number, 'thread')}: {threads.reason}"
     yield Row("processors", "ok", found)
     is_passive, why = waiting()
-    if is_passive or threads.number == 1:
+    if is_passive and spins_briefly(threads.number):
+        does = "sleep; in commands after 0.1 ms, as each has a core"
+        yield Row("waiting threads", "ok", f"{does} ({why})")
+    elif is_passive or threads.number == 1:
         does = "sleep" if is_passive else "may spin; one thread waits for nobody"
         yield Row("waiting threads", "ok", f"{does} ({why})")
     else:

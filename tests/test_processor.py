@@ -14,6 +14,7 @@ from coursepkg.cli import main
 from coursepkg.doctor import Row, examine
 from coursepkg.processor import (
     NUMBER,
+    SHORT_SPIN,
     WAITING,
     Threads,
     allowed_threads,
@@ -45,9 +46,9 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(processor, "visible_processors", lambda: {0, 1, 2, 3})
     monkeypatch.setattr(processor, "cpu_quota", lambda root: None)
     monkeypatch.setattr(processor, "physical_cores", lambda processors, root: len(processors))
-    processor._measured.cache_clear()
+    processor._busy_ratio_once.cache_clear()
     yield
-    processor._measured.cache_clear()
+    processor._busy_ratio_once.cache_clear()
 
 
 def kernel(root: Path, files: dict[str, str]) -> Path:
@@ -253,6 +254,28 @@ def test_useful_threads_are_set_and_taken_back(free: None, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
+    ("ratio", "by_us", "spins"),
+    [(3.9, True, True), (3.3, True, False), (1.1, True, False), (3.9, False, False)],
+)
+def test_threads_spin_for_a_moment_only_where_each_has_a_core(
+    free: None, monkeypatch: pytest.MonkeyPatch, ratio: float, by_us: bool, spins: bool
+) -> None:
+    monkeypatch.setattr(processor, "busy_ratio", lambda n: ratio)
+    monkeypatch.setattr(processor, "_passive_by_us", by_us)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    for measured in (True, False):
+        with with_useful_threads(measured=measured):
+            assert (os.environ.get("GOMP_SPINCOUNT") == SHORT_SPIN["GOMP_SPINCOUNT"]) is spins
+        assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def test_one_thread_never_spins(free: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "busy_ratio", lambda n: float(n))
+    assert not processor.each_has_a_core(1)
+    assert processor.each_has_a_core(2)
+
+
+@pytest.mark.parametrize(
     ("verb", "measured"), [("predict", True), ("evaluate", True), ("train", False), ("audit", False)]
 )
 def test_all_systems_are_given_threads_the_same_way(
@@ -283,6 +306,10 @@ def test_the_doctor_says_how_many_threads_and_how_they_wait(
     for name in WAITING:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+    monkeypatch.setattr(processor, "_passive_by_us", True)
+    spinning = "sleep; in commands after 0.1 ms, as each has a core (OMP_WAIT_POLICY=PASSIVE)"
+    assert rows()["waiting threads"] == Row("waiting threads", "ok", spinning)
+    monkeypatch.setattr(processor, "_passive_by_us", False)
     found = rows()
     assert found["processors"].found == "2 threads: 4 visible; 4 busy threads did 2.0 times the work of one"
     assert found["waiting threads"] == Row("waiting threads", "ok", "sleep (OMP_WAIT_POLICY=PASSIVE)")

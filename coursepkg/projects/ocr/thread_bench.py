@@ -20,7 +20,9 @@ from coursepkg.bench.machine import Device
 from coursepkg.bench.measure import BenchmarkCase, Comparison
 from coursepkg.processor import (
     NUMBER,
+    SHORT_SPIN,
     WAITING,
+    each_has_a_core,
     useful_threads,
     visible_processors,
 )
@@ -60,11 +62,12 @@ def _on_one_core() -> BenchmarkCase:
 
 def _on_all_cores() -> BenchmarkCase:
     n, chosen = len(visible_processors()), useful_threads()
-    ours, theirs = f"{chosen.number} that sleep", f"{n} that spin"
+    waiting = SHORT_SPIN if each_has_a_core(chosen.number) else SLEEP
+    ours, theirs = f"{chosen.number} as commands choose", f"{n} that spin"
     return BenchmarkCase(
         name=f"{N_LINES} lines on {n} visible cores ({chosen.reason})",
         variants={
-            ours: reader(chosen.number, SLEEP),
+            ours: reader(chosen.number, waiting),
             theirs: reader(n, SPIN),
         },
         comparisons=[Comparison(ours, theirs, ON_ALL_CORES)],
