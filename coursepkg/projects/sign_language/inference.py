@@ -85,6 +85,7 @@ def predict_clips(
     recipe: Recipe,
     *,
     batch_size: int = 32,
+    limit: int = 0,
     models: Sequence[nn.Module] = (),
     counts: Sequence[int] = (),
 ) -> Predicted:
@@ -98,6 +99,7 @@ def predict_clips(
             network reads.
         recipe: frames, padding, `views` and `adjust`.
         batch_size: clips at once; it changes the result by rounding alone.
+        limit: so many clips, the first ones; 0 takes all.
         models: further networks for the same words and frames, for an ensemble.
         counts: training clips of each word, at least 1; needed where `recipe.adjust` is
             above 0.
@@ -124,8 +126,9 @@ def predict_clips(
         )
     said: list[Tensor] = []
     weighed: list[Tensor | None] = []
-    for start in range(0, len(source), batch_size):
-        numbers = range(start, min(start + batch_size, len(source)))
+    chosen = range(len(source))[: limit or None]
+    for start in range(0, len(chosen), batch_size):
+        numbers = chosen[start : start + batch_size]
         probabilities, weights = _of_batch(together, source, numbers, recipe)
         said.append(probabilities)
         weighed.append(weights)

@@ -34,7 +34,7 @@ from coursepkg.training.losses import (
     inverse_frequency,
     reduce,
 )
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import check_choice, check_count, check_finite
 
 LOSSES = ("cross-entropy", "weighted", "focal", "weighted-focal", "logit-adjusted")
 
@@ -65,10 +65,7 @@ class ClipLoss:
     """How much of the prior's logarithm the adjusted loss adds, at least 0."""
 
     def __post_init__(self) -> None:
-        if self.kind not in LOSSES:
-            raise ValueError(
-                f"loss must be one of {', '.join(LOSSES)}, got {self.kind!r}"
-            )
+        check_choice("loss", self.kind, LOSSES)
         for name in ("label_smoothing", "gamma", "tau"):
             check_finite(name, getattr(self, name))
             if getattr(self, name) < 0:

@@ -142,9 +142,7 @@ def architecture_of(backbone: str) -> Architecture:
     Raises:
         ValueError: there is none; the known ones are named.
     """
-    if backbone not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise ValueError(f"backbone must be one of {known}, got {backbone!r}")
+    check_choice("backbone", backbone, ARCHITECTURES)
     return ARCHITECTURES[backbone]
 
 

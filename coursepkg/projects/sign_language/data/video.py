@@ -37,22 +37,11 @@ from coursepkg.projects.sign_language.data.video_file import (
     import_av,
     opened,
     packets,
-    probe,
     seconds_of,
     why_nothing,
 )
 from coursepkg.projects.sign_language.recipe import BrokenThresholds, Recipe
 from coursepkg.validation import check_finite
-
-__all__ = [
-    "DecodedVideo",
-    "VideoError",
-    "VideoFacts",
-    "decode_needed",
-    "decode_video",
-    "probe",
-    "read_clip",
-]
 
 MOST_BYTES = 2**30
 """Most memory that the frames of one video may take."""
