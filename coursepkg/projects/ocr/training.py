@@ -28,6 +28,7 @@ from coursepkg.app.training_run import (
     train_in_folder,
     training_config,
 )
+from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.ocr.data.batches import (
     Augment,
     LineBatch,
@@ -52,7 +53,7 @@ from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from coursepkg.training import task as training_task
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import History
-from coursepkg.training.losses import label_smoothed_cross_entropy, to_float32
+from coursepkg.training.losses import label_smoothed_cross_entropy
 from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
