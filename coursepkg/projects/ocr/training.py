@@ -129,9 +129,8 @@ def ctc_loss(logits: Tensor, n_columns: Tensor, tgt_out: Tensor) -> Tensor:
         tgt_out: ids (B, T), each text ends with EOS.
     """
     lengths = (tgt_out != PAD).sum(dim=1) - 1  # without EOS
-    log_probs = (
-        to_float32(logits).log_softmax(dim=-1).transpose(0, 1)
-    )  # (columns, B, V)
+    # (columns, B, V)
+    log_probs = to_float32(logits).log_softmax(dim=-1).transpose(0, 1)
     texts = tgt_out.masked_fill(tgt_out == EOS, PAD)
     return F.ctc_loss(
         log_probs,
@@ -191,13 +190,11 @@ class Validation:
         for first in range(0, len(self.order), 64):
             chosen = self.order[first : first + 64]
             memory = encode_lines(model, [self.images[i] for i in chosen])
-            for i, found in zip(
-                chosen, read_encoded(model, memory, self.reader), strict=True
-            ):
+            readings = read_encoded(model, memory, self.reader)
+            for i, found in zip(chosen, readings, strict=True):
                 predictions[i] = decode_text(found[0].ids, self.vocabulary)
-        scores = evaluate(
-            predictions, [line.text for line in self.lines], n_resamples=0
-        )
+        texts = [line.text for line in self.lines]
+        scores = evaluate(predictions, texts, n_resamples=0)
         loss = mean_loss(model, self.batches.epoch(0))
         return {"loss": loss, "cer": scores.cer.value, "accuracy": scores.accuracy}
 
@@ -205,11 +202,8 @@ class Validation:
 def fits(recipe: Recipe, line: TextLine) -> bool:
     """Whether a model of the recipe can train on a line."""
     width = width_at(line.width, line.height, recipe.height, recipe.box_width)
-    return (
-        bool(line.text)
-        and width <= recipe.widest_line
-        and len(line.text) < recipe.max_len
-    )
+    is_short = width <= recipe.widest_line and len(line.text) < recipe.max_len
+    return bool(line.text) and is_short
 
 
 def augmentation(recipe: Recipe) -> Augment | None:
