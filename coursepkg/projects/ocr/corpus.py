@@ -24,7 +24,6 @@ from coursepkg.projects.ocr.data.packed import INDEX, PackedLines, pack_lines
 from coursepkg.projects.ocr.data.table_row import Fault
 from coursepkg.projects.ocr.line import Sorted, TextLine, Unreadable, sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import (
-    MEASURED,
     Face,
     faces_in,
     matplotlib_folder,
@@ -282,22 +281,6 @@ def line_faces(chosen: LineSet) -> tuple[Face, ...]:
     """The fonts of a set: matplotlib's, and those in $COURSEPKG_FONTS."""
     own = os.environ.get("COURSEPKG_FONTS") if chosen.own_fonts else None
     return faces_in([matplotlib_folder(), *([own] if own else [])])
-
-
-def measured_faces() -> tuple[Face, ...]:
-    """The held-out faces that a stored measurement is drawn in.
-
-    Raises:
-        ValueError: families are missing; without all of them it would be another
-            measurement.
-    """
-    faces = split_faces(line_faces(FULL))[1]
-    if missing := MEASURED - {face.family for face in faces}:
-        raise ValueError(
-            f"held-out families without a font file: {', '.join(sorted(missing))}; "
-            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
-        )
-    return faces
 
 
 @dataclass(frozen=True)
