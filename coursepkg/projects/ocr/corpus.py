@@ -170,8 +170,9 @@ def open_packed(folder: Path) -> Corpus:
         raise ValueError(
             f"{folder / CARD} is no {KIND} of version {VERSION}; pack the lines again"
         )
-    needs = {"name": str, "protocol": str, "source": dict, "notes": list}
-    needs |= {"n_lines": dict} | dict.fromkeys(("generate", "height", "box_width"), int)
+    needs: dict[str, type] = {"name": str, "protocol": str, "source": dict}
+    needs |= {"notes": list, "n_lines": dict}
+    needs |= dict.fromkeys(("generate", "height", "box_width"), int)
     card = read_json(folder / CARD, needs=needs)
     there = [part for part in PARTS if card["n_lines"].get(part)]
     packed = {part: PackedLines(folder / part) for part in there}

@@ -105,8 +105,10 @@ class LineBatch:
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "LineBatch":
         """The same batch on a device."""
         tensors = (self.images, self.widths, self.tgt_in, self.tgt_out)
-        moved = (one.to(device, non_blocking=non_blocking) for one in tensors)
-        return LineBatch(*moved, n_tokens=self.n_tokens)
+        images, widths, tgt_in, tgt_out = (
+            one.to(device, non_blocking=non_blocking) for one in tensors
+        )
+        return LineBatch(images, widths, tgt_in, tgt_out, self.n_tokens)
 
 
 class LineEpoch(Sequence[LineBatch]):
