@@ -13,8 +13,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "api": "attention capability_table",
         "block_sparse": "BlockAttention visited_fraction",
         "costs": (
-            "AttentionShape additive_parameters flops kv_cache_bytes linear_state_bytes "
-            "parameters projection_flops score_bytes visible_pairs"
+            "AttentionShape additive_parameters flops kv_cache_bytes "
+            "linear_state_bytes parameters projection_flops score_bytes visible_pairs"
         ),
         "linear": "LinearState favor_features linear_attention linear_step",
         "multihead": "MultiHeadAttention",
