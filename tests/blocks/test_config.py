@@ -62,7 +62,7 @@ def test_a_field_of_the_wrong_type_is_named_in_one_line() -> None:
     assert_refused(
         preparation,
         {
-            f"TransformerConfig(**{{'vocab_size': 100, {name!r}: {value!r}}})": f"{name} must be {wanted}, got {value!r}"
+            f"TransformerConfig(vocab_size=100, {name}={value!r})": f"{name} must be {wanted}, got {value!r}"
             for name, value, wanted in [
                 ("d_model", 512.0, "a positive integer"),
                 ("n_heads", True, "a positive integer"),
