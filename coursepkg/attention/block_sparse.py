@@ -64,7 +64,6 @@ class BlockRow:
     partial: tuple[Run, ...]
     """Stretches of the visited keys in which the pattern hides some pairs."""
     n_keys: int
-    n_blocks: int
 
     @property
     def n_rows(self) -> int:
@@ -256,11 +255,10 @@ def _block_rows(
     ahead = torch.nn.functional.pad((may * starts.diff()).cumsum(1), (1, 0))
     visited, masked = _runs(may, starts, ahead), _runs(may & ~must, starts, ahead)
     found = []
-    totals = zip(ahead[:, -1].tolist(), may.sum(1).tolist(), strict=True)
-    for i, (total, count) in enumerate(totals):
+    for i, total in enumerate(ahead[:, -1].tolist()):
         rows = slice(i * block, min((i + 1) * block, n_rows))
-        if count:
-            found.append(BlockRow(rows, visited[i], masked[i], int(total), int(count)))
+        if total:
+            found.append(BlockRow(rows, visited[i], masked[i], total))
     return tuple(found)
 
 
@@ -540,27 +538,6 @@ def run(
     return block_attention(q, k, v, full() if pattern is None else pattern, **options)
 
 
-def visited_blocks(
-    pattern: Pattern,
-    n_queries: int,
-    n_keys: int,
-    *,
-    block: int = BLOCK,
-    batch: int = 1,
-    heads: int = 1,
-) -> int:
-    """Blocks of the score matrix that `run` computes, over all heads and sequences.
-
-    >>> visited_blocks(causal(), 256, 256, block=64)  # 4 + 3 + 2 + 1
-    10
-    """
-    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
-    return sum(
-        math.prod(part.shape) * sum(row.n_blocks for row in part.block_rows)
-        for part in parts
-    )
-
-
 def visited_fraction(
     pattern: Pattern,
     n_queries: int,
@@ -570,7 +547,11 @@ def visited_fraction(
     batch: int = 1,
     heads: int = 1,
 ) -> float:
-    """Computed pairs over all pairs: the bound on the time against full attention."""
+    """Computed pairs over all pairs: the bound on the time against full attention.
+
+    >>> visited_fraction(causal(), 256, 256, block=64)  # 4 + 3 + 2 + 1 of 16 blocks
+    0.625
+    """
     parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
     pairs = sum(
         math.prod(part.shape) * sum(row.n_rows * row.n_keys for row in part.block_rows)

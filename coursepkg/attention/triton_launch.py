@@ -126,11 +126,8 @@ def backward(
 
     q, k, v, grad_out = (_unit_stride(x) for x in (q, k, v, grad_out))
     grad_q, grad_k, grad_v = (torch.empty_like(x) for x in (q, k, v))
-    delta, plan, problem = (
-        _one_float_a_row(q),
-        tiles_for(q),
-        _problem(q, k, band, scale),
-    )
+    delta, plan = _one_float_a_row(q), tiles_for(q)
+    problem = _problem(q, k, band, scale)
 
     tiles = TileSizes(plan.forward.block_q, plan.forward.block_k)
     tensors = {"out": out, "grad_out": grad_out}
