@@ -105,7 +105,7 @@ def make_relative_bias(
 def make_output(
     config: TransformerConfig,
 ) -> tuple[nn.Linear | None, nn.Parameter | None]:
-    """The projection to the vocabulary, None where an embedding serves; and its bias."""
+    """Projection to the vocabulary, None where an embedding serves; and its bias."""
     output = None
     if not config.tie_output:
         output = nn.Linear(config.d_model, config.vocab_size, bias=False)

@@ -36,7 +36,8 @@ MARIAN_NAMES = {
 def gate_model(**changes: Any) -> Transformer:
     """A small model of 2017 in eval mode, on which a suite shows that results agree."""
     torch.manual_seed(0)
-    sizes = dict(d_model=32, n_heads=4, n_encoder_layers=2, n_decoder_layers=2, d_ff=64)
+    layers = {"n_encoder_layers": 2, "n_decoder_layers": 2}
+    sizes = {"d_model": 32, "n_heads": 4, "d_ff": 64} | layers
     return Transformer(TransformerConfig.vaswani2017(60, **sizes, **changes)).eval()
 
 
