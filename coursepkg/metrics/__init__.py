@@ -17,8 +17,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "ngrams": "most n_matches tokenize",
         "rouge": "ROUGE lcs_length",
         "scoring": (
-            "Comparison Interval Metric Score compare interval_of resampled_values score "
-            "sentence_scores"
+            "Comparison Interval Metric Score compare interval_of resampled_values "
+            "score sentence_scores"
         ),
         "ter": "TER count_edits",
     },

@@ -11,7 +11,9 @@ __all__, __getattr__, __dir__ = lazy_names(
         "log": "read_log",
         "loop": "History TrainingError fit train_step",
         "losses": "focal_loss info_nce inverse_frequency label_smoothed_cross_entropy",
-        "regularisers": "EMA SAM ascent_step average_checkpoints r_drop_loss symmetric_kl",
+        "regularisers": (
+            "EMA SAM ascent_step average_checkpoints r_drop_loss symmetric_kl"
+        ),
         "run_card": "stored_card",
         "saved_model": "load_model restore save_model",
         "scheduled_sampling": (

@@ -33,8 +33,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "detector.process": "Worker main memory_of",
         "error_gallery": "Reading rank_by_error write_error_gallery",
         "evaluation": (
-            "commonest_confusions edit_kind error_kinds evaluate letter_parts line_edits "
-            "marked_html"
+            "commonest_confusions edit_kind error_kinds evaluate letter_parts "
+            "line_edits marked_html"
         ),
         "line": "TextLine bucket_width decode_text pad_images sort_lines",
         "model.backbone": "STRIDES Fold Grid",

@@ -44,14 +44,15 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "model.backbones": "SmallCNN with_motion",
         "model.classifier": (
-            "AttentionPooling ClipClassifier LastFrame MeanPooling Temporal build_model "
-            "learning_rate_factors make_pooling parameter_groups"
+            "AttentionPooling ClipClassifier LastFrame MeanPooling Temporal "
+            "build_model learning_rate_factors make_pooling parameter_groups"
         ),
         "model.config": "ModelConfig",
         "quality.plan": "plan_as_text plan_cleaning",
         "quality.report": "CONTEST as_text class_counts",
         "quality.survey": (
-            "copy_keys decode_small distances fingerprint is_frozen largest_changes survey"
+            "copy_keys decode_small distances fingerprint is_frozen largest_changes "
+            "survey"
         ),
         "recipe": "ARCHITECTURES PRESETS SAME BrokenThresholds Recipe StreamConfig",
         "recognizer": "SignRecognizer",

@@ -28,7 +28,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "corpora": "CORPORA Parts load_parts random_split",
         "corpus": (
-            "SentencePair pair_keys read_parallel sentence_key to_model to_reader to_scorer"
+            "SentencePair pair_keys read_parallel sentence_key to_model to_reader "
+            "to_scorer"
         ),
         "ensemble": "together",
         "errors.analysis": "ErrorTable analyse",
@@ -52,12 +53,16 @@ __all__, __getattr__, __dir__ = lazy_names(
         "studies.decoding_study": "Decoder Method study_decoding",
         "studies.reranking": "noisy_channel_scorer",
         "synthetic": "Phrasebook Split Triple",
-        "t5.data": "IGNORED Direction T5Batches directions_of encode_pairs make_t5_batch",
+        "t5.data": (
+            "IGNORED Direction T5Batches directions_of encode_pairs make_t5_batch"
+        ),
         "t5.model": (
             "LETTERS SIZES coverage formula_parameters load_t5 save_t5 tiny_t5 "
             "train_tokenizer"
         ),
-        "t5.nom": "DOES HOW_MANY WHAT WHEN WHO ReadingTable nom_sample plain table_pairs",
+        "t5.nom": (
+            "DOES HOW_MANY WHAT WHEN WHO ReadingTable nom_sample plain table_pairs"
+        ),
         "t5.predict": "T5Translator",
         "t5.run": "score_direction table_scores",
         "t5.text": (
