@@ -114,7 +114,7 @@ def make_output(
 
 
 def embed(config: TransformerConfig, embedding: nn.Embedding, ids: Tensor) -> Tensor:
-    """Ids (B, T) -> vectors (B, T, E), times sqrt(E) where the configuration says so."""
+    """Ids (B, T) -> vectors (B, T, E), times sqrt(E) if the configuration says so."""
     x: Tensor = embedding(ids)
     return x * config.d_model**0.5 if config.scale_embeddings else x
 
