@@ -148,6 +148,7 @@ def plan(
     batch, n_heads, n_kv_heads, n_queries, n_keys = sizes
     pattern.fits(batch, n_heads, n_queries, n_keys)
     stride = pattern.stride if sort_residues else 1
+    # With more classes than rows or keys some classes would be empty.
     stride = stride if stride <= min(n_queries, n_keys) else 1
     parts: list[Part] = []
     for rows, columns in _residue_classes(n_queries, n_keys, stride):
@@ -266,6 +267,7 @@ def _runs(blocks: Tensor, starts: Tensor, ahead: Tensor) -> list[tuple[Run, ...]
     """The stretches of True in each row of a block map."""
     edges = torch.nn.functional.pad(blocks.byte(), (1, 1)).diff().int()
     row, first = (edges == 1).nonzero(as_tuple=True)
+    # In bytes the step from 1 to 0 wraps around to 255.
     last = (edges == 255).nonzero(as_tuple=True)[1]
     runs: list[list[Run]] = [[] for _ in range(len(blocks))]
     ends = (starts[first], starts[last], ahead[row, first], ahead[row, last])
@@ -314,6 +316,8 @@ class PartContext:
             self.by_lane(s, row)[..., run.at].masked_fill_(hidden, -torch.inf)
         if self.select is not None:
             self.select(s)
+        # A row of -inf alone would become NaN. To look for one reads every score, so
+        # that is left out where the pattern rules it out.
         if bias is None and not row.may_have_empty_rows:
             return torch.softmax(s, dim=-1, out=s)
         empty = s.amax(dim=-1, keepdim=True) == -torch.inf
@@ -504,6 +508,7 @@ def block_attention(
         outputs.append(output.flatten(0, -2))
         places.append(queries.flatten())
     output = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+    # Parts come in an order of their own: back to that of the queries.
     return _gather(output, torch.cat(places).argsort()).view(q.shape).to(q.dtype)
 
 

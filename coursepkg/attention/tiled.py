@@ -99,6 +99,8 @@ class TileGrid:
             sizes = (self.n_queries, self.n_keys, self.tile_q, self.tile_k)
             lanes = {"batch": self.batch, "heads": self.n_heads}
             may, must = self.pattern.block_map(*sizes, **lanes)
+        # One walk serves all sequences and heads: a tile that one of them sees is
+        # visited for all, and counts as partial for the others.
         self._visited = may.any(dim=0).any(dim=0)  # (row tiles, column tiles)
         self._partial = ~must.all(dim=0).all(dim=0)
 

@@ -186,6 +186,7 @@ def defer_sigint() -> Iterator[Callable[[], bool]]:
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal noted
         noted = True
+        # The second Ctrl-C is not deferred: it ends a step that hangs.
         signal.signal(signal.SIGINT, before)
 
     if threading.current_thread() is not threading.main_thread():
@@ -366,7 +367,9 @@ def _train(
             is_due = _is_due(config.validate_every, progress)
             if validate is not None and (is_last or is_due):
                 improved = _validate(run, validate, number, folder, is_due=is_due)
+            # Asked again: the validation may have used up the patience.
             is_last = _limit(progress, config) is not None
+            # All processes stop at the same step, or some would wait for the others.
             wish = interrupted() or now() >= deadline
             halted = run.fabric.strategy.reduce_boolean_decision(wish, all=False)
             if (
