@@ -16,12 +16,7 @@ from pathlib import Path
 import torch
 from ocr_curriculum import calls_of, run_stages, usual_stages
 from ocr_publish import publish
-from ocr_shards import (
-    ShardPlan,
-    described,
-    plan_sha256,
-    write_shards,
-)
+from ocr_shards import ShardPlan, described, plan_sha256, write_shards
 
 from coursepkg.projects.ocr.corpus import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.batches import character_vocabulary

@@ -61,10 +61,7 @@ def linear(**options):
             lambda: make(impl="flash"),
             "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got 'flash'",
         ),
-        (
-            lambda: make(rope=RotaryEmbedding(8)),
-            "rope must be for heads of dimension 4, got one for 8",
-        ),
+        (lambda: make(rope=RotaryEmbedding(8)), "rope must be for heads of dimension 4, got one for 8"),
         (lambda: per_head([]), "patterns must have one Pattern a head, got none"),
     ],
 )

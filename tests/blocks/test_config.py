@@ -38,18 +38,9 @@ from tests.refusals import assert_refused
         ),
         ({"attention_scale": 0.0}, "attention_scale must be positive, got 0.0"),
         ({"attention_scale": float("inf")}, "attention_scale must be positive, got inf"),
-        (
-            {"impl": "flash"},
-            "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got 'flash'",
-        ),
-        (
-            {"position": "rotary", "head_dim": 15},
-            "head_dim must be even for rotary positions, got 15",
-        ),
-        (
-            {"d_model": 9, "n_heads": 3},
-            "d_model must be even for sinusoidal positions, got 9",
-        ),
+        ({"impl": "flash"}, "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got 'flash'"),
+        ({"position": "rotary", "head_dim": 15}, "head_dim must be even for rotary positions, got 15"),
+        ({"d_model": 9, "n_heads": 3}, "d_model must be even for sinusoidal positions, got 9"),
     ],
 )
 def test_a_bad_field_is_named_in_one_line(changes: dict, message: str) -> None:

@@ -73,12 +73,7 @@ def greedy(options, log_p):
     return path[1:]
 
 
-RIGHT = {
-    "vietnamese_order": ordered,
-    "em_round": em,
-    "error_rate": aer,
-    "best_path": viterbi,
-}
+RIGHT = {"vietnamese_order": ordered, "em_round": em, "error_rate": aer, "best_path": viterbi}
 
 WRONG = {
     "vietnamese_order reversed": (

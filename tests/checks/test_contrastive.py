@@ -53,12 +53,7 @@ def solved(positive, negative, n_negatives, wanted):
     return (positive - negative) / math.log(n_negatives * wanted / (1 - wanted))
 
 
-RIGHT = {
-    "two_way_loss": two_way,
-    "pool_content": pool,
-    "wrong_negatives": clashes,
-    "temperature_for": solved,
-}
+RIGHT = {"two_way_loss": two_way, "pool_content": pool, "wrong_negatives": clashes, "temperature_for": solved}
 
 WRONG = {
     "two_way_loss one way": (one_way, "along rows and along columns"),

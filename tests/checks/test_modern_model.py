@@ -41,12 +41,7 @@ def score(q, k, m, n, *, base=10000.0, scale=True, sign=1):
     return total / len(q) ** 0.5 if scale else total
 
 
-RIGHT = {
-    "layer_parameters": layer,
-    "widest": widest,
-    "cache_bytes": cache,
-    "rotated_score": score,
-}
+RIGHT = {"layer_parameters": layer, "widest": widest, "cache_bytes": cache, "rotated_score": score}
 
 WRONG = {
     "layer_parameters as many keys as queries": (

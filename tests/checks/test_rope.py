@@ -39,12 +39,7 @@ def alibi(n_heads, length, first=1, sign=-1.0):
     return sign * slopes[:, None, None] * distance
 
 
-RIGHT = {
-    "rotate": rotate,
-    "slow_pairs": slow,
-    "chunk_positions": right,
-    "alibi": alibi,
-}
+RIGHT = {"rotate": rotate, "slow_pairs": slow, "chunk_positions": right, "alibi": alibi}
 
 WRONG = {
     "rotate backwards": (lambda x, position: rotate(x, -position), "theta_i"),

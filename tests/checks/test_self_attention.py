@@ -91,12 +91,7 @@ def unnormalised(weights, values):
     return other_weights(weights, values) * 1.5
 
 
-RIGHT = {
-    "one_head": one_head,
-    "visible": visible,
-    "multi_head": multi_head,
-    "other_weights": other_weights,
-}
+RIGHT = {"one_head": one_head, "visible": visible, "multi_head": multi_head, "other_weights": other_weights}
 
 WRONG = {
     "one_head without scale": (unscaled, "not divided by sqrt(D)"),

@@ -54,12 +54,7 @@ def beyond(steps, n_buckets, max_distance):
     return steps if steps < exact else exact + int(growth * (n_buckets - exact))
 
 
-RIGHT = {
-    "similarity_text": text_of,
-    "restored": restore,
-    "decoder_input": shift,
-    "causal_bucket": bucket,
-}
+RIGHT = {"similarity_text": text_of, "restored": restore, "decoder_input": shift, "causal_bucket": bucket}
 
 WRONG = {
     "similarity_text without the clip": (

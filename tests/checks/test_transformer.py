@@ -55,12 +55,7 @@ def right_cache(q, k, v, past, shift=1):
     return scores.masked_fill(hidden, float("-inf")).softmax(-1) @ v, (k, v)
 
 
-RIGHT = {
-    "normalize": normal,
-    "n_parameters": count,
-    "bridge": right_bridge,
-    "cached_attention": right_cache,
-}
+RIGHT = {"normalize": normal, "n_parameters": count, "bridge": right_bridge, "cached_attention": right_cache}
 
 WRONG = {
     "normalize over the batch": (over_batch, "over the last dimension"),

@@ -5,15 +5,7 @@ import math
 import pytest
 import torch
 
-from coursepkg.decoding import (
-    RecomputedState,
-    Temperature,
-    TopK,
-    beam_search,
-    greedy,
-    sample,
-    source_limits,
-)
+from coursepkg.decoding import RecomputedState, Temperature, TopK, beam_search, greedy, sample, source_limits
 from tests.decoding.tables import Table
 from tests.refusals import assert_refused
 
