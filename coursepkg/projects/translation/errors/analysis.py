@@ -47,7 +47,12 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.text.languages import language_of
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
-from coursepkg.validation import check_choice, check_count, check_finite
+from coursepkg.validation import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_share,
+)
 
 SENTENCE_ENDS = frozenset(".?!;:…\"'“”‘’«»()。？！；：")
 
@@ -83,9 +88,7 @@ class Rules:
             "least_coverage",
         )
         for name in names:
-            check_finite(name, getattr(self, name))
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
+            check_share(name, getattr(self, name))
 
 
 @dataclass(frozen=True)

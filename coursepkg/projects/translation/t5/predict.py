@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from coursepkg.app.model_folder import default_device
 from coursepkg.projects.translation.models import model_sha256
 from coursepkg.projects.translation.t5.data import encode_text, natural
 from coursepkg.projects.translation.t5.model import T5, load_t5
@@ -48,7 +47,7 @@ class T5Translator:
             ValueError: it is no T5, or damaged.
         """
         t5 = load_t5(model)
-        t5.network.to("cuda" if torch.cuda.is_available() else "cpu")
+        t5.network.to(default_device())
         usual = {
             f"{source}-{target}": text for (source, target), text in PREFIXES.items()
         }

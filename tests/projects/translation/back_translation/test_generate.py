@@ -141,7 +141,7 @@ def test_hot_draws_are_filtered_and_counted(model: Translator) -> None:
     assert made == again
     assert sum(made.counts.values()) > 0
     assert len(made.pairs) + sum(made.counts.values()) == len(lines)
-    assert made != back_translate(model, lines, "zh", "vi", method=hot.seeded(1))
+    assert made != back_translate(model, lines, "zh", "vi", method=replace(hot, seed=1))
 
 
 def test_a_direction_that_was_not_trained_is_refused(model: Translator) -> None:

@@ -16,7 +16,6 @@ from coursepkg.projects.translation.classical.word_alignment import (
     NULL,
     Alignment,
     Model1,
-    alignment_error_rate,
     best_links,
     flipped,
     score_alignments,
@@ -168,7 +167,6 @@ def test_by_hand() -> None:
     assert score.precision == pytest.approx(2 / 3)
     assert score.recall == pytest.approx(1 / 2)
     assert score.error_rate == pytest.approx(1 - (1 + 2) / (3 + 2))
-    assert alignment_error_rate(found, sure, possible) == score.error_rate
 
 
 @given(LINKS, LINKS)
@@ -189,10 +187,11 @@ def test_between_zero_and_one_and_zero_for_the_sure_ones(
 ) -> None:
     if not sure:
         return
-    assert 0.0 <= alignment_error_rate(found, sure, sure | more) <= 1.0
+    possible = sure | more
+    assert 0.0 <= score_alignments([found], [sure], [possible]).error_rate <= 1.0
     # Any choice between the sure and the possible links is without error.
-    assert alignment_error_rate(sure | more, sure, sure | more) == 0.0
-    assert alignment_error_rate(sure, sure, sure | more) == 0.0
+    for choice in (possible, sure):
+        assert score_alignments([choice], [sure], [possible]).error_rate == 0.0
 
 
 def test_counts_of_all_pairs_are_added_before_the_division() -> None:
@@ -219,6 +218,6 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"pair 0 lacks \(0, 0\)"):
         score_alignments([set()], [{(0, 0)}], [{(1, 1)}])
     with pytest.raises(ValueError, match="at least one link"):
-        alignment_error_rate(set(), set())
+        score_alignments([set()], [set()])
     with pytest.raises(ValueError, match=r"got shape \(3, 0\)"):
         best_links(np.zeros((3, 0)))
