@@ -23,12 +23,7 @@ from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
-from coursepkg.validation import (
-    check_at_least,
-    check_count,
-    check_finite,
-    check_share,
-)
+from coursepkg.validation import check_at_least, check_count, check_finite, check_share
 
 LONGEST_RUN = 4
 """Words of the longest phrase that is looked for several times in a row."""

@@ -47,12 +47,7 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.text.languages import language_of
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
-from coursepkg.validation import (
-    check_choice,
-    check_count,
-    check_finite,
-    check_share,
-)
+from coursepkg.validation import check_choice, check_count, check_finite, check_share
 
 SENTENCE_ENDS = frozenset(".?!;:…\"'“”‘’«»()。？！；：")
 

@@ -36,19 +36,10 @@ from coursepkg.decoding.rerank import (
     reverse_scorer,
 )
 from coursepkg.decoding.step import Hypothesis
-from coursepkg.metrics.scoring import (
-    Metric,
-    compare,
-    score,
-    sentence_scores,
-)
+from coursepkg.metrics.scoring import Metric, compare, score, sentence_scores
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
-from coursepkg.projects.translation.evaluate import (
-    N_RESAMPLES,
-    bleu_of,
-    dev_halves,
-)
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, dev_halves
 from coursepkg.projects.translation.knn_mt import neighbours_settings
 from coursepkg.projects.translation.models import Subwords, cut_sources
 from coursepkg.projects.translation.predict import Translator
