@@ -464,16 +464,11 @@ def analyse(
     languages, limits = (source_language, target_language), rules or Rules()
     cut = language_of(target_language).bleu_tokenizer
     sentences = []
-    for i, (said, made, true) in enumerate(
-        zip(sources, hypotheses, references, strict=True)
-    ):
-        case = Case(said, made, true, *languages, limits, dictionary, names, given[i])
-        n_made, n_true = len(tokenize(made, cut)), len(tokenize(true, cut))
-        scores = bleu[i], chrf[i]
-        texts = i, said, made, true
-        sentences.append(
-            SentenceErrors(*texts, *scores, n_made, n_true, label(case), given[i])
-        )
+    for i, texts in enumerate(zip(sources, hypotheses, references, strict=True)):
+        case = Case(*texts, *languages, limits, dictionary, names, given[i])
+        n_hypothesis, n_reference = (len(tokenize(text, cut)) for text in texts[1:])
+        scores = bleu[i], chrf[i], n_hypothesis, n_reference
+        sentences.append(SentenceErrors(i, *texts, *scores, label(case), given[i]))
     return ErrorTable(tuple(sentences), source_language, target_language)
 
 

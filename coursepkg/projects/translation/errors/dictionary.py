@@ -30,7 +30,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limits:
+class TermLimits:
     """Which pairs of words become entries.
 
     Raises:
@@ -53,7 +53,7 @@ class Limits:
         check_share("max_share", self.max_share)
 
 
-RARE = Limits(max_share=0.002)
+RARE = TermLimits(max_share=0.002)
 """For repairs of outputs: rare words have one right translation more often."""
 
 
@@ -84,7 +84,7 @@ class Dictionary:
     def learn(
         cls,
         pairs: Sequence[tuple[Tokens, Tokens]],
-        limits: Limits | None = None,
+        limits: TermLimits | None = None,
         *,
         n_iterations: int = 8,
     ) -> "Dictionary":
@@ -97,7 +97,7 @@ class Dictionary:
             ValueError: no pair has words on both sides, or n_iterations is out of
                 range.
         """
-        limits = Limits() if limits is None else limits
+        limits = TermLimits() if limits is None else limits
         sources, targets = (
             true_cased([pair[side] for pair in pairs]) for side in (0, 1)
         )

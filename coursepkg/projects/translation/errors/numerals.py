@@ -145,8 +145,8 @@ def vietnamese_number(n: int, four: str = "bốn") -> str:
         tens, units = divmod(n, 10)
         head = "mười" if tens == 1 else f"{VIETNAMESE_DIGITS[tens]} mươi"
         special = {5: "lăm"} if tens == 1 else {1: "mốt", 4: four, 5: "lăm"}
-        said = special.get(units, VIETNAMESE_DIGITS[units])
-        return f"{head} {said}" if units else head
+        last = special.get(units, VIETNAMESE_DIGITS[units])
+        return f"{head} {last}" if units else head
     unit, name = (1000, "nghìn") if n >= 1000 else (100, "trăm")
     high, low = divmod(n, unit)
     head = f"{vietnamese_number(high, four)} {name}"

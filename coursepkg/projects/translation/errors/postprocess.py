@@ -6,9 +6,9 @@
 | term | a word that translates something else | a term of the source is untranslated |
 | repetition | the second and later copies | the source does not repeat itself |
 
-A term is a dictionary word of the source none of whose translations is in the output. A
-stranger is a word of the output that translates a dictionary word, but none of the
-source. A missing term replaces the stranger that it is aligned with, or the only one
+A term is a dictionary word of the source none of whose translations is in the output.
+An unsupported word of the output translates a dictionary word, but none of the source.
+A missing term replaces the unsupported word that it is aligned with, or the only one
 where it is the only term missing. Where two readings are possible nothing is touched. A
 repair can still be wrong: it is a switch, and whether it helps is measured.
 """
@@ -82,28 +82,30 @@ def find_replacements(
     ]
     if not missing:
         return
-    strangers = _strangers(source, hypothesis, missing, dictionary, target_language)
+    unsupported = _unsupported_words(
+        source, hypothesis, missing, dictionary, target_language
+    )
     for term in missing:
         word = dictionary.translations(term)[0]
         place, weight = None, 0.0
         if alignment is not None:
-            place, weight = _aligned(term, hypothesis, strangers, alignment)
+            place, weight = _aligned(term, hypothesis, unsupported, alignment)
         if place is not None and weight >= least_weight:
             yield Replacement(place, word, f"aligned with {term} by {weight:.2f}")
-        elif len(missing) == len(strangers) == 1:
-            yield Replacement(strangers[0], word, f"nothing else translates {term}")
+        elif len(missing) == len(unsupported) == 1:
+            yield Replacement(unsupported[0], word, f"nothing else translates {term}")
 
 
 def _is_missing(term: str, hypothesis: str, dictionary: Dictionary) -> bool:
     """Whether no translation of a term is there, not even inside a longer word."""
-    said = f" {' '.join(folded(hypothesis))} "
+    spaced = f" {' '.join(folded(hypothesis))} "
     return not any(
-        f" {' '.join(folded(target))} " in said
+        f" {' '.join(folded(target))} " in spaced
         for target in dictionary.translations(term)
     )
 
 
-def _strangers(
+def _unsupported_words(
     source: str,
     hypothesis: str,
     missing: Tokens,
@@ -138,15 +140,15 @@ def _syllables(terms: Sequence[str], dictionary: Dictionary) -> set[str]:
 
 
 def _aligned(
-    term: str, hypothesis: str, strangers: Sequence[Place], alignment: Alignment
+    term: str, hypothesis: str, unsupported: Sequence[Place], alignment: Alignment
 ) -> tuple[Place | None, float]:
-    """The stranger that a term is aligned with most, and the weight."""
+    """The unsupported word that a term is aligned with most, and the weight."""
     spans = token_spans(hypothesis, alignment.target)
     weights = alignment.weights[:, _columns(term, alignment.source)].sum(axis=1)
     best = spans[int(weights.argmax())] if weights.size else None
     holds = [
         place
-        for place in strangers
+        for place in unsupported
         if best and place[0] <= best[0] and best[1] <= place[1]
     ]
     return (holds[0] if holds else None), float(weights.max(initial=0.0))

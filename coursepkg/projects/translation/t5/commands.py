@@ -175,7 +175,7 @@ class T5Predict:
                 self.file,
                 self.out,
                 identity=identity,
-                report=_say,
+                report=_log_progress,
                 **options,
             )
             if done:
@@ -192,5 +192,5 @@ class T5Predict:
         return 0
 
 
-def _say(n_lines: int) -> None:
+def _log_progress(n_lines: int) -> None:
     log_to_stderr(f"{n_lines} lines")

@@ -125,10 +125,9 @@ def coverage(tokenizer: Any, texts: Sequence[str]) -> Coverage:
             " a list"
         )
     words = Counter(word for text in texts for word in text.split())
-    characters = Counter[str]()
-    for word, count in words.items():
-        for character, times in Counter(word).items():
-            characters[character] += times * count
+    characters = Counter(
+        sign for text in texts for word in text.split() for sign in word
+    )
     ids = {
         text: tokenizer.encode(text, add_special_tokens=False)
         for text in {*words, *characters, *LETTERS}
@@ -409,12 +408,8 @@ class _NotT5(ValueError):
 
 def _looks_like_path(name: str) -> bool:
     """Names on the Hub are `name` or `owner/name`."""
-    return (
-        name.startswith((".", "/", "~"))
-        or name.count("/") > 1
-        or "\\" in name
-        or Path(name).exists()
-    )
+    is_path = name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1
+    return is_path or Path(name).exists()
 
 
 def _check_folder(folder: Path) -> None:
@@ -434,10 +429,10 @@ def _hub_is_there() -> bool:
     """Whether the Hub's address resolves; else the library would try half a minute."""
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE or any(
-        os.environ.get(n) for n in ("HTTPS_PROXY", "https_proxy")
-    ):
-        return not constants.HF_HUB_OFFLINE
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
+        return True
     try:
         socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, 443)
     except OSError:
@@ -453,8 +448,10 @@ def _one_line(place: str) -> Iterator[None]:
     except _NotT5:
         raise
     except (OSError, ValueError, RuntimeError, SafetensorError) as reason:
-        said = next(iter(str(reason).strip().splitlines()), type(reason).__name__)[:200]
-        if "tiktoken" in said or "protobuf" in said:
+        message = next(iter(str(reason).strip().splitlines()), type(reason).__name__)[
+            :200
+        ]
+        if "tiktoken" in message or "protobuf" in message:
             # What the library says when it cannot read a SentencePiece model.
             raise ImportError(
                 f"{place} has its vocabulary in spiece.model, which needs protobuf to"
@@ -462,10 +459,10 @@ def _one_line(place: str) -> Iterator[None]:
             ) from reason
         if Path(place).is_dir():
             raise ValueError(
-                f"{place} cannot be loaded, copy it again ({said})"
+                f"{place} cannot be loaded, copy it again ({message})"
             ) from reason
         raise OSError(
-            f"{place} cannot be loaded from the Hugging Face Hub ({said}); give --model"
+            f"{place} cannot be loaded from the Hugging Face Hub ({message}); give --model"
             " FOLDER with a saved T5 whose weights are safetensors, or use the"
             " built-in --model tiny"
         ) from reason

@@ -48,9 +48,7 @@ class T5Translator:
         """
         t5 = load_t5(model)
         t5.network.to(default_device())
-        usual = {
-            f"{source}-{target}": text for (source, target), text in PREFIXES.items()
-        }
+        usual = {"-".join(pair): text for pair, text in PREFIXES.items()}
         if prefix is not None:
             return cls(t5, dict.fromkeys(usual, prefix))
         return cls(t5, t5.card.get("prefixes") or usual)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, Limits, true_cased
+from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, TermLimits, true_cased
 from coursepkg.projects.translation.phrasebook.interlinear import Words
 from coursepkg.projects.translation.phrasebook.patterns import sentences
 
@@ -54,12 +54,14 @@ def test_entries_agree_with_the_marks(learnt: Dictionary) -> None:
 
 def test_limits_hold() -> None:
     pairs = [(["x", "a"], ["U", "v"])] * 4 + [(["y", "b"], ["w", "v"])] * 2 + [(["z"], ["q"])] * 20
-    every = Limits(min_count=1, max_share=1.0)
+    every = TermLimits(min_count=1, max_share=1.0)
     sources = {entry.source for entry in Dictionary.learn(pairs, every).entries}
     assert {"x", "y", "z"} <= sources
-    assert "z" not in {e.source for e in Dictionary.learn(pairs, Limits(max_share=0.5)).entries}
-    assert "y" not in {e.source for e in Dictionary.learn(pairs, Limits(min_count=3, max_share=1.0)).entries}
-    sure = Dictionary.learn(pairs, Limits(min_count=1, max_share=1.0, min_probability=0.9))
+    assert "z" not in {e.source for e in Dictionary.learn(pairs, TermLimits(max_share=0.5)).entries}
+    assert "y" not in {
+        e.source for e in Dictionary.learn(pairs, TermLimits(min_count=3, max_share=1.0)).entries
+    }
+    sure = Dictionary.learn(pairs, TermLimits(min_count=1, max_share=1.0, min_probability=0.9))
     assert {e.source for e in sure.entries} < sources
     assert all(0.9 <= e.probability <= 1 for e in sure.entries)
 
@@ -75,7 +77,7 @@ def test_limits_hold() -> None:
 )
 def test_bad_limits_are_named(limits: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Limits(**limits)  # type: ignore[arg-type]
+        TermLimits(**limits)  # type: ignore[arg-type]
 
 
 def test_a_saved_dictionary_comes_back(tmp_path: Path) -> None:

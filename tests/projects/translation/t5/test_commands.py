@@ -143,11 +143,11 @@ def test_a_file_that_was_stopped_goes_on(
         if n_lines == 4:
             raise KeyboardInterrupt
 
-    say = commands._say
-    monkeypatch.setattr(commands, "_say", stop)
+    say = commands._log_progress
+    monkeypatch.setattr(commands, "_log_progress", stop)
     with pytest.raises(KeyboardInterrupt):
         predict("--model", str(model), *given, "--out", str(tmp_path / "out"))
-    monkeypatch.setattr(commands, "_say", say)
+    monkeypatch.setattr(commands, "_log_progress", say)
     assert not (tmp_path / "out").exists()
     before = (tmp_path / "out.part").read_bytes()
     with pytest.raises(ValueError, match=r"out\.part belongs to another command \(it differs in model\)"):
