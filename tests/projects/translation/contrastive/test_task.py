@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import make_batch
 from coursepkg.projects.translation.contrastive.batches import (
     ContrastiveBatch,
@@ -33,25 +31,14 @@ from coursepkg.projects.translation.contrastive.task import (
 )
 from coursepkg.projects.translation.task import TranslationTask
 from coursepkg.text.vocabulary import BOS, EOS, PAD
+from tests.projects.translation.contrastive.network import small_network
 
 TAGS = {"zh": 4, "vi": 5, "en": 6}
 PAIRS = [([7, 8, 9], [20, 21]), ([10], [22, 23, 24, 25]), ([11, 12], [26]), ([13, 13, 14, 15, 16], [27, 28])]
 
 
 def network(dropout_p: float = 0.0, **changes: object) -> WithProjection:
-    torch.manual_seed(0)
-    config = TransformerConfig.modern(
-        40,
-        d_model=16,
-        n_heads=2,
-        n_kv_heads=1,
-        n_encoder_layers=2,
-        n_decoder_layers=1,
-        d_ff=32,
-        dropout_p=dropout_p,
-        **changes,
-    )
-    return WithProjection(Transformer(config), ProjectionHead(16, 8), TAGS.values()).double()
+    return small_network(TAGS, 40, d_model=16, dropout_p=dropout_p, n_encoder_layers=2, **changes).double()
 
 
 def batch_of(pairs=PAIRS, versions=None) -> ContrastiveBatch:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.contrastive.batches import (
     ContrastiveBatches,
@@ -16,7 +15,6 @@ from coursepkg.projects.translation.contrastive.batches import (
 )
 from coursepkg.projects.translation.contrastive.task import (
     ContrastiveTask,
-    ProjectionHead,
     WithProjection,
     bilingual_loss,
     monolingual_loss,
@@ -29,6 +27,7 @@ from coursepkg.training.loop import fit
 from coursepkg.training.saved_model import restore
 from coursepkg.training.schedules import constant
 from coursepkg.training.task import eval_mode
+from tests.projects.translation.contrastive.network import small_network
 
 TAGS = {"zh": 4, "vi": 5}
 TOY = torch.Generator().manual_seed(0)
@@ -36,19 +35,8 @@ WORDS = torch.randint(10, 30, (60, 4), generator=TOY).unique(dim=0).tolist()
 PAIRS = [(ids, [token + 25 for token in reversed(ids)]) for ids in WORDS]
 
 
-def network(dropout_p: float = 0.1) -> WithProjection:
-    torch.manual_seed(0)
-    config = TransformerConfig.modern(
-        60,
-        d_model=32,
-        n_heads=2,
-        n_kv_heads=1,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        d_ff=64,
-        dropout_p=dropout_p,
-    )
-    return WithProjection(Transformer(config), ProjectionHead(32, 16), TAGS.values())
+def network() -> WithProjection:
+    return small_network(TAGS, 60, d_model=32, dropout_p=0.1)
 
 
 def batches(versions: Versions | None = None) -> ContrastiveBatches:

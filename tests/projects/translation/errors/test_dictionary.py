@@ -9,15 +9,9 @@ from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, 
 from coursepkg.projects.translation.phrasebook.interlinear import Words
 from coursepkg.projects.translation.phrasebook.patterns import sentences
 
-SMALL = Dictionary(
-    (
-        Entry("酒店", "khách_sạn", 0.75),
-        Entry("日本", "Nhật_Bản", 0.9),
-        Entry("日本人", "người Nhật", 0.8),
-        Entry("机场", "phi_trường", 0.2),
-        Entry("机场", "sân_bay", 0.7),
-    )
-)
+ENTRIES = [("酒店", "khách_sạn", 0.75), ("日本", "Nhật_Bản", 0.9), ("日本人", "người Nhật", 0.8)]
+ENTRIES += [("机场", "phi_trường", 0.2), ("机场", "sân_bay", 0.7)]
+SMALL = Dictionary(tuple(Entry(*entry) for entry in ENTRIES))
 
 
 # Shopping, hotel and restaurant: Chinese and Vietnamese words, with marks that say which belong together.
@@ -129,10 +123,6 @@ def test_words_of_a_sentence(line: str, expected: list[str]) -> None:
 
 
 def test_the_usual_case() -> None:
-    sentences = [["Bạn", "ở", "Hà_Nội"], ["Tôi", "thích", "bạn"], ["Chào"], ["hà_nội", "đẹp"]]
-    assert true_cased(sentences) == [
-        ["bạn", "ở", "Hà_Nội"],
-        ["Tôi", "thích", "bạn"],
-        ["Chào"],
-        ["Hà_Nội", "đẹp"],
-    ]
+    sentences = [line.split() for line in ("Bạn ở Hà_Nội", "Tôi thích bạn", "Chào", "hà_nội đẹp")]
+    expected = ["bạn ở Hà_Nội", "Tôi thích bạn", "Chào", "Hà_Nội đẹp"]
+    assert [" ".join(line) for line in true_cased(sentences)] == expected

@@ -57,20 +57,14 @@ def by_hand(
 ) -> list[str]:
     """The best of each list, sentence by sentence, without the package's reranking."""
     sources = model.subwords.encode_sources([p.source for p in half], "zh", "vi")
-    found = search(
-        model.model,
-        sources,
-        max_len=model.recipe.max_len,
-        beam_size=4,
-        n_best=4,
-        length_penalty=model.recipe.length_penalty,
-    )
+    alpha, max_len = model.recipe.length_penalty, model.recipe.max_len
+    found = search(model.model, sources, max_len=max_len, beam_size=4, n_best=4, length_penalty=alpha)
 
     def total(one: Hypothesis) -> float:
         ids = [*one.ids, EOS]
         log_probs = language_model(torch.tensor([[BOS, *one.ids]]))[0].log_softmax(dim=-1)
         fluency = sum(log_probs[t, i].item() for t, i in enumerate(ids))
-        penalty = ((5 + len(ids)) / 6) ** model.recipe.length_penalty
+        penalty = ((5 + len(ids)) / 6) ** alpha
         return (one.log_prob + lm * fluency + length * len(ids)) / penalty
 
     return [model.subwords.target.decode(max(one, key=total).ids) for one in found]
@@ -133,16 +127,8 @@ def test_a_choice_at_the_edge_of_the_grid_is_said(
 def test_a_limit_takes_the_first_of_each_half(
     model: Translator, language_model: LanguageModel, parts: Parts
 ) -> None:
-    found = rerank_study(
-        model,
-        language_model,
-        parts,
-        n_best=2,
-        lm_weights=(0.0,),
-        length_weights=(0.0,),
-        limit=2,
-        n_resamples=50,
-    )
+    options = {"n_best": 2, "lm_weights": (0.0,), "length_weights": (0.0,), "n_resamples": 50}
+    found = rerank_study(model, language_model, parts, limit=2, **options)
     assert (found.grid.n_choose, found.grid.n_score) == (2, 2)
     assert found.n_changed == 0
 
@@ -164,7 +150,7 @@ def lists(model: Translator, sources: list[str]) -> list:
     return Decoder(model).n_best(ids, Method(4, model.recipe.length_penalty), 4)
 
 
-def by_hand_test_noisy_channel(reverse: Translator, source: str, line: str) -> float:
+def source_log_prob(reverse: Translator, source: str, line: str) -> float:
     """log p(source | line), one token after the other."""
     (src,) = reverse.subwords.encode_sources([line], "vi", "zh")
     (wanted,) = reverse.subwords.encode_targets([source], "zh")
@@ -181,8 +167,7 @@ def test_the_score_is_the_log_probability_of_the_source_under_the_reverse_model(
     with torch.inference_mode():
         decode = model.subwords.target.decode
         wanted = [
-            by_hand_test_noisy_channel(model, SOURCES[i], decode(one.ids))
-            for i, one in zip(numbers, flat, strict=True)
+            source_log_prob(model, SOURCES[i], decode(one.ids)) for i, one in zip(numbers, flat, strict=True)
         ]
         assert scorer(numbers, flat).tolist() == pytest.approx(wanted, abs=1e-3)
     # A model that knows the pairs by heart tells the source from its own translation best.
@@ -199,8 +184,7 @@ def test_another_vocabulary_reads_the_translations_as_text(model: Translator, tm
         scores = noisy_channel_scorer(reverse, model.subwords, SOURCES, "zh", "vi")(range(3), found)
         lines = [model.subwords.target.decode(one.ids) for one in found]
         wanted = [
-            by_hand_test_noisy_channel(reverse, source, line)
-            for source, line in zip(SOURCES, lines, strict=False)
+            source_log_prob(reverse, source, line) for source, line in zip(SOURCES, lines, strict=False)
         ]
     assert scores.tolist() == pytest.approx(wanted, abs=1e-3)
     with pytest.raises(ValueError, match="does not translate Chinese into Vietnamese"):
@@ -222,7 +206,7 @@ def test_the_weights_are_chosen_by_the_weighted_sum_on_the_first_half(model: Tra
             totals = [
                 [
                     one.log_prob
-                    + row.reverse * by_hand_test_noisy_channel(model, pair.source, decode(one.ids))
+                    + row.reverse * source_log_prob(model, pair.source, decode(one.ids))
                     + row.length * len(one.token_log_probs)
                     for one in own
                 ]
