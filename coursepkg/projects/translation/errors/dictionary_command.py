@@ -1,8 +1,8 @@
 """`coursepkg translation dictionary`: learn a bilingual dictionary from a corpus."""
 
-import json
 from dataclasses import dataclass, field
 
+from coursepkg.app.output import print_json
 from coursepkg.projects.translation.commands import Common, CommonOptions
 
 
@@ -29,13 +29,11 @@ class LearnDictionary:
         learnt.save(self.common.out)
         print(f"{len(learnt)} entries in {self.common.out}")
         if self.common.json:
-            print(
-                json.dumps(
-                    {
-                        "out": str(self.common.out),
-                        "entries": len(learnt),
-                        "corpora": [parts.corpus],
-                    }
-                )
+            print_json(
+                {
+                    "out": str(self.common.out),
+                    "entries": len(learnt),
+                    "corpora": [parts.corpus],
+                }
             )
         return 0
