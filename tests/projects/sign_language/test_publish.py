@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.data.cache import CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import CachedClips, cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.recognizer import SignRecognizer, TrainedModel
 from coursepkg.training import saved_model
