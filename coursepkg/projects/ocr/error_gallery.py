@@ -159,7 +159,8 @@ def _row(number: int, rate: float | None, one: Reading) -> str:
         f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small>"
     )
     cell = "\n".join(rows)
-    return f"<tr><td>{'' if rate is None else f'{rate:.0%}'}</td><td>{cell}</p></td></tr>\n"
+    shown = "" if rate is None else f"{rate:.0%}"
+    return f"<tr><td>{shown}</td><td>{cell}</p></td></tr>\n"
 
 
 def page_readings(

@@ -185,22 +185,8 @@ class Train:
         return Train(recipe=preset_in(arguments, PRESETS))
 
 
-class ReadingWay:
-    """How lines are read: fields that `evaluate` and `predict` have in common."""
-
-    reader: ReaderKind | None
-    beam_size: BeamSize
-    second_look: SecondLook
-
-    @property
-    def way(self) -> dict[str, Any]:
-        """Who reads and how, as `Recognizer.read_lines` takes it."""
-        names = ("reader", "beam_size", "second_look")
-        return {name: getattr(self, name) for name in names}
-
-
 @dataclass(frozen=True)
-class Evaluate(ReadingWay):
+class Evaluate:
     """Score a model on a part of a corpus."""
 
     common: CommonOptions = field(default_factory=Common)
@@ -235,7 +221,7 @@ class Export:
 
 
 @dataclass(frozen=True)
-class ReadOptions(ReadingWay):
+class ReadOptions:
     """How a page is read."""
 
     min_score: float = 0.0
@@ -271,6 +257,12 @@ class ReadOptions(ReadingWay):
             check_count("--beam-size", self.beam_size)
         if self.second_look is not None:
             check_share("--second-look", self.second_look)
+
+
+def reading_options(options: Evaluate | ReadOptions) -> dict[str, Any]:
+    """Who reads and how, as `Recognizer.read_lines` takes it."""
+    names = ("reader", "beam_size", "second_look")
+    return {name: getattr(options, name) for name in names}
 
 
 @dataclass(frozen=True)
