@@ -17,12 +17,7 @@ import torch
 from ocr_curriculum import calls_of, run_stages, usual_stages
 from ocr_fonts import font_facts
 from ocr_publish import publish
-from ocr_shards import (
-    ShardPlan,
-    described,
-    plan_sha256,
-    write_shards,
-)
+from ocr_shards import ShardPlan, described, plan_sha256, write_shards
 
 from coursepkg.projects.ocr.corpus import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.batches import character_vocabulary

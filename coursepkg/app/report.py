@@ -3,7 +3,7 @@
 import statistics
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Protocol, runtime_checkable
 
@@ -88,13 +88,15 @@ def spread(found: Mapping[str, float]) -> str:
     )
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines whose columns are aligned."""
+def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """Rows of cells as lines with aligned columns, those of `right` on the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+
+    def cell(column: int, text: str) -> str:
+        width = widths[column]
+        return text.rjust(width) if column in right else text.ljust(width)
+
+    return ["  ".join(cell(i, c) for i, c in enumerate(row)).rstrip() for row in rows]
 
 
 def markdown_table(

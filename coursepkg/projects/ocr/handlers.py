@@ -57,6 +57,7 @@ from coursepkg.projects.ocr.options import (
     Export,
     Pack,
     Train,
+    reading_options,
 )
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
@@ -192,7 +193,7 @@ def evaluate_command(options: Evaluate) -> int:
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder, precision=options.precision)
-    way = options.way
+    way = reading_options(options)
     # A way of reading that the model lacks is an error before anything is read.
     recognizer.describe_reading(**way)
     card = stored_card(folder)

@@ -185,14 +185,6 @@ class Train:
         return Train(recipe=preset_in(arguments, PRESETS))
 
 
-def _way(options: Any) -> dict[str, Any]:
-    return {
-        "reader": options.reader,
-        "beam_size": options.beam_size,
-        "second_look": options.second_look,
-    }
-
-
 @dataclass(frozen=True)
 class Evaluate:
     """Score a model on a part of a corpus."""
@@ -216,11 +208,6 @@ class Evaluate:
     worst_by: Literal["error", "confidence"] = "error"
     """What puts a reading on that page: its errors; or how unsure the model is, as
     where nobody knows what is right."""
-
-    @property
-    def way(self) -> dict[str, Any]:
-        """Who reads and how, as `Recognizer.read_lines` takes it."""
-        return _way(self)
 
 
 @dataclass(frozen=True)
@@ -271,10 +258,11 @@ class ReadOptions:
         if self.second_look is not None:
             check_share("--second-look", self.second_look)
 
-    @property
-    def way(self) -> dict[str, Any]:
-        """Who reads and how, as `Recognizer.read_lines` takes it."""
-        return _way(self)
+
+def reading_options(options: Evaluate | ReadOptions) -> dict[str, Any]:
+    """Who reads and how, as `Recognizer.read_lines` takes it."""
+    names = ("reader", "beam_size", "second_look")
+    return {name: getattr(options, name) for name in names}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from coursepkg.app.jobs import FoundInputs
 from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.processor import check_threads, with_threads
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
-from coursepkg.projects.ocr.options import Predict, ReadOptions
+from coursepkg.projects.ocr.options import Predict, ReadOptions, reading_options
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
         common.model_folder(options.model), precision=options.precision
     )
     # A reader that the model lacks is an error of the command, not of every page.
-    below = recognizer.tta_below(**read.way)
+    below = recognizer.tta_below(**reading_options(read))
     identity = asdict(read) | {"second_look": below, "lines": options.lines}
     identity["model"] = recognizer.fingerprint
     del identity["batch_size"]

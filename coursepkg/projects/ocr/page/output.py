@@ -154,7 +154,7 @@ class OutputPaths:
         if self.out is not None or self.text is None:
             return self.out
         # The text itself is written at the end, from these records.
-        return self.text.with_name(self.text.name + ".jsonl")
+        return self.text.parent / f"{self.text.name}.jsonl"
 
     def _check_overlay(self, path: Path) -> None:
         ending = path.suffix.lower()

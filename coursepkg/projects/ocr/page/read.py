@@ -29,7 +29,7 @@ from coursepkg.projects.ocr.detector.lines import (
     place_lines,
 )
 from coursepkg.projects.ocr.line import LineReading
-from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.projects.ocr.options import ReadOptions, reading_options
 from coursepkg.projects.ocr.predict import Recognizer
 
 LEFT_OUT = ("score", "confidence", "empty", "crop")
@@ -324,7 +324,7 @@ def _read(
 ) -> list[LineReading]:
     return recognizer.read_lines(
         crops,
-        **options.way,
+        **reading_options(options),
         batch_size=options.batch_size,
         keep_going=keep_going,
         names=names,
@@ -335,7 +335,7 @@ def _looked_at_again(
     lines: Sequence[ReadLine], recognizer: Recognizer, options: ReadOptions
 ) -> list[ReadLine]:
     """The lines, those of little confidence read anew, with a second look."""
-    below = recognizer.tta_below(**options.way)
+    below = recognizer.tta_below(**reading_options(options))
     unsure = [i for i, line in enumerate(lines) if line.reading.is_doubtful(below)]
     found = list(lines)
     always = replace(options, second_look=1.0)
