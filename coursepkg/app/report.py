@@ -66,7 +66,7 @@ def spread(found: Mapping[str, float]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
-    """Rows of cells as lines whose columns are aligned, those of `right` on the right."""
+    """Rows of cells as lines; columns are aligned, those of `right` on the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
 
     def cell(column: int, text: str) -> str:

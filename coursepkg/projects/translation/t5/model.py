@@ -462,8 +462,8 @@ def _one_line(place: str) -> Iterator[None]:
                 f"{place} cannot be loaded, copy it again ({message})"
             ) from reason
         raise OSError(
-            f"{place} cannot be loaded from the Hugging Face Hub ({message}); give --model"
-            " FOLDER with a saved T5 whose weights are safetensors, or use the"
+            f"{place} cannot be loaded from the Hugging Face Hub ({message}); give"
+            " --model FOLDER with a saved T5 whose weights are safetensors, or use the"
             " built-in --model tiny"
         ) from reason
 
