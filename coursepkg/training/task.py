@@ -51,7 +51,7 @@ class Batches(Protocol):
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Inside `with`, a model is in evaluation mode; then in its own mode again."""
+    """Inside `with`, a model is in evaluation mode; afterwards in its own again."""
     was_training = model.training
     model.eval()
     try:
