@@ -25,8 +25,9 @@ from coursepkg.files import (
     write_json,
     write_tensors,
 )
-from coursepkg.training.checkpoint import differences, read_checkpoint
+from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.weights import load_weights, tied_names, weight_tensors
+from coursepkg.validation import differences
 
 if TYPE_CHECKING:
     from coursepkg.training.loop import History

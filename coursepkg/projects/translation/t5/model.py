@@ -463,8 +463,7 @@ def _one_line(place: str) -> Iterator[None]:
             ) from reason
         raise OSError(
             f"{place} cannot be loaded from the Hugging Face Hub ({message}); give"
-            " --model"
-            " FOLDER with a saved T5 whose weights are safetensors, or use the"
+            " --model FOLDER with a saved T5 whose weights are safetensors, or use the"
             " built-in --model tiny"
         ) from reason
 
