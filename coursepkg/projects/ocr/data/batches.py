@@ -13,13 +13,13 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from coursepkg.data.batching import LazyBatches
 from coursepkg.projects.ocr.data.images import fit_image, width_at
 from coursepkg.projects.ocr.line import TextLine, bucket_width, pad_images
 from coursepkg.projects.ocr.recipe import STEP
@@ -111,29 +111,6 @@ class LineBatch:
         return LineBatch(images, widths, tgt_in, tgt_out, self.n_tokens)
 
 
-class LineEpoch(Sequence[LineBatch]):
-    """The batches of one epoch, each built when it is asked for."""
-
-    def __init__(
-        self, owner: "LineBatches", number: int, groups: Sequence[Sequence[int]]
-    ) -> None:
-        self.owner, self.number, self.groups = owner, number, groups
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @overload
-    def __getitem__(self, index: int) -> LineBatch: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "LineEpoch": ...
-
-    def __getitem__(self, index: int | slice) -> "LineBatch | LineEpoch":
-        if isinstance(index, slice):
-            return LineEpoch(self.owner, self.number, self.groups[index])
-        return self.owner.build(self.groups[index], self.number)
-
-
 class LineBatches:
     """The training data of `fit`; an epoch is a function of (seed, number) alone.
 
@@ -210,7 +187,7 @@ class LineBatches:
         digest.update(json.dumps(options).encode())
         return digest.hexdigest()
 
-    def epoch(self, number: int) -> LineEpoch:
+    def epoch(self, number: int) -> LazyBatches[LineBatch]:
         """The batches of epoch `number`."""
         draw = random.Random(f"{self.seed} {number}")
         order = list(range(len(self.lines)))
@@ -229,7 +206,7 @@ class LineBatches:
             ]
         if self.shuffle:
             draw.shuffle(groups)
-        return LineEpoch(self, number, groups)
+        return LazyBatches(groups, partial(self.build, number=number))
 
     def build(self, group: Sequence[int], number: int) -> LineBatch:
         """The batch of some lines, by their numbers, in epoch `number`."""
