@@ -113,14 +113,12 @@ def random_split(parts: Parts) -> Parts:
 
     Duplicates stay, and sentences leak into dev.
 
-    The lines of `zh-vi` are read again as they stand in the file; those of other
-    corpora are taken together from their parts.
+    The lines of a pair with one file a language are read again as they stand there;
+    those of other corpora are taken together from their parts.
     """
-    if parts.corpus == "zh-vi":
-        files = (
-            data_folder() / "zh_vi" / f"train.{language}"
-            for language in (parts.source, parts.target)
-        )
+    if CORPORA.get(parts.corpus) is _raw_pair:
+        folder = data_folder() / parts.corpus.replace("-", "_")
+        files = (folder / f"train.{one}" for one in (parts.source, parts.target))
         pairs = read_parallel(*files)
     else:
         pairs = [*parts.train, *parts.dev, *parts.test]

@@ -29,6 +29,7 @@ from coursepkg.projects.translation.models import (
 )
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
+from coursepkg.text.languages import PAIRS, language_of
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation import commands
@@ -81,15 +82,13 @@ def audit(options: "commands.Audit") -> int:
 
 def raw_rows(corpus: str, source: str, target: str) -> Sequence[PairLike] | None:
     """All rows of a corpus's files, bad ones too; None where it has no files here."""
-    if corpus == "zh-vi":
-        folder, names = data_folder() / "zh_vi", ["train"]
-    elif corpus == "en-vi":
-        folder = data_folder() / "en_vi"
-        names = ["dev2010", "tst2010", "tst2011", "tst2012"]
-        if _has(folder, "train") and _has(folder, "tst2013"):
-            names = ["train", "tst2012", "tst2013"]
-    else:
+    if corpus not in PAIRS:
         return None
+    folder, names = data_folder() / corpus.replace("-", "_"), ["train"]
+    if corpus == "en-vi" and not (_has(folder, "train") and _has(folder, "tst2013")):
+        names = ["dev2010", "tst2010", "tst2011", "tst2012"]
+    elif corpus == "en-vi":
+        names += ["tst2012", "tst2013"]
     if not any(_has(folder, name) for name in names):
         return None
     return [
@@ -155,9 +154,9 @@ def _lengths(parts: Parts) -> dict[str, dict[str, float]]:
         (parts.source, [p.source for p in parts.train]),
         (parts.target, [p.target for p in parts.train]),
     ):
+        is_han = language_of(language).is_han
         counts = [
-            len(to_model(line, language) if language == "zh" else line.split())
-            for line in lines
+            len(to_model(line, language) if is_han else line.split()) for line in lines
         ]
         found[language] = _summary(counts)
     return found

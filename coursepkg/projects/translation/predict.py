@@ -296,7 +296,7 @@ class Translator:
         Args:
             texts: one sentence each, as users write them or as the training files have
                 them.
-            source: language of the sentences: zh, vi or en.
+            source: language of the sentences, a code of `LANGUAGES`.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's.
             length_penalty: exponent of its length penalty; None takes the recipe's.
             n_best: translations of each sentence, at most `beam_size`; fewer where

@@ -16,8 +16,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from coursepkg.blocks.seq2seq import GRUSeq2Seq
-from coursepkg.data.batching import Epoch, Pair, TextBatch, TokenBatches
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
+from coursepkg.data.batching import (
+    Epoch,
+    Pair,
+    TextBatch,
+    TokenBatches,
+    check_vocabulary,
+)
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.models import Subwords, tag_of
 from coursepkg.projects.translation.recipe import Recipe
@@ -307,6 +314,17 @@ class TranslationTask:
     def count(self, batch: TextBatch) -> int:
         """Target tokens of the batch, EOS included."""
         return batch.n_tokens
+
+    def check_inputs(self, model: nn.Module, epoch: Sequence[TextBatch]) -> None:
+        """Raises a ValueError unless the model has an embedding for every id."""
+        config = getattr(model, "config", None)
+        if not isinstance(epoch, Epoch):
+            return
+        if isinstance(config, Seq2SeqConfig):
+            check_vocabulary(epoch, config.source_vocab, config.target_vocab)
+        elif isinstance(config, TransformerConfig):
+            source = config.source_vocab_size or config.vocab_size
+            check_vocabulary(epoch, source, config.vocab_size)
 
     def loss(self, model: Any, batch: TextBatch) -> Tensor:
         """Summed loss of a batch.
