@@ -35,7 +35,7 @@ _NAMES = {
     "evaluate": "Evaluation bleu_of compare_systems translate_pairs",
     "export": "check_exportable export_ctranslate2",
     "knn_mt": "Datastore build_datastore with_neighbours",
-    "ladder.rows": "ROWS recipe_of",
+    "ladder.rows": "LADDER ROWS",
     "models": "Subwords build_model config_of count_parameters rebuilder tag_of",
     "phrasebook.lexicon": "table",
     "predict": "Alternative Translation Translator search",

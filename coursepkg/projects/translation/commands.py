@@ -57,7 +57,9 @@ class Common:
 
         Languages that the phrasebook does not have always take their own corpus.
         """
-        from coursepkg.projects.translation.synthetic import LANGUAGES as GENERATED
+        from coursepkg.projects.translation.phrasebook.interlinear import (
+            LANGUAGES as GENERATED,
+        )
 
         is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
         has_both = {self.source, self.target} <= set(GENERATED)

@@ -54,11 +54,6 @@ NEEDS: dict[str, type] = {
 """Entries that a stored row must have, and their kinds."""
 
 
-def stored_folder() -> Path | None:
-    """The folder of the numbers, or None where the package came without them."""
-    return RESULTS.folder()
-
-
 def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, Any]]:
     """Stored rows of the ladder that have scores.
 
@@ -66,7 +61,7 @@ def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, 
         *names: of rows; none takes all.
         conditions: how the name of their conditions begins: corpus and direction.
     """
-    folder = stored_folder()
+    folder = RESULTS.folder()
     return [
         row
         for row in (read_ladder(folder) if folder else [])
@@ -83,7 +78,7 @@ def stored_documents(kind: str, beginning: str = "") -> dict[str, dict[str, Any]
         kind: evaluations or t5.
         beginning: of the names.
     """
-    folder = stored_folder()
+    folder = RESULTS.folder()
     files = sorted((folder / kind).glob(f"{beginning}*.json")) if folder else []
     return {file.stem: read_card(file) for file in files}
 
@@ -143,11 +138,6 @@ def _minutes(document: Row) -> str:
     whole = all(is_whole for _, is_whole in found)
     minutes = sum(seconds for seconds, _ in found) / 60
     return f"{'' if whole else 'over '}{minutes:.0f}"
-
-
-def row_file(results: Path, conditions: str, row: str, seed: int) -> Path:
-    """Where the numbers of a row are stored."""
-    return results / conditions / f"{row}.seed{seed}.json"
 
 
 def read_row(path: Path) -> dict[str, Any]:

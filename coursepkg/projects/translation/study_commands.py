@@ -14,7 +14,6 @@ from coursepkg.projects.translation.commands import (
     Search,
     SearchOptions,
 )
-from coursepkg.projects.translation.ladder.rows import row_named
 from coursepkg.projects.translation.recipe import LanguageRecipe
 from coursepkg.validation import check_count, check_finite
 
@@ -190,6 +189,8 @@ class Ladder:
     def __post_init__(self) -> None:
         from torch.cuda import is_available
 
+        from coursepkg.projects.translation.ladder.rows import LADDER
+
         check_finite("--seconds", self.seconds)
         check_threads(self.threads)
         if not self.seconds > 0:
@@ -208,7 +209,7 @@ class Ladder:
         for seed in self.seeds:
             check_count("--seeds", seed, least=0)
         for name in self.rows:
-            row_named(name)
+            LADDER.row(name)
 
 
 @dataclass(frozen=True)

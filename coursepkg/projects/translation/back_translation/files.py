@@ -24,9 +24,11 @@ from coursepkg.projects.translation.back_translation.generate import (
 from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
 from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES as GENERATED,
+)
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Method
-from coursepkg.projects.translation.synthetic import LANGUAGES as GENERATED
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS
 from coursepkg.validation import check_count

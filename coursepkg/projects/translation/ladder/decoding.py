@@ -7,6 +7,7 @@ know.
 from collections.abc import Mapping
 from pathlib import Path
 
+from coursepkg.app.ladder import LadderRow
 from coursepkg.decoding.rerank import Scorer
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ensemble import together
@@ -18,7 +19,6 @@ from coursepkg.projects.translation.evaluate import (
     translate_pairs,
 )
 from coursepkg.projects.translation.knn_mt import build_datastore, with_neighbours
-from coursepkg.projects.translation.ladder.rows import LadderRow
 from coursepkg.projects.translation.models import cut_sources
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import LanguageRecipe, Recipe
@@ -59,18 +59,21 @@ def decode_row(
     """Decode the dev part as a row asks for.
 
     Args:
-        row: its `decoding`.
+        row: its setting `decoding`.
         translator: the trained model.
         recipe: of the row; its search settings count.
         seed: of draws and of the language model.
         out: folder for what has to be trained.
         clock: what the budget of a further model counts, see `TrainConfig`.
     """
-    if row.decoding == "sample":
-        return sampled(translator, parts, Method(sample=True, seed=seed, **row.draws))
-    if row.decoding == "repairs":
+    decoding = row.settings["decoding"]
+    if decoding == "sample":
+        return sampled(
+            translator, parts, Method(sample=True, seed=seed, **row.settings["draws"])
+        )
+    if decoding == "repairs":
         return repaired(translator, parts)
-    if row.decoding == "language-model":
+    if decoding == "language-model":
         budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
         alpha = recipe.length_penalty
         return reranked(
@@ -82,11 +85,11 @@ def decode_row(
             alpha=alpha,
             clock=clock,
         )
-    if row.decoding == "noisy-channel":
+    if decoding == "noisy-channel":
         return translated_back(translator, parts, recipe.length_penalty)
-    if row.decoding == "neighbours":
+    if decoding == "neighbours":
         return with_knn_mt(translator, parts)
-    if row.decoding == "ensemble":
+    if decoding == "ensemble":
         return ensembled(
             translator,
             parts,
