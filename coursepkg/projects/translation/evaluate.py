@@ -252,6 +252,8 @@ def _cut(
     return text[:low], True
 
 
+UNCLEAR = "seen and unseen sources are not told apart: "
+"""Begins the note on a system whose training is not known."""
 RANDOM = "-random"
 """Ends the name of a corpus that `random_split` cut."""
 
@@ -274,7 +276,7 @@ def seen_by(
     try:
         corpora = [parts for card in _distinct(cards) for parts in _rebuilt(card)]
     except ValueError as reason:
-        return None, [f"seen and unseen sources are not told apart: {reason}"]
+        return None, [f"{UNCLEAR}{reason}"]
     pairs: list[SentencePair] = []
     for parts in corpora:
         pairs += parts.train if parts.source == language else ()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from coursepkg.app.ladder import LadderRow
+from coursepkg.app.output import silent
 from coursepkg.decoding.rerank import Scorer
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ensemble import together
@@ -73,36 +74,26 @@ def decode_row(
         )
     if decoding == "repairs":
         return repaired(translator, parts)
+    alpha = recipe.length_penalty
     if decoding == "language-model":
-        budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
-        alpha = recipe.length_penalty
         return reranked(
             translator,
             parts,
             out / "language-model",
-            recipe=budget,
+            recipe=LanguageRecipe(max_seconds=recipe.max_seconds / 2),
             seed=seed,
             alpha=alpha,
             clock=clock,
         )
     if decoding == "noisy-channel":
-        return translated_back(translator, parts, recipe.length_penalty)
+        return translated_back(translator, parts, alpha)
     if decoding == "neighbours":
         return with_knn_mt(translator, parts)
     if decoding == "ensemble":
-        return ensembled(
-            translator,
-            parts,
-            recipe,
-            out / "second",
-            seed=seed + OTHER_SEED,
-            clock=clock,
-        )
+        out, other = out / "second", seed + OTHER_SEED
+        return ensembled(translator, parts, recipe, out, seed=other, clock=clock)
     return score_dev(
-        translator,
-        parts,
-        beam_size=recipe.beam_size,
-        length_penalty=recipe.length_penalty,
+        translator, parts, beam_size=recipe.beam_size, length_penalty=alpha
     )
 
 
@@ -152,14 +143,8 @@ def reranked(
         f"the language model was trained for up to {recipe.max_seconds:g} seconds more"
         " than the other rows have, and stopped by its perplexity on one half"
     )
-    return reranked_by(
-        "lm",
-        scorers_of(translator, model, None, parts.dev, parts),
-        translator,
-        parts,
-        note,
-        alpha,
-    )
+    scorers = scorers_of(translator, model, None, parts.dev, parts)
+    return reranked_by("lm", scorers, translator, parts, note, alpha)
 
 
 def translated_back(
@@ -167,14 +152,8 @@ def translated_back(
 ) -> Scored:
     """Rerank the n best by log p(x | y) of the model, which knows both ways."""
     scorers = scorers_of(translator, None, translator, parts.dev, parts)
-    return reranked_by(
-        "reverse",
-        scorers,
-        translator,
-        parts,
-        "scored by the same model, translating back",
-        alpha,
-    )
+    note = "scored by the same model, translating back"
+    return reranked_by("reverse", scorers, translator, parts, note, alpha)
 
 
 def with_knn_mt(translator: Translator, parts: Parts) -> Scored:
@@ -207,18 +186,10 @@ def ensembled(
 ) -> Scored:
     """Decode together with a second model, which differs in its seed alone."""
     second = train(
-        recipe,
-        parts,
-        out,
-        seed=seed,
-        clock=clock,
-        log=lambda line: None,
-        progress=False,
+        recipe, parts, out, seed=seed, clock=clock, log=silent, progress=False
     )
-    other = Translator(
-        second.model, second.subwords, recipe, second.card["directions"], second.card
-    )
-    result, notes = score_dev(together([translator, other]), parts)
+    both = together([translator, second.translator])
+    result, notes = score_dev(both, parts)
     note = (
         f"the second model, of seed {seed}, was trained for up to"
         f" {recipe.max_seconds:g} seconds more"
@@ -253,6 +224,5 @@ def reranked_by(
         f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the"
         f" other half of dev; {note}"
     )
-    return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [
-        note
-    ]
+    protocol = f"{parts.corpus} dev, beam {N_BEST}, reranked"
+    return score_lines(lines, parts, protocol), [note]
