@@ -32,7 +32,6 @@ from coursepkg.projects.translation.errors.analysis import ErrorTable, analyse
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import (
-    UNCLEAR,
     Evaluation,
     compare_systems,
     evaluate,
@@ -146,9 +145,9 @@ def scored(
     if repairs is not None:
         lines, repaired = repairs.lines([p.source for p in pairs], lines)
         notes, protocol = [*notes, repaired], f"{protocol}, repaired"
-    seen, unclear = None, [UNCLEAR + "nothing says what the file's model learnt"]
-    if translator is not None:
-        seen, unclear = seen_by(cards_of(translator), parts.source)
+    # Of what wrote the lines of a file nothing is known.
+    cards = None if translator is None else cards_of(translator)
+    seen, unclear = seen_by(cards, parts.source)
     return evaluate(
         lines,
         pairs,
