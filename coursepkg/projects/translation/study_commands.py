@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from coursepkg.app.options import Flag, Resume
+from coursepkg.app.options import Flag, Folder, Resume
 from coursepkg.processor import check_threads
 from coursepkg.projects.translation.commands import (
     Common,
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from coursepkg.projects.translation.recipe import Recipe
     from coursepkg.projects.translation.studies.decoding_study import Method
 
-Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")]
+TranslatorFolder = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FOLDER",
+        help="Folder of the translator. Without it that of --preset, and without both "
+        "the model that ships.",
+    ),
+]
 Weights = Annotated[tuple[float, ...], tyro.conf.arg(metavar="WEIGHT...")]
 Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")]
 
@@ -34,9 +41,7 @@ class LanguageModelTrain:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     recipe: tyro.conf.OmitArgPrefixes[LanguageRecipe] = field(
         default_factory=LanguageRecipe
     )
@@ -56,9 +61,7 @@ class Rerank:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     lm: Folder = None
     """Folder that `lm-train` wrote with the same translator."""
     reverse_model: Folder = None
@@ -85,9 +88,7 @@ class DecodeStudy:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     seeds: int = 3
     """Draws of each way to sample."""
     limit: int = 0
@@ -229,18 +230,13 @@ class Draws:
         """How to decode by these options, those of the search, and else the recipe."""
         from coursepkg.projects.translation.studies.decoding_study import Method
 
-        drawn: dict[str, Any] = {
-            "temperature": self.temperature,
-            "top_k": self.top_k or None,
-            "seed": self.seed,
-        }
+        drawn: dict[str, Any] = {"temperature": self.temperature, "seed": self.seed}
+        drawn |= {"top_k": self.top_k or None}
         given, penalty = search.beam_size, search.length_penalty
         if not self.sample:
-            return Method(
-                recipe.beam_size if given is None else given,
-                recipe.length_penalty if penalty is None else penalty,
-                **drawn,
-            )
+            beams = recipe.beam_size if given is None else given
+            alpha = recipe.length_penalty if penalty is None else penalty
+            return Method(beams, alpha, **drawn)
         if given not in (None, 1):
             raise ValueError(
                 "--sample takes no --beam-size: a draw has no beams; leave one of the"
