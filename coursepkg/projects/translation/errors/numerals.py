@@ -15,7 +15,7 @@ from coursepkg.text.languages import LANGUAGES
 from coursepkg.validation import check_choice
 
 _FIGURES = ""
-"""Stands for the languages whose number words are not known: of these, figures alone."""
+"""Stands for the languages whose number words are not known; these have figures."""
 _ENGLISH = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen"
     " fourteen fifteen sixteen"
