@@ -7,9 +7,9 @@ translations of. The same command goes on behind the last whole line.
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 from coursepkg.app.jobs import OutputPaths, ResumableJsonl, chunks
 from coursepkg.app.output import log_to_stderr, print_json
@@ -21,6 +21,8 @@ from coursepkg.projects.translation.predict import Translation, Translator
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Predict
+    from coursepkg.projects.translation.t5.predict import T5Translator
+    from coursepkg.projects.translation.t5.train import T5Output
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""
@@ -32,44 +34,9 @@ Form = Literal["reader", "corpus", "contest"]
 row of the contest's CSV."""
 
 
-@runtime_checkable
-class Written(Protocol):
-    """What a translator made of a sentence."""
-
-    @property
-    def text(self) -> str:
-        """The best translation as it is read."""
-
-    @property
-    def line(self) -> str:
-        """The same in the form of the training data."""
-
-
-@runtime_checkable
-class LineTranslator(Protocol):
-    """What can translate a file: `Translator` and `T5Translator`."""
-
-    def check_direction(self, source: str, target: str) -> None:
-        """Raises a ValueError unless it translates from `source` into `target`."""
-
-    def encode(
-        self,
-        texts: Sequence[str],
-        source: str,
-        target: str,
-        *,
-        first: int = 1,
-        name: str = "line",
-    ) -> list[list[int]]:
-        """Ids of sentences; a ValueError names an empty or too long one."""
-
-    def translate(
-        self, texts: Sequence[str], *args: Any, **kwargs: Any
-    ) -> Sequence[Written]:
-        """Translate sentences, in order."""
-
-
-def check_file(translator: LineTranslator, path: Path, source: str, target: str) -> int:
+def check_file(
+    translator: "Translator | T5Translator", path: Path, source: str, target: str
+) -> int:
     """Read a file once before anything is translated.
 
     Returns:
@@ -90,7 +57,7 @@ def check_file(translator: LineTranslator, path: Path, source: str, target: str)
 
 
 def translate_file(
-    translator: LineTranslator,
+    translator: "Translator | T5Translator",
     path: Path,
     out: Path,
     *,
@@ -129,7 +96,9 @@ def translate_file(
         part.write("\ufeff" + _row(CONTEST_HEADER))
     count = done
     for lines in _chunks(path, done):
-        found = translator.translate(lines, source=source, target=target, **options)
+        found: Sequence[Translation | T5Output] = translator.translate(
+            lines, source=source, target=target, **options
+        )
         rows = zip(lines, found, strict=True)
         part.write("".join(_written(text, one, form) for text, one in rows))
         count += len(lines)
@@ -143,7 +112,7 @@ def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
     return chunks(itertools.islice(lines, skip, None), CHUNK)
 
 
-def _written(text: str, one: Written, form: Form) -> str:
+def _written(text: str, one: "Translation | T5Output", form: Form) -> str:
     if form == "contest":
         return _row((text, one.line))
     return (one.text if form == "reader" else one.line) + "\n"

@@ -96,18 +96,11 @@ def print_rows(results: Path, *, as_json: bool = False) -> int:
     for one in read_ladder(results):
         seeds = stored.setdefault(one["row"], {})
         seeds[one["conditions"]] = [*seeds.get(one["conditions"], ()), str(one["seed"])]
-    lines = [
-        (
-            row.name,
-            row.builds_on,
-            row.about,
-            "; ".join(
-                f"{name}: {', '.join(seeds)}"
-                for name, seeds in stored.get(row.name, {}).items()
-            ),
-        )
-        for row in ROWS.values()
-    ]
+    lines = []
+    for row in ROWS.values():
+        there = stored.get(row.name, {}).items()
+        told = "; ".join(f"{name}: {', '.join(seeds)}" for name, seeds in there)
+        lines.append((row.name, row.builds_on, row.about, told))
     head = ("row", "builds on", "what it tries", "stored: seeds")
     print(markdown_table(head, lines))
     if as_json:

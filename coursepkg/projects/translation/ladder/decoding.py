@@ -99,12 +99,11 @@ def decode_row(
 
 def sampled(translator: Translator, parts: Parts, method: Method) -> Scored:
     """Draw the tokens instead of searching."""
-    texts = [p.source for p in parts.dev]
-    ids, _ = cut_sources(
-        translator.subwords, texts, parts.source, parts.target, translator.longest
-    )
+    texts, languages = [p.source for p in parts.dev], (parts.source, parts.target)
+    subwords = translator.subwords
+    ids, _ = cut_sources(subwords, texts, *languages, translator.longest)
     found = Decoder(translator).decode(ids, method)
-    lines = [translator.subwords.target.decode(one.ids) for one in found]
+    lines = [subwords.target.decode(one.ids) for one in found]
     return score_lines(lines, parts, f"{parts.corpus} dev, {method}"), []
 
 
@@ -118,9 +117,8 @@ def repaired(translator: Translator, parts: Parts) -> Scored:
         underscores=translator.recipe.underscores == "keep",
     )
     found, notes = translate_pairs(translator, parts.dev, parts.source, parts.target)
-    lines, note = repair.lines(
-        [p.source for p in parts.dev], [one.line for one in found]
-    )
+    sources = [p.source for p in parts.dev]
+    lines, note = repair.lines(sources, [one.line for one in found])
     protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, repaired"
     return score_lines(lines, parts, protocol), [*notes, note]
 

@@ -85,12 +85,9 @@ def prepare(row: LadderRow, parts: Parts, start: Path | None) -> Prepared:
 def back_translations(parts: Parts, translator: Translator) -> Prepared:
     """Sentences of another corpus, with sources that the model wrote."""
     languages = (parts.source, parts.target)
-    others = [
-        corpus
-        for corpus, has in LANGUAGES_OF.items()
-        if parts.target in has and not parts.corpus.startswith(corpus)
-    ]
-    lines, name, notes = mono_text((*others, "phrasebook")[0], *languages)
+    known = (one for one, has in LANGUAGES_OF.items() if parts.target in has)
+    other = next((o for o in known if not parts.corpus.startswith(o)), "phrasebook")
+    lines, name, notes = mono_text(other, *languages)
     # What the row is scored on; what other corpora hold out is not in their training
     # parts anyway.
     held = {
@@ -110,33 +107,24 @@ def back_translations(parts: Parts, translator: Translator) -> Prepared:
 def round_trips_of(parts: Parts, translator: Translator) -> Prepared:
     """What comes back for each training pair that fits the model."""
     languages = (parts.source, parts.target)
-    kept = fitting(
-        parts.train,
-        translator.subwords,
-        languages,
-        translator.recipe.max_len,
-        both_ways=True,
-    )
+    most, subwords = translator.recipe.max_len, translator.subwords
+    kept = fitting(parts.train, subwords, languages, most, both_ways=True)
     made = round_trip(translator, kept.pairs, *languages, method=Method())
-    return Prepared(
-        parts, round_trips=tuple(made.pairs), notes=(f"round trips: {made}",)
-    )
+    notes = (f"round trips: {made}",)
+    return Prepared(parts, round_trips=tuple(made.pairs), notes=notes)
 
 
 def hard_examples(parts: Parts, translator: Translator) -> Prepared:
     """The training pairs of lowest sentence BLEU once more."""
-    numbers = random.Random(0).sample(
-        range(len(parts.train)), min(MOST_JUDGED, len(parts.train))
-    )
+    n = len(parts.train)
+    numbers = random.Random(0).sample(range(n), min(MOST_JUDGED, n))
     pairs = [parts.train[i] for i in sorted(numbers)]
-    found, _ = translate_pairs(
-        translator, pairs, parts.source, parts.target, beam_size=1
-    )
-    predictions = [to_scorer(one.n_best[0].line, parts.target) for one in found]
-    true = [to_scorer(pair.target, parts.target) for pair in pairs]
-    bleu = sentence_scores(
-        bleu_of(parts.target, sentence=True), predictions, true
-    ).tolist()
+    target = parts.target
+    found, _ = translate_pairs(translator, pairs, parts.source, target, beam_size=1)
+    predictions = [to_scorer(one.n_best[0].line, target) for one in found]
+    true = [to_scorer(pair.target, target) for pair in pairs]
+    metric = bleu_of(target, sentence=True)
+    bleu = sentence_scores(metric, predictions, true).tolist()
     order = sorted(range(len(pairs)), key=lambda i: (bleu[i], i))
     worst = order[: round(HARD_SHARE * len(pairs))]
     note = (
