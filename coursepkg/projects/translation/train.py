@@ -250,9 +250,8 @@ def train(
 ) -> Trained:
     """Train, choose by BLEU on the dev part, and store the model in `out`.
 
-    Stopped anywhere and called again with `resume`, it goes on; `out` then holds the
-    same model as if it had never been stopped, on a CPU bit by bit, unless the limit
-    was `max_seconds`.
+    Stopped and called again with `resume`, it goes on as if it had never been stopped,
+    see `app.training_run.train_in_folder`.
 
     Args:
         parts: the corpus in the direction to learn, or several; the first one's dev
