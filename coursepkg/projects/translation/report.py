@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.app.output import write_texts
+from coursepkg.files import whole_file
 from coursepkg.metrics.edit import align
 from coursepkg.metrics.scoring import Score, format_values
 from coursepkg.projects.translation.classical.word_alignment import Alignment
@@ -234,8 +235,8 @@ def write_report(path: str | Path, report: Report) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    path = Path(path)
-    write_texts(path.parent, {path.name: render(report)})
+    with whole_file(path) as file:
+        file.write(render(report).encode())
 
 
 def render(report: Report) -> str:
