@@ -9,18 +9,18 @@ from coursepkg.processor import wait_passively
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "linear_attention": "attention.linear",
-    "MultiHeadAttention": "attention.multihead",
-    "RotaryEmbedding": "attention.rope",
-    "Phrasebook": "projects.translation.synthetic",
-    "check": "checks",
-    "notebook_defaults": "viz.image",
-}
-
 # torch reads how its threads wait when it is loaded: this has to come before.
 wait_passively()
 
-__all__ = ["__version__", *_HOME]
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, ["__version__"])
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "attention.linear": "linear_attention",
+        "attention.multihead": "MultiHeadAttention",
+        "attention.rope": "RotaryEmbedding",
+        "checks": "check",
+        "projects.translation.synthetic": "Phrasebook",
+        "viz.image": "notebook_defaults",
+    },
+    "__version__",
+)

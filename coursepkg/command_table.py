@@ -102,7 +102,7 @@ COMMANDS: dict[str, Command | Group] = {
             ),
             (
                 "dictionary",
-                "errors.dictionary_command:LearnDictionary",
+                "study_commands:LearnDictionary",
                 "learn a bilingual dictionary from a corpus",
             ),
             (

@@ -2,16 +2,14 @@
 
 from coursepkg.lazy import lazy_names
 
-_NAMES = {
-    "audit": "audit_parallel",
-    "audit_rows": "Row",
-    "batching": "TokenBatches make_batch padded_random_batches",
-    "download": "fetch",
-    "registry": "find_set",
-    "split": "group_records grouped_split split_fingerprint",
-}
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
-
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "audit": "audit_parallel",
+        "audit_rows": "Row",
+        "batching": "TokenBatches make_batch padded_random_batches",
+        "download": "fetch",
+        "registry": "find_set",
+        "split": "group_records grouped_split split_fingerprint",
+    },
+)

@@ -6,22 +6,20 @@ set, `sentence_scores` to every sentence, `compare` to two systems.
 
 from coursepkg.lazy import lazy_names
 
-_NAMES = {
-    "bleu": "BLEU brevity_penalty",
-    "chrf": "CHRF",
-    "classification": "Accuracy MacroF1 confusion_matrix",
-    "edit": "CER WER align edit_distance",
-    "meteor": "METEOR count_chunks match_words",
-    "ngrams": "most n_matches tokenize",
-    "rouge": "ROUGE lcs_length",
-    "scoring": (
-        "Comparison Interval Metric Score compare interval_of resampled_values score "
-        "sentence_scores"
-    ),
-    "ter": "TER count_edits",
-}
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
-
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "bleu": "BLEU brevity_penalty",
+        "chrf": "CHRF",
+        "classification": "Accuracy MacroF1 confusion_matrix",
+        "edit": "CER WER align edit_distance",
+        "meteor": "METEOR count_chunks match_words",
+        "ngrams": "most n_matches tokenize",
+        "rouge": "ROUGE lcs_length",
+        "scoring": (
+            "Comparison Interval Metric Score compare interval_of resampled_values "
+            "score sentence_scores"
+        ),
+        "ter": "TER count_edits",
+    },
+)

@@ -2,25 +2,12 @@
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "TextBox": "lines",
-    "Detector": "lines",
-    "DetectorSettings": "engines",
-    "open_detector": "detector",
-    "BoundedDetector": "detector",
-    "BoxCache": "detector",
-    "CachedDetector": "detector",
-    "what_is_missing": "engines",
-    "place_lines": "lines",
-    "PlacedLine": "lines",
-    "lies_on_side": "lines",
-    "DetectionScore": "evaluate",
-    "generated_pages": "evaluate",
-    "match_boxes": "evaluate",
-    "score_page": "evaluate",
-    "score_pages": "evaluate",
-}
-
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "detector": "BoundedDetector BoxCache CachedDetector open_detector",
+        "engines": "DetectorSettings what_is_missing",
+        "evaluate": "DetectionScore generated_pages match_boxes score_page score_pages",
+        "lines": "Detector PlacedLine TextBox lies_on_side place_lines",
+    },
+)

@@ -1,19 +1,17 @@
 """Pairs that a model wrote, as files with a card, and the commands that write them.
 
-Sentences that nothing may be made from: those of the dev and test parts of all
-corpora.
+Nothing is made from sentences of the dev and test parts of any corpus.
 """
 
 import hashlib
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.jobs import ResumableJsonl
-from coursepkg.app.output import print_json
+from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.files import check_new, whole_file
 from coursepkg.projects.translation.back_translation import generate
 from coursepkg.projects.translation.back_translation.generate import (
@@ -21,7 +19,7 @@ from coursepkg.projects.translation.back_translation.generate import (
     back_translate,
     round_trip,
 )
-from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
+from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
 from coursepkg.projects.translation.ensemble import cards_of, load_system
 from coursepkg.projects.translation.phrasebook.interlinear import (
@@ -50,12 +48,18 @@ def held_out_keys(source: str, target: str) -> set[str]:
         source: a language.
         target: another one.
     """
-    return {
-        key
-        for parts in _corpora_with(source, target)
-        for pair in (*parts.dev, *parts.test)
-        for key in pair_keys(pair, parts.source, parts.target)
-    }
+    keys: set[str] = set()
+    read = set()
+    for corpus in CORPORA:
+        languages = languages_in(corpus, source, target)
+        if {source, target}.isdisjoint(languages):
+            continue
+        parts = load_parts(corpus, *languages)
+        if (parts.corpus, parts.source, parts.target) not in read:
+            read.add((parts.corpus, parts.source, parts.target))
+            for pair in (*parts.dev, *parts.test):
+                keys.update(pair_keys(pair, parts.source, parts.target))
+    return keys
 
 
 def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
@@ -66,18 +70,6 @@ def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
     asked = [one for one in (source, target, *GENERATED) if one in GENERATED]
     first, second = LANGUAGES_OF.get(corpus) or tuple(dict.fromkeys(asked))[:2]
     return first, second
-
-
-def _corpora_with(source: str, target: str) -> Iterator[Parts]:
-    read = set()
-    for corpus in CORPORA:
-        languages = languages_in(corpus, source, target)
-        if {source, target}.isdisjoint(languages):
-            continue
-        parts = load_parts(corpus, *languages)
-        if (parts.corpus, parts.source, parts.target) not in read:
-            read.add((parts.corpus, parts.source, parts.target))
-            yield parts
 
 
 UNKNOWN_ORIGIN = "unknown"
@@ -277,10 +269,9 @@ def _kept(
     }
     part = ResumableJsonl(prefix, identity)
     if part.n_lines:
-        print(
+        log_to_stderr(
             f"going on behind {part.n_lines} times {generate.CHUNK} sentences of"
-            " an earlier run",
-            file=sys.stderr,
+            " an earlier run"
         )
     return part
 
@@ -312,4 +303,4 @@ def _write(
 
 
 def _print_progress(done: int, total: int) -> None:
-    print(f"{done} of {total} sentences", file=sys.stderr)
+    log_to_stderr(f"{done} of {total} sentences")

@@ -7,17 +7,24 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
 
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase, plural
+from coursepkg.projects.translation.errors.numerals import (
+    ENGLISH_SMALL,
+    ENGLISH_TENS,
+    chinese_number,
+    vietnamese_number,
+)
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES,
+    Phrase,
+    mark_words,
+    phrase,
+    plural,
+)
 
-ZH_DIGITS = "零一二三四五六七八九"
-_WORDS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen;
-- - twenty thirty forty fifty sixty seventy eighty ninety;
-không một hai ba bốn năm sáu bảy tám chín;
+_MONTHS = """
 January February March April May June July August September October November December
 """
-EN_SMALL, EN_TENS, VI_DIGITS, MONTHS = map(str.split, _WORDS.split(";"))
+MONTHS = _MONTHS.split()
 DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 IRREGULAR_ORDINALS = {
     "one": "first",
@@ -63,56 +70,23 @@ UNITS = {
 }
 
 
-def chinese(n: int) -> str:
-    """A number below 10^8: ``chinese(25) == "二十五"``, ``chinese(200) == "两百"``."""
-    if n >= 10_000:
-        high, low = divmod(n, 10_000)
-        head = ("两" if high == 2 else chinese(high)) + "万"
-        return head + (("零" if low < 1000 else "") + chinese(low) if low else "")
-    if n < 20:
-        return ZH_DIGITS[n] if n < 10 else "十" + (ZH_DIGITS[n - 10] if n > 10 else "")
-    unit, name = next(
-        pair for pair in ((1000, "千"), (100, "百"), (10, "十")) if n >= pair[0]
-    )
-    high, low = divmod(n, unit)
-    head = ("两" if high == 2 and unit > 10 else ZH_DIGITS[high]) + name
-    if not low:
-        return head
-    gap = "零" if low < unit // 10 else ""
-    # After a hundred, ten is said "one ten": 一百一十五.
-    return head + gap + ("一" if 10 <= low < 20 else "") + chinese(low)
+chinese = partial(chinese_number, two="两")
+"""A number below 10^8: ``chinese(25) == "二十五"``, ``chinese(200) == "两百"``."""
+vietnamese = partial(vietnamese_number, four="tư")
+"""A number below one million, with ``mươi``, ``mốt``, ``tư``, ``lăm``, ``linh``."""
 
 
 def english(n: int) -> str:
     """A number below one million: ``english(125) == "one hundred and twenty-five"``."""
     if n < 20:
-        return EN_SMALL[n]
+        return ENGLISH_SMALL[n]
     if n < 100:
         tens, units = divmod(n, 10)
-        return EN_TENS[tens] + (f"-{EN_SMALL[units]}" if units else "")
+        return ENGLISH_TENS[tens - 2] + (f"-{ENGLISH_SMALL[units]}" if units else "")
     unit, name = (1000, "thousand") if n >= 1000 else (100, "hundred")
     high, low = divmod(n, unit)
     link = " and " if low < 100 else " "
     return f"{english(high)} {name}" + (link + english(low) if low else "")
-
-
-def vietnamese(n: int) -> str:
-    """A number below one million, with ``mươi``, ``mốt``, ``tư``, ``lăm``, ``linh``."""
-    if n < 10:
-        return VI_DIGITS[n]
-    if n < 100:
-        tens, units = divmod(n, 10)
-        head = "mười" if tens == 1 else f"{VI_DIGITS[tens]} mươi"
-        special = {5: "lăm"} if tens == 1 else {1: "mốt", 4: "tư", 5: "lăm"}
-        return head + (f" {special.get(units, VI_DIGITS[units])}" if units else "")
-    unit, name = (1000, "nghìn") if n >= 1000 else (100, "trăm")
-    high, low = divmod(n, unit)
-    head = f"{vietnamese(high)} {name}"
-    if not low:
-        return head
-    if unit == 1000 and low < 100:
-        head += " không trăm"
-    return f"{head} {'linh ' if low < 10 else ''}{vietnamese(low)}"
 
 
 def ordinal(n: int) -> str:
@@ -138,7 +112,7 @@ def money(n: int, currency: str) -> Phrase:
     """An amount of money in words."""
     zh, one, many, vi = CURRENCIES[currency]
     unit = phrase(currency, {"zh": zh, "en": one if n == 1 else many, "vi": vi})
-    sides = dict.fromkeys(("zh", "en", "vi"), "{n} {unit}")
+    sides = dict.fromkeys(LANGUAGES, "{n} {unit}")
     return phrase(f"{n} {currency}", sides, {"n": number(n), "unit": unit})
 
 
@@ -162,8 +136,8 @@ def date(month: int, day: int) -> Phrase:
     sides = {
         "zh": f"{chinese(month)}月/m {chinese(day)}/d 号/u",
         "en": f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
-        "vi": f"ngày/u {early}{_marked(vietnamese(day), 'd')} tháng/m"
-        f" {_marked(named, 'm')}",
+        "vi": f"ngày/u {early}{mark_words(vietnamese(day), 'd')} tháng/m"
+        f" {mark_words(named, 'm')}",
     }
     return phrase(f"{MONTHS[month - 1]} {day}", sides)
 
@@ -186,11 +160,10 @@ def _measure(n: int, zh: str, en: str, vi: str, name: str = "") -> Phrase:
 
 
 def _floor(n: int) -> Phrase:
-    vi = f"tầng/f {_marked(vietnamese(n), 'n')}"
     sides = {
         "zh": f"{chinese(n)}/n 楼/f",
         "en": f"the {ordinal(n)}/n floor/f",
-        "vi": vi,
+        "vi": f"tầng/f {mark_words(vietnamese(n), 'n')}",
     }
     return phrase(f"floor {n}", sides)
 
@@ -209,10 +182,6 @@ def _kilometers(n: int) -> Phrase:
     return _measure(n, "公里/u", "kilometers", "ki_lô_mét/u", name)
 
 
-def _marked(words: str, mark: str) -> str:
-    return " ".join(f"{word}/{mark}" for word in words.split())
-
-
 def _clocks(
     part: str, hours: Sequence[int], minutes: Sequence[int] = (0, 30)
 ) -> tuple[Phrase, ...]:
@@ -221,7 +190,7 @@ def _clocks(
 
 def _doors(floors: Sequence[int], doors: Sequence[int]) -> tuple[Phrase, ...]:
     numbers = [str(100 * floor + door) for floor, door in product(floors, doors)]
-    return tuple(phrase(n, dict.fromkeys(("zh", "en", "vi"), n)) for n in numbers)
+    return tuple(phrase(n, dict.fromkeys(LANGUAGES, n)) for n in numbers)
 
 
 def _each(
