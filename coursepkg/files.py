@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from coursepkg.validation import one_line
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -147,12 +149,21 @@ def read_tensors(path: Path, seal: Fingerprint) -> "dict[str, Tensor]":
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is cut short, or was changed.
+        ValueError: it is cut short, was changed, or is no safetensors file.
     """
     check_seal(path, seal)
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    return load_file(path)
+    try:
+        return load_file(path)
+    except (SafetensorError, KeyError, AttributeError) as reason:
+        # Bytes that were changed together with their fingerprint; the library has a
+        # KeyError for an unknown kind of number.
+        raise ValueError(
+            f"{path} is damaged: it is no safetensors file ({one_line(reason)}); copy"
+            " it again"
+        ) from reason
 
 
 def read_json(
@@ -173,8 +184,10 @@ def read_json(
         raise FileNotFoundError(f"{path} is missing")
     try:
         content = dict(json.loads(path.read_text(encoding="utf-8")))
-        version = int(content["format"])
-    except (ValueError, KeyError, TypeError) as reason:
+        version = content["format"]
+        if not isinstance(version, int) or version < 1:
+            raise TypeError("the format is a number from 1")
+    except (ValueError, KeyError, TypeError, RecursionError) as reason:
         raise ValueError(
             f"{path} is damaged: it is no JSON file of this package; copy it again"
         ) from reason

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from coursepkg.app.recipe import recipe_from
 from coursepkg.projects.ocr.data.images import fit_image, read_gray
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import (
@@ -38,7 +39,7 @@ from coursepkg.projects.ocr.readers import (
 )
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.training.saved_model import load_model
+from coursepkg.training.saved_model import CARD, load_model
 from coursepkg.validation import check_count
 
 DEFAULT = Path(__file__).parent / "checkpoint"
@@ -113,7 +114,7 @@ class Recognizer:
         return cls(
             model.float().to(device),
             vocabulary,
-            Recipe.of(meta["recipe"]),
+            recipe_from(Recipe, meta.get("recipe"), str(folder / "model" / CARD)),
             precision=precision,
         )
 

@@ -67,8 +67,12 @@ def read_model(folder: str | Path) -> TrainedModel:
             " weights have another number"
         )
     LabelMapping(labels)  # which checks the words
-    counts = tuple(int(count) for count in meta.get("counts", ()))
-    return TrainedModel(model, labels, recipe, counts, meta)
+    counts = meta.get("counts", [])
+    if not isinstance(counts, list) or not all(type(one) is int for one in counts):
+        raise ValueError(
+            f"{folder / 'model' / CARD} is damaged: its counts are no list of integers"
+        )
+    return TrainedModel(model, labels, recipe, tuple(counts), meta)
 
 
 def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
