@@ -85,9 +85,10 @@ class Threads:
 def useful_threads(*, measured: bool = True) -> Threads:
     """How many threads help here; OMP_NUM_THREADS decides where it is set.
 
-    Otherwise: the processors that this process may use, at most the cores that they
-    are hardware threads of and the quota of the container, rounded up. Of these as many
-    as do more work together, by a measurement of 60 ms once a process.
+    Otherwise it is the smallest of: the processors that this process may use, their
+    physical cores, and the quota of the container, rounded up. If `measured`, threads
+    that add less than 30% of one thread's work are left out; that takes 60 ms once a
+    process.
 
     Args:
         measured: without the measurement the number is the same in every run on a
@@ -209,6 +210,7 @@ def _measured(allowed: Threads) -> Threads:
     """Of the allowed threads those that add work."""
     n = min(allowed.number, _MEASURED_AT_ONCE)
     ratio = _busy_ratio_once(n)
+    # The ratio of few threads stands for all; a thread that adds 30% counts as one.
     helping = int(allowed.number / n * ratio + 1 - _HELPS)
     number = min(allowed.number, max(1, helping))
     return Threads(
@@ -223,7 +225,10 @@ def _busy_ratio_once(n: int) -> float:
 
 
 def each_has_a_core(threads: int) -> bool:
-    """Whether so many busy threads hardly slow one another down, as measured."""
+    """Whether so many busy threads hardly slow one another down, as measured.
+
+    At most four are measured, and speak for all.
+    """
     n = min(threads, _MEASURED_AT_ONCE)
     return n > 1 and _busy_ratio_once(n) >= _OWN_CORE * n
 

@@ -53,8 +53,8 @@ class Request(NamedTuple):
 def _is_short_training(q: Tensor, k: Tensor, asked: Request) -> bool:
     """Where tiles are slower than the formula: training on sentences, on a CPU.
 
-    The backward pass of PyTorch's CPU kernel costs as much for 20 keys as for a whole
-    tile in half precision, and dropout is not in it.
+    PyTorch's fused CPU kernel has no dropout. In half precision its backward pass is as
+    slow for 20 keys as for a full tile.
     """
     learns = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
     if not learns or q.device.type != "cpu" or max(q.shape[2], k.shape[2]) > SHORT:
@@ -64,8 +64,9 @@ def _is_short_training(q: Tensor, k: Tensor, asked: Request) -> bool:
 
 def _is_long(q: Tensor, k: Tensor, asked: Request) -> bool:
     """Whether empty blocks are worth looking for; a causal mask is in every kernel."""
+    causal = (None, 0)
     long = k.shape[2] >= SPARSE_FROM_LENGTH and q.shape[2] >= SPARSE_FROM_QUERIES
-    return long and asked.pattern is not None and asked.pattern.band != (None, 0)
+    return long and asked.pattern is not None and asked.pattern.band != causal
 
 
 def _can_launch(q: Tensor, k: Tensor, asked: Request) -> bool:
@@ -275,7 +276,7 @@ def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:
         why = getattr(_module(CAPABILITIES[impl].module), "unavailable", None)
         if why is None or (reason := why(q.device)) is None:
             return impl
-        other = _able(asked)[1]
+        other = next(n for n in _able(asked) if n not in (impl, "reference"))
         raise ValueError(
             f"impl={impl!r} cannot run here: {reason}; or use impl={other!r}"
         )

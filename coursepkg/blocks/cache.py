@@ -5,8 +5,8 @@ they never grow, and all rows (hypotheses) of a sentence share them. Self-attent
 keys grow by one token a row and step.
 
 The hypotheses of a sentence are paths in a tree: they part and die, but what was
-written at a node stays. So the keys of a sentence lie in one pool, each is written once
-and never moved, and a row is a mask that marks its path:
+written at a node stays. So the keys of a sentence lie in one pool, no reordering moves
+them, and a row is a mask that marks its path:
 
     pool     <bos>  I  We  am  was  are    slots of one sentence, as they were written
     row 0      x    x      x               "I am"
@@ -17,10 +17,9 @@ Reordering beams then reorders masks, where a cache with one copy a row has to c
 keys and values; attention reads the pool once for all rows of a sentence, as it does
 with the source.
 
-Which door checks what: `check_ids` and `check_padding` read values, so they stand
-where ids come in from outside (`start`, `check_inputs`, the first tokens of a state),
-never in a forward pass, where a GPU would have to be waited for. There `check_shape` is
-enough.
+`check_ids` and `check_padding` read the values of a tensor, for which a GPU has to be
+waited for. They run only where ids come in from outside: `start`, `check_inputs`, the
+first tokens of a state. A forward pass calls `check_shape`, which reads no value.
 """
 
 from collections.abc import Callable
@@ -102,8 +101,8 @@ class SelfCache:
         Args:
             rows: (N',) old rows, sentence-major, as many for each sentence as for the
                 others, each of its own.
-            sentences: (B',) the sentences that stay, ascending; None keeps all. Only
-                dropping moves keys.
+            sentences: (B',) the sentences that stay, ascending; None keeps all. Keys
+                move only where sentences are dropped or the pool grows.
         """
         slots = self._is_mine.shape[1]
         if sentences is not None:

@@ -34,9 +34,9 @@ def top_continuations(
     """The most probable continuations of each sentence's rows.
 
     Equal to `(totals[..., None] + log_probs).flatten(1).topk(count)`, in two passes:
-    the maxima of blocks of tokens, then the tokens of the best `count` blocks. A number
-    among the best `count` lies in one of these blocks, or as many numbers at least as
-    large do. The maxima are one vectorised pass; `topk` itself, which on a CPU moves
+    the maxima of blocks of tokens, then the tokens of the best `count` blocks. No other
+    block is needed: each of these holds a number at least as large as all of it. The
+    maxima are one vectorised pass; `topk` itself, which on a CPU moves
     every number that it looks at, sees few.
 
     Args:
@@ -96,8 +96,7 @@ class Node:
 class SearchTrace:
     """Pass one to `beam_search`; afterwards `tree` tells what a search looked at.
 
-    The first node of a sentence is the start (token -1, step = forced tokens that were
-    fed at once, log_prob 0).
+    Nodes of a sentence's first step have no parent.
     """
 
     nodes: dict[int, list[Node]] = field(default_factory=dict)
@@ -398,6 +397,7 @@ def beam_search(
         found = expand(decoder, beams, 2 * beam_size)
         is_eos = found.token == (-1 if eos is None else eos)
         ended = is_eos & (found.total > -torch.inf)
+        # An end worse than `beam_size` other continuations would have left the beam.
         ended[:, beam_size:] = False
         if ended.any():
             scorer.finish(beams, found, ended)

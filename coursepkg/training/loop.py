@@ -318,10 +318,12 @@ def fit(
         time.monotonic(),
         time.process_time(),
     )
-    with ProgressBar(run.progress.step, config, shown=fabric.is_global_zero) as bar:
-        stopped = _train(run, task, batches, validate, folder, bar)
+    try:
+        with ProgressBar(run.progress.step, config, shown=fabric.is_global_zero) as bar:
+            stopped = _train(run, task, batches, validate, folder, bar)
+    finally:
+        model.train(was_training)
     seconds = time.monotonic() - begin
-    model.train(was_training)
     return History(
         steps=folder.steps.rows,
         validations=folder.validations.rows,
@@ -351,7 +353,8 @@ def _train(
     groups = _groups(batches, progress, config.accumulate * run.fabric.world_size)
     run.model.train()
     with defer_sigint() as interrupted:
-        while _limit(progress, config) is None:
+        halted = False
+        while not halted and _limit(progress, config) is None:
             epoch, group = next(groups)
             number, rate = progress.epoch, run.schedule(progress.step + 1)
             if isinstance(task, StepAware):
@@ -366,7 +369,9 @@ def _train(
             is_due = _is_due(config.validate_every, progress)
             if validate is not None and (is_last or is_due):
                 improved = _validate(run, validate, number, folder, is_due=is_due)
+            # The validation may have used up the patience.
             is_last = _limit(progress, config) is not None
+            # A Ctrl-C after this line ends the next step, in all processes together.
             wish = interrupted() or now() >= deadline
             halted = run.fabric.strategy.reduce_boolean_decision(wish, all=False)
             if (
@@ -376,11 +381,9 @@ def _train(
                 or _is_due(config.checkpoint_every, progress)
             ):
                 folder.save()
-            if interrupted():
-                raise KeyboardInterrupt
-            if halted and not is_last:
-                return "max_seconds"
-    return str(_limit(progress, config))
+        if interrupted():
+            raise KeyboardInterrupt
+    return _limit(progress, config) or "max_seconds"
 
 
 def _groups(

@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins import MixedPrecision
+from lightning_fabric.strategies import SingleDeviceStrategy
 
 from coursepkg.bench.suites.resume import kill_and_resume
 from coursepkg.files import read_json, write_json
@@ -127,6 +129,33 @@ def test_ctrl_c_ends_the_step_and_stores_it(tmp_path: Path) -> None:
     resumed, told = train(tmp_path / "cut")
     assert told == wanted
     assert same(resumed, whole)
+
+
+def test_ctrl_c_after_the_decision_of_a_step_ends_the_next_one(tmp_path: Path, monkeypatch) -> None:
+    """Else it would end a step whose checkpoint is not stored, in one process alone."""
+    decide, calls = SingleDeviceStrategy.reduce_boolean_decision, []
+
+    def pressed_meanwhile(self, decision, all=True):
+        calls.append(decision)
+        if len(calls) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return decide(self, decision, all=all)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SingleDeviceStrategy, "reduce_boolean_decision", pressed_meanwhile)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "cut")
+    assert calls == [False] * 4 + [True]
+    assert json.loads((tmp_path / "cut" / "last.json").read_text())["folder"] == "step-5"
+
+
+@pytest.mark.parametrize("was_training", [True, False])
+def test_a_model_is_left_in_the_mode_in_which_it_came(was_training: bool) -> None:
+    for task, stops in ((SquareTask(), nullcontext()), (Interrupting(), pytest.raises(KeyboardInterrupt))):
+        net = make_net(dropout_p=0.3).train(was_training)
+        with stops:
+            train(None, net=net, task=task, resume=False)
+        assert net.training is was_training
 
 
 def test_a_loss_that_is_not_finite_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
