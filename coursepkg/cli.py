@@ -6,7 +6,9 @@ is imported when that subcommand is called, so asking for help never waits for t
 
 import contextlib
 import io
+import os
 import re
+import select
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,9 +18,13 @@ from typing import Any, TypeVar
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
 from coursepkg.processor import with_useful_threads
-from coursepkg.validation import one_line
+from coursepkg.validation import check_options, one_line
 
 T = TypeVar("T")
+
+CLOSED_PIPE = 141
+"""Exit code where whoever reads the output has read enough, as `head` has: that of a
+program that the signal of a closed pipe ends."""
 
 
 class UsageError(ValueError):
@@ -29,7 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return 0 done, 1 a check failed, 2 a user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError as reason:
+        if _hush_closed_pipes():
+            return CLOSED_PIPE
+        print(f"error: {one_line(str(reason))}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, ImportError) as mistake:
         print(f"error: {one_line(str(mistake))}", file=sys.stderr)
         return 2
@@ -51,6 +64,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 def is_out_of_memory(problem: BaseException) -> bool:
     """Whether a device ran out of memory, told by the error's name, without torch."""
     return any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
+
+
+def _hush_closed_pipes() -> bool:
+    """Send an output that nobody reads any more nowhere; whether there was one.
+
+    What its buffer still holds would else be written, and fail, when Python ends.
+    """
+    closed = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            number = stream.fileno()
+        except (OSError, ValueError):
+            continue  # it is no file, as in a notebook
+        waiting = select.poll()
+        waiting.register(number, select.POLLOUT)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0)):
+            closed = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+    return closed
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -150,13 +184,18 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
         # tyro draws its errors as a box on standard error; a mistake gets one line
         # here.
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(options, args=list(arguments), prog=program, **given)
+            found = tyro.cli(options, args=list(arguments), prog=program, **given)
     except SystemExit as stop:
         if stop.code:
             raise UsageError(
                 f"{unboxed(complaint.getvalue())} (see {program} --help)"
             ) from None
         return None
+    try:
+        check_options(found)
+    except ValueError as reason:
+        raise UsageError(f"{reason} (see {program} --help)") from None
+    return found
 
 
 def unboxed(box: str) -> str:

@@ -12,6 +12,7 @@ A field without such a type is checked, too: every float is finite, and a `Liter
 one of its values.
 """
 
+import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import (
@@ -30,6 +31,7 @@ import tyro
 from coursepkg.validation import (
     check_count,
     check_finite,
+    check_largest,
     describe,
     flag_of,
     one_line,
@@ -129,6 +131,8 @@ def check_fields(config: Any, name_of: Callable[[str], str] = flag_of) -> None:
             check_finite(name_of(name), value)
         elif not limit.holds(value):
             raise ValueError(f"{name_of(name)} must be {limit.said}, got {value}")
+    for field in dataclasses.fields(kind):
+        check_largest(field.name, getattr(config, field.name), name_of(field.name))
 
 
 KINDS: dict[Any, str] = {
