@@ -5,20 +5,23 @@ is imported when that subcommand is called, so asking for help never waits for t
 """
 
 import contextlib
+import dataclasses
 import io
 import os
 import re
 import select
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, TypeVar, get_type_hints
 
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
 from coursepkg.processor import with_useful_threads
-from coursepkg.validation import check_options, one_line
+from coursepkg.validation import check_options, flag_of, one_line
 
 T = TypeVar("T")
 
@@ -34,8 +37,14 @@ class UsageError(ValueError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return 0 done, 1 a check failed, 2 a user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may have bytes of no UTF-8
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _dispatch(arguments)
+        with warnings.catch_warnings():
+            # Pillow's advice about damaged pictures, which Python shows with its source
+            warnings.filterwarnings("ignore", module=r"PIL\.")
+            code = _dispatch(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError as reason:
@@ -79,7 +88,9 @@ def _hush_closed_pipes() -> bool:
             continue  # it is no file, as in a notebook
         waiting = select.poll()
         waiting.register(number, select.POLLOUT)
-        if any(event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0)):
+        if any(
+            event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0)
+        ):
             closed = True
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, number)
@@ -179,6 +190,8 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     given = (
         {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
     )
+    if any(field.name == "inputs" for field in dataclasses.fields(options)):
+        arguments = inputs_first(options, arguments)
     complaint = io.StringIO()
     try:
         # tyro draws its errors as a box on standard error; a mistake gets one line
@@ -196,6 +209,41 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     except ValueError as reason:
         raise UsageError(f"{reason} (see {program} --help)") from None
     return found
+
+
+def inputs_first(options: Any, arguments: Sequence[str]) -> list[str]:
+    """The arguments with those in front that belong to no flag.
+
+    argparse, below tyro, takes inputs before or after all flags, and not behind a
+    switch such as `--lines`.
+
+    Args:
+        options: class of the options; each flag but a switch takes one value.
+        arguments: of its command.
+    """
+    switches = {"-h", "--help", *_switches(options)}
+    inputs: list[str] = []
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for one in waiting:
+        if not one.startswith("-"):
+            inputs.append(one)
+            continue
+        if one == "--":
+            return [*rest, one, *inputs, *waiting]
+        rest.append(one)
+        if "=" not in one and one not in switches:
+            rest += islice(waiting, 1)
+    return [*inputs, *rest]
+
+
+def _switches(options: Any) -> Iterator[str]:
+    """Flags without a value, with their opposites."""
+    for name, kind in get_type_hints(options).items():
+        if dataclasses.is_dataclass(kind):
+            yield from _switches(kind)
+        elif kind is bool:
+            yield from (flag_of(name), flag_of(f"no_{name}"))
 
 
 def unboxed(box: str) -> str:

@@ -26,6 +26,19 @@ def part_of(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
+def check_regular(path: Path) -> None:
+    """Refuse what is there and no file of bytes: a pipe, a device, a socket, a folder.
+
+    Reading one may never end.
+
+    Raises:
+        ValueError: it is such a thing.
+    """
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise ValueError(f"{path} is {kind}; name a file")
+
+
 def check_new(path: Path, to_do: str = "remove it or choose another --out") -> None:
     """Refuse, before the work begins, a path where something stands.
 

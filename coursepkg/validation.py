@@ -6,7 +6,7 @@ are in use, "x must be ..., got ..." and "x: got ..., needs ...".
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 LONGEST = 60
@@ -101,6 +101,35 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
         raise ValueError(
             f"{name} must be one of {', '.join(choices)}, got {describe(value)}"
         )
+
+
+def as_list(name: str, values: Any, kinds: Any, what: str) -> list[Any]:
+    """What a caller gave as several inputs, as a list.
+
+    Args:
+        name: of the argument.
+        values: what was given for it.
+        kinds: types of one input.
+        what: several of them in words, such as `sentences`.
+
+    Raises:
+        ValueError: it is one input instead of a list, no list at all, or one of its
+            entries is of another type.
+    """
+    if isinstance(values, kinds):
+        raise ValueError(
+            f"{name} must be a list of {what}, got one; put it into a list"
+        )
+    if isinstance(values, Mapping | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list of {what}, got {describe(values)}")
+    found = list(values)
+    for number, one in enumerate(found, start=1):
+        if not isinstance(one, kinds):
+            raise ValueError(
+                f"{name} must be a list of {what}, got {describe(one)} as number"
+                f" {number}"
+            )
+    return found
 
 
 LARGEST: dict[str, int | float] = {

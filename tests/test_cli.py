@@ -152,7 +152,13 @@ def test_installed_command_is_the_module(capsys) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("ocr", "train", "--help"), ("doctor", "--json"), ("translation", "describe", "--json"), ()],
+    [
+        ("--help",),
+        ("ocr", "train", "--help"),
+        ("doctor", "--json"),
+        ("translation", "describe", "--json"),
+        (),
+    ],
 )
 @pytest.mark.parametrize("reads", [0, 1])
 def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...], reads: int) -> None:

@@ -25,6 +25,7 @@ from coursepkg.files import (
     write_json,
     write_tensors,
 )
+from coursepkg.processor import use_one_thread_in_forks
 from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.weights import (
     build_for,
@@ -115,6 +116,7 @@ def load_model(
     model = build_for(build, card["config"], weights, path, source)
     load_weights(model, tied_names(model), weights, source)
     check_weights_finite(model, source)
+    use_one_thread_in_forks()
     return model.eval(), meta
 
 

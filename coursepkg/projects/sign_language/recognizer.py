@@ -30,7 +30,7 @@ from coursepkg.projects.sign_language.model.classifier import ClipClassifier, re
 from coursepkg.projects.sign_language.options import Common, Use
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.training.saved_model import CARD
-from coursepkg.validation import check_count, one_line
+from coursepkg.validation import as_list, check_count, one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,10 +268,7 @@ class SignRecognizer:
 
         The list has one recognition for each file.
         """
-        if isinstance(paths, str | Path):
-            raise ValueError(
-                "paths must be a list of videos, got one; put it into a list"
-            )
+        paths = as_list("paths", paths, str | Path, "videos")
         return list(
             self.recognize_each(
                 paths, n_best=n_best, batch_size=batch_size, keep_going=keep_going
@@ -321,6 +318,8 @@ class SignRecognizer:
         self, clips: Sequence[Clip], *, n_best: int = 5
     ) -> list[Recognition]:
         """Name the words of clips in memory, of any size and length, all at once."""
+        clips = as_list("clips", clips, Clip, "clips")
+        check_count("n_best", n_best)
         return self._name(
             [made_small(clip, self.cache_config) for clip in clips], n_best
         )

@@ -139,6 +139,7 @@ def translate_file(
     count = done
     for lines in _chunks(path, done):
         found = translator.translate(lines, source=source, target=target, **options)
+        _note_parts(found, f"{path}, line", first=count + 1)
         part.write(
             "".join(
                 _written(text, one, form)
@@ -188,6 +189,7 @@ def predict_command(options: "Predict") -> int:
         alignments=options.alignments,
         **search,
     )
+    _note_parts(found, "sentence")
     for one in found:
         for alternative in one.n_best:
             # With n-best the confidence tells the alternatives apart; one translation
@@ -279,8 +281,17 @@ def _note_composition(texts: Iterable[str], name: str) -> None:
         )
 
 
+def _note_parts(found: Sequence[Any], name: str, first: int = 1) -> None:
+    """Note each sentence that was translated in parts."""
+    for number, one in enumerate(found, start=first):
+        if note := getattr(one, "note", ""):
+            print(f"note: {name} {number}: {note}", file=sys.stderr)
+
+
 def _alignment_lines(one: Translation) -> list[str]:
     if one.alignment is None:
+        if one.note:
+            return ["(translated in parts, which have no alignment together)"]
         return ["(this kind of model has no cross-attention to show)"]
     columns = [*one.source_tokens, "</s>"]
     best = one.alignment.argmax(dim=1).tolist()
