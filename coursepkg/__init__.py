@@ -9,18 +9,16 @@ from coursepkg.processor import wait_passively
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "linear_attention": "attention.linear",
-    "MultiHeadAttention": "attention.multihead",
-    "RotaryEmbedding": "attention.rope",
-    "Phrasebook": "projects.translation.synthetic",
-    "check": "checks",
-    "notebook_defaults": "viz.image",
+_NAMES = {
+    "attention.linear": "linear_attention",
+    "attention.multihead": "MultiHeadAttention",
+    "attention.rope": "RotaryEmbedding",
+    "projects.translation.synthetic": "Phrasebook",
+    "checks": "check",
+    "viz.image": "notebook_defaults",
 }
 
 # torch reads how its threads wait when it is loaded: this has to come before.
 wait_passively()
 
-__all__ = ["__version__", *_HOME]
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, ["__version__"])
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ["__version__"])

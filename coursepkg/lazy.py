@@ -5,23 +5,22 @@ from importlib import import_module
 
 
 def lazy_names(
-    package: str, home: Mapping[str, str], present: Iterable[str] = ()
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return what a package takes as its `__getattr__` and `__dir__`.
+    package: str, names: Mapping[str, str], present: Iterable[str] = ()
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Return what a package takes as its `__all__`, `__getattr__` and `__dir__`.
 
     Args:
         package: the package's own `__name__`.
-        home: for each name the module under the package that defines it, such as
-            `attention.rope`.
+        names: for each module under the package, such as `attention.rope`, the names
+            that it defines, with spaces between them.
         present: names that the package has already.
     """
+    home = {name: module for module, told in names.items() for name in told.split()}
+    offered = [*present, *home]
 
     def look_up(name: str) -> object:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{home[name]}"), name)
 
-    def list_names() -> list[str]:
-        return sorted([*present, *home])
-
-    return look_up, list_names
+    return offered, look_up, lambda: sorted(offered)

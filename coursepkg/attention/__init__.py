@@ -27,8 +27,5 @@ _NAMES = {
     ),
     "topk": "top_scores_attention topk_mask",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -19,8 +19,5 @@ _NAMES = {
     "seq2seq": "GRUSeq2Seq Seq2SeqConfig",
     "transformer": "Transformer attention_maps",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

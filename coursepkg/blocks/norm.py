@@ -95,6 +95,11 @@ class RMSNorm(nn.Module):
         return (wide * torch.rsqrt(mean_square + self.eps)).to(x.dtype) * self.weight
 
 
+def to_float32(x: Tensor) -> Tensor:
+    """Half precision as float32, anything else as it is."""
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
 def _check(d_model: int, eps: float) -> None:
     check_counts(d_model=d_model)
     if not 0 < eps < 1:

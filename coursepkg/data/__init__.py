@@ -10,8 +10,5 @@ _NAMES = {
     "registry": "find_set",
     "split": "group_records grouped_split split_fingerprint",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

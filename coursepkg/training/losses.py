@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
+from coursepkg.blocks.norm import to_float32
 from coursepkg.text.vocabulary import PAD
 
 CONVENTIONS = ("pytorch", "olympiad")
@@ -121,11 +122,6 @@ def reduce(loss: Tensor, count: Tensor, reduction: str) -> Tensor:
     if reduction == "none":
         return loss
     return loss.sum() / count.clamp_min(1) if reduction == "mean" else loss.sum()
-
-
-def to_float32(logits: Tensor) -> Tensor:
-    """Half precision as float32, anything else as it is."""
-    return logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
 
 
 def check_logits(logits: Tensor, targets: Tensor) -> None:

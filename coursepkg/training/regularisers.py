@@ -31,13 +31,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
+from coursepkg.blocks.norm import to_float32
 from coursepkg.text.vocabulary import PAD
-from coursepkg.training.losses import (
-    check_logits,
-    label_smoothed_cross_entropy,
-    reduce,
-    to_float32,
-)
+from coursepkg.training.losses import check_logits, label_smoothed_cross_entropy, reduce
 from coursepkg.training.seed import load_rng_state, rng_state
 
 

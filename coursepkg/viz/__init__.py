@@ -15,8 +15,5 @@ _NAMES = {
     "slider": "flipbook",
     "source": "show_source",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.blocks.cache import CrossCache, Memory
+from coursepkg.blocks.norm import to_float32
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.filters import Forbid
 from coursepkg.decoding.generate import greedy
@@ -25,7 +26,6 @@ from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.ocr.line import bucket_width, pad_images
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
-from coursepkg.training.losses import to_float32
 
 NEVER = Forbid((PAD, BOS, UNK))
 """What the decoder must not write."""

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.blocks.cache import Memory, trimmed
+from coursepkg.blocks.norm import to_float32
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.ocr.data.images import resize_to_box
 from coursepkg.projects.ocr.decode import (
@@ -39,7 +40,6 @@ from coursepkg.projects.ocr.model.ctc import beam_ctc, ctc_log_probs, greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
 from coursepkg.projects.ocr.recipe import READERS, Recipe
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
-from coursepkg.training.losses import to_float32
 from coursepkg.validation import check_count, check_finite, check_share
 
 LINES_AT_ONCE = 32

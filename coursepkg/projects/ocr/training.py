@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from coursepkg.bench.machine import circumstances
+from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.ocr.data.batches import (
     Augment,
     LineBatch,
@@ -50,7 +51,7 @@ from coursepkg.training import task as training_task
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.engine import native_precision
 from coursepkg.training.loop import History, fit
-from coursepkg.training.losses import label_smoothed_cross_entropy, to_float32
+from coursepkg.training.losses import label_smoothed_cross_entropy
 from coursepkg.training.regularisers import draw_bytewise
 from coursepkg.training.run_card import add_call, open_run
 from coursepkg.training.saved_model import (

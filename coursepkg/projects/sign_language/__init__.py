@@ -17,8 +17,7 @@ _NAMES = {
     ),
     "corpora": "FULL load_corpus",
     "data.batches": "ClipBatch ClipBatches balanced_order",
-    "data.cache": "CacheConfig is_solid",
-    "data.caching": "cache_clips",
+    "data.cache": "cache_clips",
     "data.clip": (
         "PADDINGS frames_at normalise sample_frames shrink thumbnails to_pixels "
         "uniform_frames"
@@ -28,7 +27,7 @@ _NAMES = {
     ),
     "data.scan": "scan_clips unreadable",
     "data.splits": "split_clips",
-    "data.video": "array_frames decode_needed read_clip",
+    "data.video": "CacheConfig array_frames decode_needed is_solid read_clip",
     "data.video_file": "probe",
     "evaluate_verb": "Film worst_first write_worst_page",
     "export": "ExportedRecognizer export_program",
@@ -40,18 +39,18 @@ _NAMES = {
         "KINDS AugmentSettings MixClips MixConfig apply_weights batch_steps "
         "draw_weights stronger"
     ),
-    "model.backbones": "SmallCNN with_motion",
     "model.classifier": (
-        "AttentionPooling ClipClassifier LastFrame MeanPooling Temporal build_model "
-        "learning_rate_factors make_pooling parameter_groups"
+        "AttentionPooling ClipClassifier LastFrame MeanPooling SmallCNN Temporal "
+        "build_model learning_rate_factors make_pooling parameter_groups with_motion"
     ),
-    "model.config": "ModelConfig",
     "quality.plan": "plan_as_text plan_cleaning",
     "quality.report": "CONTEST as_text class_counts",
     "quality.survey": (
         "copy_keys decode_small distances fingerprint is_frozen largest_changes survey"
     ),
-    "recipe": "ARCHITECTURES PRESETS SAME BrokenThresholds Recipe StreamConfig",
+    "recipe": (
+        "ARCHITECTURES PRESETS SAME BrokenThresholds ModelConfig Recipe StreamConfig"
+    ),
     "recognizer": "SignRecognizer",
     "scores": "Answer WordF1 from_rows",
     "scoring": "compare evaluate score_answers",
@@ -61,8 +60,5 @@ _NAMES = {
     "synthetic.signer": "WORDS SignersConfig make_signer",
     "training": "train",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

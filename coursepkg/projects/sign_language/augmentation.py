@@ -74,15 +74,11 @@ class Resampling:
         return places
 
 
+@dataclass(frozen=True)
 class DrawResampling:
-    """What `ClipBatches` takes as `draw_places`: a speed for each clip.
+    """What `ClipBatches` takes as `draw_places`: a speed for each clip."""
 
-    Args:
-        config: how much faster or slower.
-    """
-
-    def __init__(self, config: ResamplingConfig) -> None:
-        self.config = config
+    config: ResamplingConfig
 
     def __call__(self, rng: np.random.Generator) -> Resampling:
         """The speed of one clip."""
@@ -150,18 +146,15 @@ def draw_warp(config: WarpConfig, rng: np.random.Generator) -> TimeWarp:
     return TimeWarp(np.linspace(0, 1, config.stretches + 1), filmed)
 
 
+@dataclass(frozen=True)
 class DrawWarp:
     """It draws a new warp for each clip, as the `draw_places` of `ClipBatches`.
 
     A clip of no more frames than are sampled changes as well: some of its frames come
     twice, others not at all.
-
-    Args:
-        config: how strongly.
     """
 
-    def __init__(self, config: WarpConfig) -> None:
-        self.config = config
+    config: WarpConfig
 
     def __call__(self, rng: np.random.Generator) -> TimeWarp:
         """The warp of one clip."""

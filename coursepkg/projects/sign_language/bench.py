@@ -26,15 +26,14 @@ from coursepkg.bench.measure import (
     Utilisation,
 )
 from coursepkg.projects.sign_language.data.batches import ClipBatch
-from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import CachedClips, cache_clips
 from coursepkg.projects.sign_language.data.clip import (
     ClipFile,
     normalise,
     uniform_frames,
 )
 from coursepkg.projects.sign_language.data.scan import scan_clips
-from coursepkg.projects.sign_language.data.video import decode_needed
+from coursepkg.projects.sign_language.data.video import CacheConfig, decode_needed
 from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.model.classifier import build_model
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe

@@ -17,7 +17,7 @@ clips of seed 0 alone, to show what that hides.
 import hashlib
 import json
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ from coursepkg.projects.sign_language.corpus import (
     open_corpus,
     store_corpus,
 )
-from coursepkg.projects.sign_language.data.cache import CacheConfig, cache_config
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.data.scan import (
@@ -45,6 +44,7 @@ from coursepkg.projects.sign_language.data.splits import (
     leave_one_signer_out,
     split_clips,
 )
+from coursepkg.projects.sign_language.data.video import CacheConfig, cache_config
 from coursepkg.projects.sign_language.quality.plan import check_plan, plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
 from coursepkg.projects.sign_language.recipe import Recipe
@@ -85,27 +85,19 @@ FULL = SignerSet(
     ),
 )
 """24 words; 16 people to train on, 8 for dev, 8 for test."""
+_EIGHT_WORDS = SignersConfig(
+    words=8,
+    signers=8,
+    most_clips=14,
+    least_clips=6,
+    whole_clips=6,
+    size=96,
+    most_frames=24,
+)
 TINY = SignerSet(
     "signers-tiny",
-    SignersConfig(
-        words=8,
-        signers=8,
-        most_clips=14,
-        least_clips=6,
-        whole_clips=6,
-        size=96,
-        most_frames=24,
-    ),
-    SignersConfig(
-        words=8,
-        signers=6,
-        most_clips=7,
-        least_clips=6,
-        whole_clips=6,
-        size=96,
-        most_frames=24,
-        duplicate=0.0,
-    ),
+    _EIGHT_WORDS,
+    replace(_EIGHT_WORDS, signers=6, most_clips=7, duplicate=0.0),
 )
 """8 words in short and small clips, generated in some seconds."""
 SETS = {one.name: one for one in (FULL, TINY)}
@@ -316,12 +308,8 @@ def state_of(files: Sequence[ClipFile], protocol: str) -> str:
     stats = [file.path.stat() for file in files]
     told = [
         [
-            str(file.path),
-            file.label,
-            file.signer,
-            file.group,
-            stat.st_size,
-            stat.st_mtime_ns,
+            *(str(file.path), file.label, file.signer, file.group),
+            *(stat.st_size, stat.st_mtime_ns),
         ]
         for file, stat in zip(files, stats, strict=True)
     ]
@@ -492,12 +480,8 @@ def _notes(scan: Scan) -> tuple[str, ...]:
     marked = sum(row.get(MARK) == "yes" for row in scan.rows)
     if not marked:
         return ()
-    return (
-        (
-            f"{marked} of {len(scan.files)} clips show their word in writing, which a"
-            " model may read instead"
-        ),
-    )
+    told = f"{marked} of {len(scan.files)} clips show their word in writing"
+    return (f"{told}, which a model may read instead",)
 
 
 def _generated_videos(name: str, protocol: str, log: Log) -> Videos:

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from coursepkg.files import part_of, read_json, write_json
-from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import CachedClips, cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.data.splits import (
@@ -32,6 +31,7 @@ from coursepkg.projects.sign_language.data.splits import (
     lacking,
     signer_notes,
 )
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.projects.sign_language.quality.plan import CleaningPlan
 from coursepkg.validation import counted
 

@@ -30,7 +30,6 @@ from coursepkg.projects.sign_language.corpus import (
     open_corpus,
     store_corpus,
 )
-from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.label_mapping import count_classes
 from coursepkg.projects.sign_language.data.scan import report_problems
 from coursepkg.projects.sign_language.data.splits import (
@@ -41,6 +40,7 @@ from coursepkg.projects.sign_language.data.splits import (
     leaks_as_text,
     signer_notes,
 )
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.projects.sign_language.data.video_file import probe
 from coursepkg.projects.sign_language.model.classifier import build_model
 from coursepkg.projects.sign_language.options import (

@@ -27,7 +27,7 @@ from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.clip import sample_frames
 from coursepkg.projects.sign_language.data.splits import PROTOCOLS
-from coursepkg.projects.sign_language.inference import Predicted, predict_clips
+from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.leave_one_signer_out import leave_signers_out
 from coursepkg.projects.sign_language.options import Evaluate
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
@@ -207,10 +207,6 @@ def _bars(film: Film, width: int) -> str:
     )
 
 
-AT_ONCE = 256
-"""Clips in memory together, where not all of a part are asked about."""
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredPart:
     """What `score_part` gives."""
@@ -290,8 +286,15 @@ def score_part(
             f" know, such as {unknown[0]!r}; score it on clips of its own words, or"
             " train on these"
         )
-    predicted = _predict(
-        recognizer, clips, min(limit or len(clips), len(clips)), batch_size
+    model, *others = recognizer.models
+    predicted = predict_clips(
+        model,
+        clips,
+        recognizer.recipe,
+        batch_size=batch_size,
+        limit=limit,
+        models=others,
+        counts=recognizer.counts,
     )
     n_there = len(clips) + len(clips.left_out)
     if limit and limit < len(clips):
@@ -354,32 +357,6 @@ def learnt_notes(card: Mapping[str, Any], corpus: SignCorpus, part: str) -> list
             " clips"
         )
     return notes
-
-
-def _predict(
-    recognizer: SignRecognizer, clips: CachedClips, n: int, batch_size: int
-) -> Predicted:
-    """Probabilities and weights of the first `n` clips."""
-    model, *others = recognizer.models
-    options: dict[str, Any] = {
-        "batch_size": batch_size,
-        "models": others,
-        "counts": recognizer.counts,
-    }
-    if n == len(clips):
-        return predict_clips(model, clips, recognizer.recipe, **options)
-    found = [
-        predict_clips(
-            model,
-            [clips.clip(i) for i in range(start, min(start + AT_ONCE, n))],
-            recognizer.recipe,
-            **options,
-        )
-        for start in range(0, n, AT_ONCE)
-    ]
-    weights = [one.weights for one in found if one.weights is not None]
-    probabilities = np.concatenate([one.probabilities for one in found])
-    return Predicted(probabilities, np.concatenate(weights) if weights else None)
 
 
 def _settings_of(recognizer: SignRecognizer) -> str:

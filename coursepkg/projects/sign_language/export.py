@@ -33,9 +33,8 @@ from coursepkg.app.export import read_program, traced, write_program
 from coursepkg.app.output import required_out
 from coursepkg.app.verbs import export_model
 from coursepkg.files import check_new
-from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.clip import Clip, normalise, sample_frames
-from coursepkg.projects.sign_language.data.video import made_small
+from coursepkg.projects.sign_language.data.video import CacheConfig, made_small
 from coursepkg.projects.sign_language.inference import adjusted
 from coursepkg.projects.sign_language.options import Export
 from coursepkg.projects.sign_language.recipe import Recipe

@@ -14,14 +14,14 @@ Source of the adjustment: Menon et al., "Long-tail learning via logit adjustment
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.projects.sign_language.data.cache import CachedClips
+from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.sign_language.data.clip import (
     Clip,
     Places,
@@ -29,12 +29,10 @@ from coursepkg.projects.sign_language.data.clip import (
     sample_frames,
 )
 from coursepkg.projects.sign_language.recipe import Recipe
-from coursepkg.training.losses import to_float32
 from coursepkg.validation import check_count
 
-Clips = CachedClips | Sequence[Clip]
-"""What can be looked at: cached clips, or clips in memory whose frames have the size
-that the network reads."""
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.data.cache import CachedClips
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +81,11 @@ def views_of(count: int) -> tuple[View, ...]:
 
 def predict_clips(
     model: nn.Module,
-    clips: Clips,
+    clips: "CachedClips | Sequence[Clip]",
     recipe: Recipe,
     *,
     batch_size: int = 32,
+    limit: int = 0,
     models: Sequence[nn.Module] = (),
     counts: Sequence[int] = (),
 ) -> Predicted:
@@ -96,9 +95,11 @@ def predict_clips(
 
     Args:
         model: `ClipClassifier`.
-        clips: what to look at.
+        clips: what to look at; clips in memory have frames of the size that the
+            network reads.
         recipe: frames, padding, `views` and `adjust`.
         batch_size: clips at once; it changes the result by rounding alone.
+        limit: so many clips, the first ones; 0 takes all.
         models: further networks for the same words and frames, for an ensemble.
         counts: training clips of each word, at least 1; needed where `recipe.adjust` is
             above 0.
@@ -110,7 +111,7 @@ def predict_clips(
     check_count("--batch-size", batch_size)
     together = (model, *models)
     _check_together(together)
-    source = clips if isinstance(clips, CachedClips) else _InMemory(clips)
+    source = _InMemory(clips) if isinstance(clips, Sequence) else clips
     if not len(source):
         raise ValueError("clips must hold at least one clip, got none")
     if source.size != recipe.size:
@@ -125,8 +126,9 @@ def predict_clips(
         )
     said: list[Tensor] = []
     weighed: list[Tensor | None] = []
-    for start in range(0, len(source), batch_size):
-        numbers = range(start, min(start + batch_size, len(source)))
+    chosen = range(len(source))[: limit or None]
+    for start in range(0, len(chosen), batch_size):
+        numbers = chosen[start : start + batch_size]
         probabilities, weights = _of_batch(together, source, numbers, recipe)
         said.append(probabilities)
         weighed.append(weights)
@@ -231,7 +233,7 @@ class _InMemory:
 @torch.no_grad()
 def _of_batch(
     models: Sequence[nn.Module],
-    source: CachedClips | _InMemory,
+    source: "CachedClips | _InMemory",
     numbers: range,
     recipe: Recipe,
 ) -> tuple[Tensor, Tensor | None]:

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from coursepkg.blocks.norm import to_float32
 from coursepkg.metrics.classification import MacroF1
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.sign_language.inference import adjusted, log_prior
@@ -32,9 +33,8 @@ from coursepkg.training.losses import (
     focal_loss,
     inverse_frequency,
     reduce,
-    to_float32,
 )
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import check_choice, check_count, check_finite
 
 LOSSES = ("cross-entropy", "weighted", "focal", "weighted-focal", "logit-adjusted")
 
@@ -65,10 +65,7 @@ class ClipLoss:
     """How much of the prior's logarithm the adjusted loss adds, at least 0."""
 
     def __post_init__(self) -> None:
-        if self.kind not in LOSSES:
-            raise ValueError(
-                f"loss must be one of {', '.join(LOSSES)}, got {self.kind!r}"
-            )
+        check_choice("loss", self.kind, LOSSES)
         for name in ("label_smoothing", "gamma", "tau"):
             check_finite(name, getattr(self, name))
             if getattr(self, name) < 0:

@@ -28,7 +28,7 @@ from coursepkg.projects.sign_language.augmentation import (
     PictureConfig,
     WarpConfig,
 )
-from coursepkg.validation import check_count, check_field
+from coursepkg.validation import check_choice, check_count, check_field
 
 KINDS = ("mixup", "mixup-time", "cutmix-space", "cutmix-time")
 
@@ -79,8 +79,7 @@ def draw_weights(
     Raises:
         ValueError: the kind is unknown.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    check_choice("kind", kind, KINDS)
     clips, frames, height, width = shape
     partners = torch.from_numpy(rng.permutation(clips))
     whole = (

@@ -2,14 +2,15 @@
 
 A recipe is all that decides a recogniser besides its data and its seed.
 
-A backbone turns one frame into one vector. To add one, write its class and enter it
-into `ARCHITECTURES`; `--backbone` then takes its name. The class is made with a
-`ModelConfig`, and has
+A backbone turns one frame into one vector. To add one, write its class in
+`model/backbones.py` and enter it into `ARCHITECTURES`; `--backbone` then takes its
+name. The class is made with a `ModelConfig`, and has
 
     forward(frames)     (N, 3, H, W), ImageNet-normalised -> (N, out_channels)
     out_channels        width of the vector
     depths              names of its parts, from the frame to the vector
-    load_pretrained     gives it weights by name or folder, where there are any
+    load_pretrained     gives it weights by name or folder; needed where its entry
+                        names weights
 
 Sources: ResNet, He et al. (arXiv 1512.03385), table 1; ConvNeXt, Liu et al. (arXiv
 2201.03545), section 3; ViT, Dosovitskiy et al. (arXiv 2010.11929), table 1; Swin, Liu
@@ -17,9 +18,9 @@ et al. (arXiv 2103.14030), section 3.3.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from coursepkg.app.recipe import (
     ClipNorm,
@@ -27,6 +28,7 @@ from coursepkg.app.recipe import (
     Ema,
     FeedForwardWidth,
     Fraction,
+    Limit,
     MaxEpochs,
     MaxSeconds,
     NonNegative,
@@ -40,7 +42,14 @@ from coursepkg.app.recipe import (
     check_fields,
     within,
 )
-from coursepkg.validation import as_json, check_field, with_tuples
+from coursepkg.validation import (
+    as_json,
+    check_choice,
+    check_count,
+    check_field,
+    flag_of,
+    with_tuples,
+)
 
 MODEL = "coursepkg.projects.sign_language.model."
 
@@ -93,13 +102,14 @@ def _library(
 
 
 _RESNET = (64, 128, 256, 512)
+_BOTTLENECKS = (256, 512, 1024, 2048)
+_HALVED = (96, 192, 384, 768)
+_SMALL = f"{MODEL}classifier:SmallCNN"
+_SWIN = "microsoft/swin-tiny-patch4-window7-224"
+_VIT = "google/vit-base-patch16-224"
 ARCHITECTURES: dict[str, Architecture] = {
     "small": Architecture(
-        f"{MODEL}backbones:SmallCNN",
-        "small",
-        (16, 32, 64, 128),
-        (0, 0, 1, 1),
-        least_blocks=0,
+        _SMALL, "small", (16, 32, 64, 128), (0, 0, 1, 1), least_blocks=0
     ),
     "resnet-18": _library(
         "resnet", _RESNET, (2, 2, 2, 2), "microsoft/resnet-18", layer_type="basic"
@@ -109,31 +119,18 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "resnet-50": _library(
         "resnet",
-        (256, 512, 1024, 2048),
+        _BOTTLENECKS,
         (3, 4, 6, 3),
         "microsoft/resnet-50",
         layer_type="bottleneck",
         head_width=4,
     ),
     "convnext-tiny": _library(
-        "convnext", (96, 192, 384, 768), (3, 3, 9, 3), "facebook/convnext-tiny-224"
+        "convnext", _HALVED, (3, 3, 9, 3), "facebook/convnext-tiny-224"
     ),
-    "vit-base": _library(
-        "vit",
-        (768,),
-        (12,),
-        "google/vit-base-patch16-224",
-        head_width=64,
-        patch=16,
-    ),
+    "vit-base": _library("vit", (768,), (12,), _VIT, head_width=64, patch=16),
     "swin-tiny": _library(
-        "swin",
-        (96, 192, 384, 768),
-        (2, 2, 6, 2),
-        "microsoft/swin-tiny-patch4-window7-224",
-        head_width=32,
-        patch=4,
-        doubles=True,
+        "swin", _HALVED, (2, 2, 6, 2), _SWIN, head_width=32, patch=4, doubles=True
     ),
 }
 """By the name that `--backbone` takes."""
@@ -145,12 +142,11 @@ def architecture_of(backbone: str) -> Architecture:
     Raises:
         ValueError: there is none; the known ones are named.
     """
-    if backbone not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise ValueError(f"backbone must be one of {known}, got {backbone!r}")
+    check_choice("backbone", backbone, ARCHITECTURES)
     return ARCHITECTURES[backbone]
 
 
+Dropped = Annotated[float, Limit("at least 0 and below 1", lambda x: 0 <= x < 1)]
 SCHEDULES = ("constant", "inverse-sqrt", "cosine", "plateau")
 SAME = 0.35
 """Distance up to which two clips are taken for copies.
@@ -163,6 +159,16 @@ if TYPE_CHECKING:
     BackboneName = str
 else:
     BackboneName = Literal[tuple(ARCHITECTURES)]
+Motion = Literal["none", "beside", "alone"]
+Places = Literal["mean", "fold"]
+TemporalName = Literal["transformer", "lstm", "none"]
+PoolingName = Literal["attention", "mean", "last"]
+_CHOICES = {
+    "motion": get_args(Motion),
+    "places": get_args(Places),
+    "temporal": get_args(TemporalName),
+    "pooling": get_args(PoolingName),
+}
 
 
 @dataclass(frozen=True)
@@ -187,13 +193,13 @@ class Recipe:
     """Channels of the backbone's stages; empty takes those of its name."""
     n_blocks: tuple[int, ...] = ()
     """Blocks of each stage; empty takes those of its name."""
-    motion: Literal["none", "beside", "alone"] = "alone"
+    motion: Motion = "alone"
     """What `small` sees: frames, frames and what changed since the frame before, or
     what moves and nothing else."""
-    places: Literal["mean", "fold"] = "fold"
+    places: Places = "fold"
     """How `small` makes a vector of its last map: the mean, or every place with weights
     of its own."""
-    temporal: Literal["transformer", "lstm", "none"] = "transformer"
+    temporal: TemporalName = "transformer"
     """What runs over the frames."""
     n_convolutions: Size0 = 2
     """Layers of 1D convolution over time before it; 0 has none."""
@@ -208,7 +214,7 @@ class Recipe:
     d_ff: FeedForwardWidth = 384
     final_norm: bool = True
     """Normalise what leaves the Transformer."""
-    pooling: Literal["attention", "mean", "last"] = "attention"
+    pooling: PoolingName = "attention"
     """How the frames become one vector: by learnt weights, all alike, or the last
     alone."""
     dropout: Fraction = 0.1
@@ -282,16 +288,12 @@ class Recipe:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.pretrained and self.backbone == "small":
+        if self.pretrained and not architecture_of(self.backbone).weights:
             raise ValueError(
-                f"--pretrained {self.pretrained} needs a --backbone other than small"
+                f"--pretrained {self.pretrained} needs a --backbone other than"
+                f" {self.backbone}"
             )
-        if self.kernel_size % 2 == 0:
-            raise ValueError(f"--kernel-size must be odd, got {self.kernel_size}")
-        if self.temporal == "transformer" and self.d_model % self.n_heads:
-            raise ValueError(
-                f"--n-heads must divide --d-model {self.d_model}, got {self.n_heads}"
-            )
+        _check_sizes(self, flag_of)
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "Recipe":
@@ -301,6 +303,95 @@ class Recipe:
     def described(self) -> dict[str, Any]:
         """All fields, as JSON can hold them."""
         return as_json(self)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and choices of a `ClipClassifier`, stored beside its weights.
+
+    `Recipe` says what each field means.
+    """
+
+    n_classes: Count
+    """Words that it tells apart (V)."""
+    size: Count = 64
+    n_frames: Count = 16
+    backbone: str = "small"
+    channels: tuple[int, ...] = ()
+    n_blocks: tuple[int, ...] = ()
+    motion: str = "alone"
+    places: str = "fold"
+    temporal: str = "transformer"
+    n_convolutions: Size0 = 2
+    kernel_size: Count = 5
+    n_layers: Count = 2
+    d_model: Count = 192
+    n_heads: Count = 4
+    d_ff: Count = 384
+    final_norm: bool = True
+    pooling: str = "attention"
+    dropout: Dropped = 0.1
+    inner_dropout: Dropped = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self, str)
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        _check_sizes(self, str)
+        self._check_backbone()
+
+    def _check_backbone(self) -> None:
+        known, name = architecture_of(self.backbone), self.backbone
+        n_stages = known.n_stages if known.family == "vit" else len(self.stage_channels)
+        for field, values, least in (
+            ("channels", self.stage_channels, 1),
+            ("n_blocks", self.stage_blocks, known.least_blocks),
+        ):
+            if len(values) != n_stages:
+                raise ValueError(
+                    f"{field} must be one number a stage, {n_stages}, got {values}"
+                )
+            for value in values:
+                check_count(field, value, least=least)
+        channels, width = self.stage_channels, known.head_width
+        if any(c % width for c in channels):
+            raise ValueError(
+                f"channels must be multiples of {width} in {name}, got {channels}"
+            )
+        if known.doubles and channels != tuple(
+            channels[0] * 2**i for i in range(n_stages)
+        ):
+            raise ValueError(
+                f"channels must double from stage to stage in {name}, got {channels}"
+            )
+        step = known.size_step(n_stages)
+        if self.size % step:
+            raise ValueError(
+                f"size must be a multiple of {step} pixels for {name}, got {self.size}"
+            )
+
+    @property
+    def stage_channels(self) -> tuple[int, ...]:
+        """Channels of each stage, those of the backbone's name filled in."""
+        return self.channels or architecture_of(self.backbone).channels
+
+    @property
+    def stage_blocks(self) -> tuple[int, ...]:
+        """Blocks of each stage, those of the backbone's name filled in."""
+        return self.n_blocks or architecture_of(self.backbone).n_blocks
+
+
+def _check_sizes(config: Recipe | ModelConfig, name_of: Callable[[str], str]) -> None:
+    """Raise a ValueError where two fields of the network do not go together."""
+    if config.kernel_size % 2 == 0:
+        raise ValueError(
+            f"{name_of('kernel_size')} must be odd, got {config.kernel_size}"
+        )
+    if config.temporal == "transformer" and config.d_model % config.n_heads:
+        raise ValueError(
+            f"{name_of('n_heads')} must divide {name_of('d_model')} {config.d_model},"
+            f" got {config.n_heads}"
+        )
 
 
 TINY = Recipe(

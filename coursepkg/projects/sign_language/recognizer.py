@@ -21,10 +21,13 @@ from coursepkg.app.model_folder import (
     read_trained,
     weights_sha256,
 )
-from coursepkg.projects.sign_language.data.cache import cache_config
 from coursepkg.projects.sign_language.data.clip import Clip, sample_frames
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.projects.sign_language.data.video import made_small, read_small
+from coursepkg.projects.sign_language.data.video import (
+    cache_config,
+    made_small,
+    read_small,
+)
 from coursepkg.projects.sign_language.inference import Predicted, predict_clips
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, rebuild
 from coursepkg.projects.sign_language.options import Common, Use

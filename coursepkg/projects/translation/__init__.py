@@ -66,8 +66,5 @@ _NAMES = {
     "task": "TranslationBatches TranslationTask fitting mean_loss rotating_window",
     "train": "Trained learning_of train_config",
 }
-_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

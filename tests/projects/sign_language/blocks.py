@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from coursepkg.projects.sign_language.corpus import SignCorpus, store_corpus
-from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, build_model
 from coursepkg.projects.sign_language.recipe import Recipe
 from tests.projects.sign_language.signed import RECIPE, WORDS, write_film

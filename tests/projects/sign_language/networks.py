@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
-from coursepkg.projects.sign_language.model.config import ModelConfig
+from coursepkg.projects.sign_language.recipe import ModelConfig
 
 SMALL = {
     "n_classes": 5,

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.sign_language.data.cache import CacheConfig
-from coursepkg.projects.sign_language.data.video import read_small
+from coursepkg.projects.sign_language.data.video import CacheConfig, read_small
 from coursepkg.projects.sign_language.synthetic.clips import write_video
 from tests.projects.sign_language.signed import FPS, SIDE, moving, recognizer
 

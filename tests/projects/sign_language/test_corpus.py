@@ -9,7 +9,7 @@ import pytest
 
 from coursepkg.projects.sign_language import corpus as corpus_files
 from coursepkg.projects.sign_language.corpus import SignCorpus, open_corpus, store_corpus
-from coursepkg.projects.sign_language.data.cache import CacheConfig
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.projects.sign_language.quality.plan import CleaningPlan, KeptClip, RemovedClip
 from coursepkg.projects.sign_language.recipe import CleaningRules
 from tests.projects.sign_language.blocks import COUNTS, make_corpus, write_parts

@@ -9,7 +9,7 @@ from coursepkg.projects.sign_language import corpora
 from coursepkg.projects.sign_language import corpus as corpus_files
 from coursepkg.projects.sign_language.corpora import load_corpus
 from coursepkg.projects.sign_language.corpus import SignCorpus, growing_folder
-from coursepkg.projects.sign_language.data import caching
+from coursepkg.projects.sign_language.data import cache
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.splits import split_clips
 from tests.projects.sign_language.blocks import FAST
@@ -25,13 +25,13 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are decoded for the cache."""
     names: list[str] = []
-    real: Callable[..., object] = caching.decode_needed
+    real: Callable[..., object] = cache.decode_needed
 
     def noted(path: Path, *others: object, **options: object) -> object:
         names.append(f"{path.parent.name}/{path.name}")
         return real(path, *others, **options)
 
-    monkeypatch.setattr(caching, "decode_needed", noted)
+    monkeypatch.setattr(cache, "decode_needed", noted)
     return names
 
 

@@ -1,9 +1,6 @@
 """A prediction runs through few files; a backbone is one class and one entry; the front door leads somewhere."""
 
 import dataclasses
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,30 +10,28 @@ from torch import Tensor, nn
 from coursepkg.projects import sign_language
 from coursepkg.projects.sign_language import recipe as recipes
 from coursepkg.projects.sign_language.model.classifier import build_model
-from coursepkg.projects.sign_language.model.config import ModelConfig
-from coursepkg.projects.sign_language.recipe import TINY, Architecture
+from coursepkg.projects.sign_language.recipe import TINY, Architecture, ModelConfig, Recipe
+from tests.projects.profiled import profiled
 from tests.projects.sign_language.signed import write_films
 
-PROBE = """
-import contextlib, io, json, sys
-from coursepkg.cli import main
-with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    code = main(["sign-language", "predict", sys.argv[1]])
-print(json.dumps([code, sorted(name for name in sys.modules if name.startswith("coursepkg"))]))
+PYTHON = """
+from coursepkg.projects.sign_language import SignRecognizer
+assert SignRecognizer.load_default().recognize(sys.argv[1:])
 """
+COMMAND = """
+from coursepkg.cli import main
+assert main(["sign-language", "predict", *sys.argv[1:]]) == 0
+"""
+NOT_FOR_PREDICTION = {"synthetic", "quality", "ladder", "studies", "loop", "corpora", "cache", "bench"}
 
 
-def test_a_prediction_loads_little(tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", [PYTHON, COMMAND], ids=["Python", "command"])
+def test_a_prediction_passes_through_few_files(code: str, tmp_path: Path) -> None:
     write_films(tmp_path, 1)
-    (film,) = tmp_path.glob("*.mp4")
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, str(film)], capture_output=True, text=True, check=True
-    )
-    code, modules = json.loads(done.stdout)
-    assert code == 0
-    assert len(modules) <= 70
-    heavy = ("synthetic", "quality", "ladder", "training.loop", "corpora", "bench")
-    assert [name for name in modules if any(part in name for part in heavy)] == []
+    files, modules = profiled(code, *tmp_path.glob("*.mp4"))
+    assert len(files) <= 35, files
+    assert len(modules) <= 70, modules
+    assert [name for name in modules if set(name.split(".")) & NOT_FOR_PREDICTION] == []
 
 
 class Mean(nn.Module):
@@ -63,6 +58,13 @@ def test_a_backbone_is_one_class_and_one_entry(monkeypatch: pytest.MonkeyPatch) 
     assert not model.backbone.scale.weight.requires_grad
     assert config.stage_channels == (8,)
     assert model(torch.zeros(2, 4, 3, 16, 16)).logits.shape == (2, 3)
+
+
+def test_a_backbone_without_weights_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = dataclasses.replace(recipes.ARCHITECTURES["vit-base"], weights="")
+    monkeypatch.setitem(recipes.ARCHITECTURES, "vit-base", bare)
+    with pytest.raises(ValueError, match="--pretrained x needs a --backbone other than vit-base"):
+        Recipe(backbone="vit-base", pretrained="x")
 
 
 def test_every_name_of_the_front_door_leads_somewhere() -> None:

@@ -2,14 +2,14 @@
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.data.cache import CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import CachedClips, cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.recognizer import SignRecognizer, TrainedModel
 from coursepkg.training import saved_model
@@ -110,3 +110,11 @@ def test_what_is_too_heavy_or_unfinished_leaves_the_old_one(
         publish(run, folder, parts={})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "run"]
     assert not list(folder.iterdir())
+
+
+def test_the_defaults_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train"])
+    chosen = _script.options()
+    assert chosen.checkpoint == _script.DEFAULT
+    assert (chosen.preset, chosen.data, chosen.seed) == ("small", "signers", 0)
+    assert _script.PRESETS[chosen.preset].pretrained == ""  # what ships comes from no other model

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.video import VideoFrames, array_frames, read_clip
 from coursepkg.projects.sign_language.inference import predict_clips

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from coursepkg.projects.sign_language.corpus import SignCorpus, store_corpus
-from coursepkg.projects.sign_language.data.cache import CacheConfig
 from coursepkg.projects.sign_language.data.clip import ClipFile, sample_frames
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.projects.sign_language.evaluate_verb import learnt_notes, score_part
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.recognizer import SignRecognizer

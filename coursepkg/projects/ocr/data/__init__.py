@@ -2,39 +2,18 @@
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "read_table": "mc_ocr",
-    "Table": "mc_ocr",
-    "Fault": "table_row",
-    "Instance": "table_row",
-    "Receipt": "table_row",
-    "receipt_lines": "mc_ocr",
-    "quarters": "mc_ocr",
-    "read_instance": "mc_ocr",
-    "read_labels": "splits",
-    "read_gray": "images",
-    "read_rgb": "images",
-    "fit_image": "images",
-    "resize_to_height": "images",
-    "resize_to_box": "images",
-    "crop_polygons": "geometry",
-    "crop_corners": "geometry",
-    "split_lines": "splits",
-    "Split": "splits",
-    "character_vocabulary": "batches",
-    "characters_outside": "batches",
-    "encode_text": "batches",
-    "seen_texts": "batches",
-    "pack_lines": "packed",
-    "PackedLines": "packed",
-    "LineBatch": "batches",
-    "LineBatches": "batches",
-    "audit_lines": "audit",
-    "audit_table": "audit",
-    "describe_lines": "audit",
-    "describe_table": "audit",
+_NAMES = {
+    "mc_ocr": "read_table Table receipt_lines quarters read_instance",
+    "table_row": "Fault Instance Receipt",
+    "splits": "read_labels split_lines Split",
+    "images": "read_gray read_rgb fit_image resize_to_height resize_to_box",
+    "geometry": "crop_polygons crop_corners",
+    "batches": (
+        "character_vocabulary characters_outside encode_text seen_texts LineBatch "
+        "LineBatches"
+    ),
+    "packed": "pack_lines PackedLines",
+    "audit": "audit_lines audit_table describe_lines describe_table",
 }
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -2,25 +2,11 @@
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "TextBox": "lines",
-    "Detector": "lines",
-    "DetectorSettings": "engines",
-    "open_detector": "detector",
-    "BoundedDetector": "detector",
-    "BoxCache": "detector",
-    "CachedDetector": "detector",
-    "what_is_missing": "engines",
-    "place_lines": "lines",
-    "PlacedLine": "lines",
-    "lies_on_side": "lines",
-    "DetectionScore": "evaluate",
-    "generated_pages": "evaluate",
-    "match_boxes": "evaluate",
-    "score_page": "evaluate",
-    "score_pages": "evaluate",
+_NAMES = {
+    "lines": "TextBox Detector place_lines PlacedLine lies_on_side",
+    "engines": "DetectorSettings what_is_missing",
+    "detector": "open_detector BoundedDetector BoxCache CachedDetector",
+    "evaluate": "DetectionScore generated_pages match_boxes score_page score_pages",
 }
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -2,21 +2,12 @@
 
 from coursepkg.lazy import lazy_names
 
-_HOME = {
-    "Page": "read",
-    "PageLine": "read",
-    "read_page": "read",
-    "read_single_lines": "read",
-    "page_record": "output",
-    "record_page": "output",
-    "draw_overlay": "overlay",
-    "find_sources": "sources",
-    "open_pages": "sources",
-    "BagOfWords": "compare",
-    "compare_pages": "compare",
-    "PageScore": "compare",
+_NAMES = {
+    "read": "Page PageLine read_page read_single_lines",
+    "output": "page_record record_page",
+    "overlay": "draw_overlay",
+    "sources": "find_sources open_pages",
+    "compare": "BagOfWords compare_pages PageScore",
 }
 
-__all__ = list(_HOME)
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -25,7 +25,7 @@ from coursepkg.projects.sign_language.data.clip import (
     sample_frames,
 )
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
-from coursepkg.validation import check_count
+from coursepkg.validation import check_choice, check_count
 
 DrawPlaces = Callable[[np.random.Generator], Places]
 """From where chance comes from to the places in a clip where its frames are taken, as a
@@ -138,10 +138,7 @@ class ClipBatches:
         check_count("n_frames", n_frames)
         check_count("batch_clips", batch_clips)
         check_count("seed", seed, least=0)
-        if padding not in PADDINGS:
-            raise ValueError(
-                f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}"
-            )
+        check_choice("padding", padding, PADDINGS)
         self.clips, self.mapping = clips, mapping
         self.chosen = tuple(range(len(clips)) if chosen is None else chosen)
         if not self.chosen:

@@ -32,7 +32,7 @@ from torch import Tensor
 
 from coursepkg.blocks.convolution import IMAGENET_MEAN, IMAGENET_STD
 from coursepkg.text.vietnamese import unicode_form
-from coursepkg.validation import check_choices, check_count, check_finite
+from coursepkg.validation import check_choice, check_choices, check_count, check_finite
 
 
 @dataclass(frozen=True)
@@ -372,10 +372,7 @@ def sample_frames(
         ValueError: there is no frame, or an argument is out of range.
     """
     check_count("count", count)
-    if padding not in PADDINGS:
-        raise ValueError(
-            f"padding must be one of {', '.join(PADDINGS)}, got {padding!r}"
-        )
+    check_choice("padding", padding, PADDINGS)
     _check_times(times)
     real = min(count, len(times))
     if places is not None:

@@ -163,22 +163,20 @@ def _unpickle(content: bytes, path: Path) -> Any:
 
 def _read_json(content: bytes, path: Path) -> Any:
     try:
-        return json.loads(content, object_pairs_hook=_Pairs)
+        return json.loads(content, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as reason:
         raise ValueError(
             f"{path} is no JSON ({one_line(reason)[:80]}); copy it again"
         ) from None
 
 
-class _Pairs(dict[str, Any]):
-    """A dictionary of JSON that refuses a key which stands twice."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        if len(self) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"the word {twice!r} stands twice")
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise ValueError(f"the word {twice!r} stands twice")
+    return found
 
 
 def _checked(content: Any, path: Path) -> LabelMapping:

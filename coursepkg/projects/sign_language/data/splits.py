@@ -23,7 +23,7 @@ import numpy as np
 
 from coursepkg.data.split import group_records
 from coursepkg.projects.sign_language.data.clip import ClipFile
-from coursepkg.validation import check_count, counted
+from coursepkg.validation import check_choice, check_count, counted
 
 SHOWN = 8
 """Words that a line names at most."""
@@ -462,10 +462,7 @@ def _check(
     seed: int,
     tries: int,
 ) -> None:
-    if protocol not in PROTOCOLS:
-        raise ValueError(
-            f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}"
-        )
+    check_choice("protocol", protocol, PROTOCOLS)
     check_count("seed", seed, least=0)
     check_count("tries", tries)
     if not files:

@@ -13,21 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from coursepkg.projects.sign_language.data.cache import (
-    CacheConfig,
-    seen_frames,
-    solid_frames,
-)
+from coursepkg.app.recipe import AtLeast, Count, PositiveShare, check_fields
 from coursepkg.projects.sign_language.data.clip import (
     Clip,
     Fit,
     Framing,
     check_frames,
     kept_frames,
+    shrink,
     to_array,
 )
 from coursepkg.projects.sign_language.data.video_file import (
@@ -40,21 +37,11 @@ from coursepkg.projects.sign_language.data.video_file import (
     import_av,
     opened,
     packets,
-    probe,
     seconds_of,
     why_nothing,
 )
+from coursepkg.projects.sign_language.recipe import BrokenThresholds, Recipe
 from coursepkg.validation import check_finite
-
-__all__ = [
-    "DecodedVideo",
-    "VideoError",
-    "VideoFacts",
-    "decode_needed",
-    "decode_video",
-    "probe",
-    "read_clip",
-]
 
 MOST_BYTES = 2**30
 """Most memory that the frames of one video may take."""
@@ -417,6 +404,89 @@ def framed(picture: np.ndarray, framing: Framing, name: str = "picture") -> np.n
             format="rgb24", width=scaled[0], height=scaled[1], interpolation="AREA"
         )
     return framing.finish(picture)
+
+
+@dataclass(frozen=True)
+class CacheConfig:
+    """How clips are kept, in memory or in a folder.
+
+    Raises:
+        ValueError: a field is out of range; the message names its flag.
+    """
+
+    size: Annotated[int, AtLeast(8)] = 64
+    """Side of the square frames, in pixels."""
+    frames: Count = 32
+    """Most frames of a clip, evenly spaced in time; a clip that has fewer keeps all of
+    them."""
+    fit: Fit = "crop"
+    """How frames become squares, see `Framing`."""
+    skip_solid: bool = False
+    """Leave frames in one colour out, and close the gap in time, see `solid`."""
+    most_lost: PositiveShare = 0.6
+    """A clip of which this share of the frames or more cannot be decoded is left out,
+    above 0 and up to 1."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def cache_config(recipe: Recipe) -> CacheConfig:
+    """Return how clips are kept, with twice the frames that the recipe samples.
+
+    The additional frames let time be warped. The number of frames is at least 32.
+    """
+    return CacheConfig(
+        size=recipe.size,
+        frames=max(32, 2 * recipe.n_frames),
+        skip_solid=recipe.skip_solid,
+    )
+
+
+def is_solid(thumbs: np.ndarray, thresholds: BrokenThresholds) -> np.ndarray:
+    """Which frames have one colour, bool (T,)."""
+    cells = thumbs.reshape(len(thumbs), -1, thumbs.shape[-1])
+    apart = np.abs(cells - np.median(cells, axis=1, keepdims=True)).max(axis=-1)
+    return (apart <= thresholds.solid_spread).mean(axis=1) >= thresholds.solid_share
+
+
+def seen_frames(
+    frames: np.ndarray,
+    times: np.ndarray,
+    config: CacheConfig,
+    solid: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return small frames and their times; `skip_solid` removes one-colour frames."""
+    return without_solid(frames, times, solid) if config.skip_solid else (frames, times)
+
+
+def without_solid(
+    frames: np.ndarray, times: np.ndarray, solid: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frames that are not in one colour, and when they are shown.
+
+    The times do not count the frames that are left out.
+
+    A clip that is in one colour from its first frame to its last stays as it is.
+
+    Args:
+        frames: uint8 (T, height, width, 3).
+        times: in seconds (T,), rising.
+        solid: what `solid_frames` says of them, where it was asked already.
+    """
+    whole = np.flatnonzero(~(solid_frames(frames) if solid is None else solid))
+    if len(whole) in (0, len(frames)):
+        return frames, times
+    # Each frame that stays is shown as long after the one before as it was after its
+    # neighbour in the file.
+    steps = np.diff(times, prepend=times[:1])[whole]
+    steps[0] = times[whole[0]]
+    return frames[whole], np.cumsum(steps)
+
+
+def solid_frames(frames: np.ndarray) -> np.ndarray:
+    """Return which frames, uint8 (T, height, width, 3), have one colour, bool (T,)."""
+    return is_solid(shrink(frames), BrokenThresholds())
 
 
 def read_small(path: str | Path, config: CacheConfig) -> tuple[Clip, str]:

@@ -82,13 +82,13 @@ class PacketTable:
         return max(self.n_shown, self.announced - self.n_hidden)
 
 
-def import_av() -> Any:
-    """The decoder, or an ImportError of one line."""
+def import_av(what: str = "reading") -> Any:
+    """The library for reading or writing videos, or an ImportError of one line."""
     try:
         import av
     except ImportError as reason:
         raise ImportError(
-            "reading videos needs av: pip install 'coursepkg[video]'"
+            f"{what} videos needs av: pip install 'coursepkg[video]'"
         ) from reason
     return av
 

@@ -7,6 +7,11 @@
     mean        v = 1/T sum_t x_t
     attention   v = sum_t a_t x_t           a = softmax_t(w2 . tanh(W1 x_t))
 
+The small CNN is trained from scratch on a CPU. It sees what moves and not what stands
+still: what a frame has other than the mean of its clip, and what changed since the
+frame before. And it may keep places apart when it makes a vector of its last map: a
+sign at the chin and the same sign at the chest have the same mean.
+
 In a clip of a sign the hands are down again at the end, so the last frame says least.
 An LSTM must carry the sign through that rest; a mean cannot leave it out; attention
 can. A convolution over time sees motion, a Transformer layer everything at once. The
@@ -30,16 +35,111 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from coursepkg.attention.pattern import padding
-from coursepkg.blocks.convolution import ConvolutionalEncoder
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.convolution import (
+    ConvNormReLU,
+    ConvolutionalEncoder,
+    ResidualBlock,
+)
 from coursepkg.blocks.encoder import Encoder
 from coursepkg.blocks.layer_parts import initialise
-from coursepkg.projects.sign_language.model.backbones import SmallCNN, with_motion
-from coursepkg.projects.sign_language.model.config import ModelConfig
-from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
-from coursepkg.training.losses import to_float32
+from coursepkg.blocks.norm import to_float32
+from coursepkg.projects.sign_language.recipe import (
+    ModelConfig,
+    Recipe,
+    architecture_of,
+)
 from coursepkg.validation import check_finite, with_tuples
+
+
+class Stage(nn.Module):
+    """A convolution that halves height and width, then residual blocks."""
+
+    def __init__(self, n_in: int, n_out: int, n_blocks: int) -> None:
+        super().__init__()
+        self.down = ConvNormReLU(n_in, n_out, stride=2)
+        self.blocks = nn.Sequential(*(ResidualBlock(n_out) for _ in range(n_blocks)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (N, C, H, W) -> (N, C', H / 2, W / 2), halves rounded up."""
+        y: Tensor = self.blocks(self.down(x))
+        return y
+
+
+class SmallCNN(nn.Module):
+    """Frames to vectors by strided stages.
+
+    Args:
+        config: its channels, blocks, size, `motion` and `places`.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        inputs = (3 if config.motion == "none" else 6, *config.stage_channels[:-1])
+        sizes = zip(inputs, config.stage_channels, config.stage_blocks, strict=True)
+        self.stages = nn.ModuleList(Stage(*size) for size in sizes)
+        last, side = config.stage_channels[-1], config.size
+        for _ in self.stages:
+            side = (side + 1) // 2
+        self.fold = (
+            nn.Linear(last * side * side, config.d_model)
+            if config.places == "fold"
+            else None
+        )
+        self.out_channels = last if self.fold is None else config.d_model
+
+    @property
+    def depths(self) -> list[str]:
+        """Names of its parts, from the frame to the vector."""
+        stages = [f"stages.{i}" for i in range(len(self.stages))]
+        return stages if self.fold is None else [*stages, "fold"]
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """frames (N, 3 or 6, H, W) -> (N, out_channels)."""
+        x = frames
+        for stage in self.stages:
+            x = stage(x)
+        if self.fold is None:
+            return x.mean(dim=(2, 3))
+        vectors: Tensor = self.fold(x.flatten(1))
+        return vectors
+
+
+def with_motion(frames: Tensor, mask: Tensor | None, motion: str) -> Tensor:
+    """Frames as the network is to see them.
+
+    With `beside` three channels more hold the change since the frame before, zero at
+    the first frame. With `alone` the frame itself gives way to what it has other than
+    the mean of its clip: walls and clothes that stand still are zero then, and nobody
+    can be known by them. It asks for a camera that stands still.
+
+    Args:
+        frames: (B, T, 3, H, W).
+        mask: bool (B, T), True at a real frame; padding does not enter the mean. None:
+            all are real.
+        motion: `none`, `beside` or `alone`.
+
+    Returns:
+        (B, T, 3, H, W) for `none`, otherwise (B, T, 6, H, W).
+    """
+    if motion == "none":
+        return frames
+    changed = F.pad(
+        frames[:, 1:] - frames[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0)
+    )  # (B, T, 3, H, W)
+    shown = frames if motion == "beside" else frames - mean_frame(frames, mask)
+    return torch.cat([shown, changed], dim=2)
+
+
+def mean_frame(frames: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean of the real frames of each clip, (B, T, 3, H, W) -> (B, 1, 3, H, W)."""
+    if mask is None:
+        return frames.mean(dim=1, keepdim=True)
+    real = mask.to(frames.dtype)[:, :, None, None, None]
+    return (frames * real).sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True)
 
 
 class Pooled(NamedTuple):
@@ -133,7 +233,7 @@ class Temporal(nn.Module):
                 dropout_p=config.dropout,
             )
         if config.temporal == "transformer":
-            self.encoder = Encoder(config.transformer())
+            self.encoder = Encoder(_layers(config))
         initialise(self)
         if config.temporal == "lstm":
             n_read = n_inputs if takes_any else config.d_model
@@ -164,6 +264,24 @@ class Temporal(nn.Module):
             return x
         states: Tensor = self.lstm(x)[0]
         return states
+
+
+def _layers(config: ModelConfig) -> TransformerConfig:
+    """Pre-norm GELU layers with sinusoidal positions, as over frames in source 002."""
+    return TransformerConfig(
+        vocab_size=1,
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        n_encoder_layers=config.n_layers,
+        d_ff=config.d_ff,
+        dropout_p=config.dropout,
+        attention_dropout_p=config.inner_dropout,
+        activation_dropout_p=config.inner_dropout,
+        norm_first=True,
+        final_norm=config.final_norm,
+        activation="gelu",
+        max_len=config.n_frames,
+    )
 
 
 class ClipScores(NamedTuple):

@@ -85,13 +85,9 @@ class RemovedClip:
     """What was found, for one line of a report."""
 
 
-REASONS = (
-    "cannot be opened",
-    "broken frames",
-    "too few frames",
-    "contradiction",
-    "copy",
-)
+UNOPENED = "cannot be opened"
+"""No rule decides it, so no other rules help."""
+REASONS = (UNOPENED, "broken frames", "too few frames", "contradiction", "copy")
 
 
 @dataclass(frozen=True)
@@ -193,36 +189,6 @@ def plan_as_text(plan: CleaningPlan) -> str:
     return "\n".join(lines)
 
 
-def plan_as_json(plan: CleaningPlan) -> dict[str, Any]:
-    """Everything the plan does, every clip by its path."""
-    return {
-        "rules": asdict(plan.rules),
-        "fingerprint": plan.fingerprint,
-        "kept": len(plan.kept),
-        "removed": [
-            {
-                "path": str(one.file.path),
-                "label": one.file.label,
-                "reason": one.reason,
-                "detail": one.detail,
-            }
-            for one in plan.removed
-        ],
-        "removed_by_reason": plan.removed_by_reason,
-        "cut": [
-            {"path": str(one.file.path), "start": one.start, "stop": one.stop}
-            for one in plan.cut
-        ],
-        "frames_left_out": {
-            str(one.file.path): len(one.left_out) for one in plan.shortened
-        },
-        "strong": [str(one.file.path) for one in plan.strong],
-        "class_counts_before": plan.before.counts,
-        "class_counts_after": plan.after.counts,
-        "words_that_lose_all": list(plan.after.missing),
-    }
-
-
 def removal_as_text(one: RemovedClip) -> str:
     """Return why a clip goes, with the file's name once.
 
@@ -275,11 +241,8 @@ def write_plan(path: str | Path, plan: CleaningPlan, folder: str | Path) -> None
             for one in plan.kept
         ],
         "removed": [
-            {
-                "path": _relative(one.file, folder),
-                "reason": one.reason,
-                "detail": one.detail,
-            }
+            {"path": _relative(one.file, folder)}
+            | {"reason": one.reason, "detail": one.detail}
             for one in plan.removed
         ],
     }
@@ -302,16 +265,8 @@ def read_plan(
             named.
     """
     path = Path(path)
-    told = read_json(
-        path,
-        needs={
-            "kind": str,
-            "rules": dict,
-            "kept": list,
-            "removed": list,
-            "fingerprint": str,
-        },
-    )
+    needs: dict[str, type] = {"kind": str, "rules": dict, "fingerprint": str}
+    told = read_json(path, needs=needs | {"kept": list, "removed": list})
     if told["kind"] != KIND:
         raise ValueError(
             f"{path}: a {told['kind']}, not a {KIND}; make one of these clips first"
@@ -386,9 +341,7 @@ def plan_cleaning(found: Survey, rules: CleaningRules | None = None) -> Cleaning
             gone[i] = "copy", f"of {found.clips[original].file.path.name}"
         else:
             kept[i] = replace(kept[i], strong=True)
-    removed = [
-        RemovedClip(one.file, "cannot be opened", one.reason) for one in found.unopened
-    ]
+    removed = [RemovedClip(one.file, UNOPENED, one.reason) for one in found.unopened]
     removed += [RemovedClip(found.clips[i].file, *gone[i]) for i in sorted(gone)]
     return CleaningPlan(
         rules, tuple(one for i, one in kept.items() if i not in gone), tuple(removed)
@@ -403,22 +356,15 @@ def _kept_of(clip: ClipFacts, rules: CleaningRules) -> KeptClip:
     """What is used of a clip if it stays."""
     start, stop = 0.0, float("inf")
     if clip.seconds > rules.most_seconds:
-        middle = float(clip.times[-1]) / 2
-        start, stop = (
-            middle - rules.middle_seconds / 2,
-            middle + rules.middle_seconds / 2,
-        )
+        middle, half = float(clip.times[-1]) / 2, rules.middle_seconds / 2
+        start, stop = middle - half, middle + half
     left_out = (
         clip.times[list(clip.broken.numbers)] if rules.drop_frames else np.zeros(0)
     )
     inside = left_out[(left_out >= start) & (left_out <= stop)]
-    return KeptClip(
-        clip.file,
-        start,
-        stop,
-        tuple(inside.tolist()),
-        undecodable=clip.broken.undecodable,
-    )
+    broken = tuple(inside.tolist())
+    lost = clip.broken.undecodable
+    return KeptClip(clip.file, start, stop, broken, undecodable=lost)
 
 
 def _broken(found: Survey, kept: dict[int, KeptClip], rules: CleaningRules) -> Gone:
@@ -432,13 +378,8 @@ def _broken(found: Survey, kept: dict[int, KeptClip], rules: CleaningRules) -> G
             )
             gone[i] = "broken frames", f"{clip.broken.share:.0%} of its frames: {kinds}"
         elif left < rules.least_frames:
-            gone[i] = (
-                "too few frames",
-                (
-                    f"{left} good frames of {clip.n_frames}, fewer than"
-                    f" {rules.least_frames}"
-                ),
-            )
+            told = f"{left} good frames of {clip.n_frames}, fewer than"
+            gone[i] = "too few frames", f"{told} {rules.least_frames}"
     return gone
 
 
@@ -448,13 +389,8 @@ def _contradicting(found: Survey, gone: Gone) -> Gone:
         left = [i for i in group if i not in gone]
         words = sorted({found.clips[i].file.label for i in left} - {""})
         if len(words) > 1:
-            more |= {
-                i: (
-                    "contradiction",
-                    f"the same pictures stand under {' and '.join(words)}",
-                )
-                for i in left
-            }
+            told = f"the same pictures stand under {' and '.join(words)}"
+            more |= dict.fromkeys(left, ("contradiction", told))
     return more
 
 
@@ -479,10 +415,6 @@ def _rare_words(found: Survey, without: Collection[int]) -> set[str]:
         clip.file.label for i, clip in enumerate(found.clips) if i not in without
     )
     return {word for word in words if counts[word] < TAIL}
-
-
-UNOPENED = "cannot be opened"
-"""Of `quality.plan.REASONS`: no rule decides it, so no other rules help."""
 
 
 def check_plan(name: str, plan: CleaningPlan) -> None:

@@ -20,9 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from coursepkg.data.split import group_records
-from coursepkg.projects.sign_language.data.cache import is_solid
 from coursepkg.projects.sign_language.data.clip import ClipFile, brightness, shrink
-from coursepkg.projects.sign_language.data.video import DecodedVideo, decode_video
+from coursepkg.projects.sign_language.data.video import (
+    DecodedVideo,
+    decode_video,
+    is_solid,
+)
 from coursepkg.projects.sign_language.recipe import SAME, BrokenThresholds
 from coursepkg.validation import check_count, check_finite, one_line
 
@@ -216,28 +219,14 @@ def distances(one: Sequence[Fingerprint], other: Sequence[Fingerprint]) -> np.nd
     """
     if not one or not other:
         return np.ones((len(one), len(other)), dtype=np.float32)
-    known, known_too = (
-        np.stack([mark.known for mark in marks]) for marks in (one, other)
-    )
-    both = known.astype(np.float32) @ known_too.T.astype(np.float32)
-    picture = _apart(
-        [mark.picture for mark in one],
-        [mark.picture for mark in other],
-        known,
-        known_too,
-        1.0,
-    )
-    pairs, pairs_too = (flags[:, 1:] & flags[:, :-1] for flags in (known, known_too))
-    motion = _apart(
-        [mark.motion for mark in one],
-        [mark.motion for mark in other],
-        pairs,
-        pairs_too,
-        0.0,
-    )
-    return np.where(
-        both >= LEAST_SHARE * MOMENTS, np.maximum(picture, motion), 1.0
-    ).astype(np.float32)
+    sides = (one, other)
+    known = [np.stack([mark.known for mark in marks]) for marks in sides]
+    pairs = [flags[:, 1:] & flags[:, :-1] for flags in known]
+    pictures = [np.stack([mark.picture for mark in marks]) for marks in sides]
+    motions = [np.stack([mark.motion for mark in marks]) for marks in sides]
+    apart = np.maximum(_apart(pictures, known, 1.0), _apart(motions, pairs, 0.0))
+    both = known[0].astype(np.float32) @ known[1].T.astype(np.float32)
+    return np.where(both >= LEAST_SHARE * MOMENTS, apart, 1.0).astype(np.float32)
 
 
 def copies(
@@ -301,30 +290,19 @@ def _signs(steps: np.ndarray) -> np.ndarray:
 
 
 def _apart(
-    one: Sequence[np.ndarray],
-    other: Sequence[np.ndarray],
-    known: np.ndarray,
-    known_too: np.ndarray,
-    without: float,
+    marks: Sequence[np.ndarray], known: Sequence[np.ndarray], without: float
 ) -> np.ndarray:
-    """Return 1 - agreeing / either (N, M) over the moments that both know.
+    """Return 1 - agreeing / either (N, M) over the moments that both sides know.
 
     It is `without` where neither has anything.
     """
-    agreeing = np.zeros((len(one), len(other)), dtype=np.float32)
+    agreeing = np.zeros([len(side) for side in marks], dtype=np.float32)
     either = np.zeros_like(agreeing)
-    for moment in range(known.shape[1]):
-        left = (
-            np.stack([mark[moment] for mark in one])
-            .reshape(len(one), -1)
-            .astype(np.float32)
+    for moment in range(known[0].shape[1]):
+        left, right = (
+            side[:, moment].reshape(len(side), -1).astype(np.float32) for side in marks
         )
-        right = (
-            np.stack([mark[moment] for mark in other])
-            .reshape(len(other), -1)
-            .astype(np.float32)
-        )
-        counted = np.outer(known[:, moment], known_too[:, moment])
+        counted = np.outer(*(side[:, moment] for side in known))
         # Both have something where the product of their absolute values is 1, and agree
         # where that of the signs is.
         both = np.abs(left) @ np.abs(right).T

@@ -24,7 +24,6 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ from PIL import ImageDraw
 
 from coursepkg.files import part_of, whole_file
 from coursepkg.projects.sign_language.data.clip import Clip
+from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.synthetic.figure import figure
 from coursepkg.projects.sign_language.synthetic.motion import (
     Pose,
@@ -412,7 +412,7 @@ def write_signers(
     if folder.exists():
         _check_card(folder, card)
         return folder
-    _import_av()
+    import_av("writing")
     part = part_of(folder)
     if part.exists():
         _check_card(part, card)
@@ -448,7 +448,7 @@ def write_video(
         OSError: the file cannot be written; the message names it.
         ImportError: av is not installed.
     """
-    av = _import_av()
+    av = import_av("writing")
     with whole_file(path) as file, av.open(file, "w", format="mp4") as container:
         # With its tree of macroblocks x264 gives other bytes once in some hundred times
         # for the same small frames.
@@ -464,17 +464,6 @@ def write_video(
             frame.pts = number
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
-
-
-def _import_av() -> ModuleType:
-    """The library, or an ImportError of one line."""
-    try:
-        import av
-    except ImportError as reason:
-        raise ImportError(
-            "writing videos needs av: pip install 'coursepkg[video]'"
-        ) from reason
-    return av
 
 
 def _write_clip(

@@ -16,9 +16,10 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 from PIL import Image, ImageDraw
 
-from coursepkg.validation import check_count, check_field, check_finite
+from coursepkg.validation import check_count, check_field, check_finite, flag_of
 
 Path = Literal["move", "tap", "arc", "circle", "shake"]
 OtherHand = Literal["rest", "mirror", "opposite", "base"]
@@ -174,35 +175,22 @@ class SignersConfig:
             ("most_frames", 12, None),
             ("fps", 1, 60),
         ):
-            check_count(f"--{name.replace('_', '-')}", getattr(self, name), least, most)
+            check_count(flag_of(name), getattr(self, name), least, most)
         # At other sizes the encoder was seen to make different files of the same
         # frames.
         check_field(self, "size", self.size % 32 == 0, "a multiple of 32")
         for name in ("clips", "frames"):
             lower, upper = getattr(self, f"least_{name}"), getattr(self, f"most_{name}")
-            check_field(
-                self,
-                f"most_{name}",
-                lower <= upper,
-                f"at least the least number, {lower}",
-            )
+            said = f"at least the least number, {lower}"
+            check_field(self, f"most_{name}", lower <= upper, said)
         for name in SHARES:
-            check_finite(f"--{name.replace('_', '-')}", getattr(self, name))
+            check_finite(flag_of(name), getattr(self, name))
             check_field(self, name, 0 <= getattr(self, name) <= 1, "in [0, 1]")
-        needed = int(self.duplicate > 0)
-        check_field(
-            self,
-            "whole_clips",
-            self.whole_clips >= needed,
-            "at least 1 where clips are repeated",
-        )
+        enough = self.whole_clips >= int(self.duplicate > 0)
+        check_field(self, "whole_clips", enough, "at least 1 where clips are repeated")
         together = self.solid + self.frozen + self.duplicate
-        check_field(
-            self,
-            "solid",
-            together <= 1,
-            f"at most 1 together with frozen and duplicate ({together:g})",
-        )
+        said = f"at most 1 together with frozen and duplicate ({together:g})"
+        check_field(self, "solid", together <= 1, said)
 
     def is_left_handed(self, signer: int) -> bool:
         """Whether a signer uses the left hand.
@@ -218,19 +206,16 @@ class SignersConfig:
 
 
 Colour = tuple[int, int, int]
+Pen = ImageDraw.ImageDraw
 
 SKINS: tuple[Colour, ...] = (
     (244, 214, 190), (232, 190, 160), (214, 168, 132), (196, 148, 112), (172, 122, 88),
     (140, 96, 68), (102, 70, 52),
 )  # fmt: skip
 HAIRS: tuple[Colour, ...] = (
-    (22, 18, 18),
-    (34, 26, 22),
-    (58, 40, 28),
-    (88, 60, 38),
-    (120, 112, 108),
+    (22, 18, 18), (34, 26, 22), (58, 40, 28), (88, 60, 38), (120, 112, 108),
     (150, 96, 44),
-)
+)  # fmt: skip
 HAIR_STYLES = ("short", "parted", "long", "bun", "bald")
 PATTERNS = ("plain", "plain", "stripes", "badge", "jacket")
 
@@ -324,7 +309,7 @@ def make_signer(seed: int, number: int, config: SignersConfig | None = None) -> 
     )
 
 
-def vivid(rng: np.random.Generator) -> Colour:
+def vivid(rng: Generator) -> Colour:
     """A colour of cloth or paint: any hue, from black to white."""
     red, green, blue = colorsys.hsv_to_rgb(
         rng.random(), rng.random() ** 1.3 * 0.85, rng.uniform(0.12, 0.95)
@@ -338,7 +323,7 @@ def shaded(colour: Colour, factor: float) -> Colour:
     return red, green, blue
 
 
-def _near(colour: Colour, rng: np.random.Generator) -> Colour:
+def _near(colour: Colour, rng: Generator) -> Colour:
     red, green, blue = np.clip(
         np.array(colour) * rng.uniform(0.94, 1.05) + rng.normal(0, 3, 3), 0, 255
     ).round()
@@ -375,7 +360,7 @@ class Camera:
         return np.asarray((points @ turn + self.centre + self.drift[:, None]) * size)
 
 
-def draw_camera(signer: Signer, n_frames: int, rng: np.random.Generator) -> Camera:
+def draw_camera(signer: Signer, n_frames: int, rng: Generator) -> Camera:
     """Draw the camera of one clip.
 
     It is near where this signer always stands, but differs from clip to clip.
@@ -399,7 +384,7 @@ class Light:
     grain: float
     """Deviation of the noise, in gray levels of 255."""
 
-    def shine(self, frame: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def shine(self, frame: np.ndarray, rng: Generator) -> np.ndarray:
         """The frame, uint8 (height, width, 3), as the camera stores it."""
         height, width, _ = frame.shape
         top, left = (
@@ -422,7 +407,7 @@ def noise_field() -> np.ndarray:
     )
 
 
-def draw_light(size: int, rng: np.random.Generator) -> Light:
+def draw_light(size: int, rng: Generator) -> Light:
     """Bright or dim, warm or cold, from one side or from above."""
     level = rng.uniform(0.62, 1.12)
     warm, green = rng.normal(0, 0.06), rng.normal(0, 0.02)
@@ -433,7 +418,7 @@ def draw_light(size: int, rng: np.random.Generator) -> Light:
     return Light(gain.astype(np.float32), float(rng.uniform(1.0, 4.0)))
 
 
-def draw_background(size: int, rng: np.random.Generator) -> Image.Image:
+def draw_background(size: int, rng: Generator) -> Image.Image:
     """A wall and what is on it or before it, RGB (size, size)."""
     colour = vivid(rng)
     # Walls are paler than clothes.
@@ -443,26 +428,13 @@ def draw_background(size: int, rng: np.random.Generator) -> Image.Image:
     )
     wall = red, green, blue
     image = Image.new("RGB", (size, size), wall)
-    kinds: tuple[Callable[..., None], ...] = (
-        _plain,
-        _plain,
-        _curtain,
-        _boards,
-        _shelf,
-        _window,
-        _pictures,
-        _corner,
-    )
+    kinds: list[Callable[[Pen, int, Colour, Generator], None]]
+    kinds = [_plain, _plain, _curtain, _boards, _shelf, _window, _pictures, _corner]
     kinds[int(rng.integers(len(kinds)))](ImageDraw.Draw(image), size, wall, rng)
     return image
 
 
-def _plain(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _plain(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     """Nothing but the wall, darker below."""
     for row in range(0, size, max(1, size // 64)):
         draw.rectangle(
@@ -470,12 +442,7 @@ def _plain(
         )
 
 
-def _curtain(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _curtain(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     waves, phase = rng.uniform(4, 12), rng.uniform(0, 6)
     step = max(1, size // 112)
     for column in range(0, size, step):
@@ -483,24 +450,14 @@ def _curtain(
         draw.rectangle((column, 0, column + step, size), fill=shaded(wall, light))
 
 
-def _boards(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _boards(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     n_boards, upright = int(rng.integers(5, 14)), bool(rng.random() < 0.5)
     for line in np.linspace(0, size, n_boards).tolist():
         ends = (line, 0, line, size) if upright else (0, line, size, line)
         draw.line(ends, fill=shaded(wall, 0.78), width=max(1, size // 110))
 
 
-def _shelf(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _shelf(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     for board in (
         np.arange(rng.uniform(0.05, 0.2), 1.0, rng.uniform(0.22, 0.34)) * size
     ).tolist():
@@ -515,12 +472,7 @@ def _shelf(
             left += wide * 1.1
 
 
-def _window(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _window(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     left, top = rng.uniform(-0.1, 0.6) * size, rng.uniform(-0.1, 0.2) * size
     wide, high = rng.uniform(0.3, 0.5) * size, rng.uniform(0.4, 0.7) * size
     draw.rectangle(
@@ -536,12 +488,7 @@ def _window(
     )
 
 
-def _pictures(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _pictures(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     for _ in range(int(rng.integers(1, 5))):
         left, top, wide, high = (
             rng.uniform((-0.1, -0.05, 0.12, 0.12), (0.9, 0.6, 0.35, 0.3)) * size
@@ -554,12 +501,7 @@ def _pictures(
         )
 
 
-def _corner(
-    draw: ImageDraw.ImageDraw,
-    size: int,
-    wall: tuple[int, int, int],
-    rng: np.random.Generator,
-) -> None:
+def _corner(draw: Pen, size: int, wall: Colour, rng: Generator) -> None:
     edge, slope, floor = (
         rng.uniform(0.1, 0.9) * size,
         rng.uniform(-0.1, 0.1) * size,

@@ -25,11 +25,12 @@ from torch.nn import functional as F
 
 from coursepkg.blocks.cache import CachedState
 from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.norm import to_float32
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.contrastive.batches import ContrastiveBatch
 from coursepkg.projects.translation.task import TranslationTask
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
-from coursepkg.training.losses import info_nce, to_float32
+from coursepkg.training.losses import info_nce
 from coursepkg.validation import check_count, check_finite, check_positive
 
 

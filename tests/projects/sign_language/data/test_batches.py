@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coursepkg.projects.sign_language.data.batches import ClipBatch, ClipBatches, balanced_order
-from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
-from coursepkg.projects.sign_language.data.caching import cache_clips
+from coursepkg.projects.sign_language.data.cache import CachedClips, cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile, normalise, sample_frames, to_pixels
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
+from coursepkg.projects.sign_language.data.video import CacheConfig
 from coursepkg.training.task import Batches
 from tests.projects.sign_language.data.films import number_of
 from tests.projects.sign_language.data.sets import LENGTHS, write_clips

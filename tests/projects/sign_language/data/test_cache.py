@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.data import caching
-from coursepkg.projects.sign_language.data.cache import CacheConfig, CachedClips
-from coursepkg.projects.sign_language.data.caching import Journal, cache_clips
+from coursepkg.projects.sign_language.data import cache
+from coursepkg.projects.sign_language.data.cache import CachedClips, Journal, cache_clips
 from coursepkg.projects.sign_language.data.clip import ClipFile, uniform_frames
-from coursepkg.projects.sign_language.data.video import decode_needed, decode_video
+from coursepkg.projects.sign_language.data.video import CacheConfig, decode_needed, decode_video
 from tests.projects.sign_language.data.films import cut, numbers_of, write_film
 from tests.projects.sign_language.data.sets import LENGTHS, write_clips
 
@@ -45,7 +44,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(path.name)
         return decode_needed(path, *rest, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(caching, "decode_needed", watched)
+    monkeypatch.setattr(cache, "decode_needed", watched)
     return names
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from coursepkg.projects.sign_language.data.cache import CacheConfig, seen_frames, solid_frames, without_solid
 from coursepkg.projects.sign_language.data.clip import sample_frames
+from coursepkg.projects.sign_language.data.video import CacheConfig, seen_frames, solid_frames, without_solid
 
 
 def pictures(n: int) -> np.ndarray:

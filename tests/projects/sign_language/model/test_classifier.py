@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.model.backbones import with_motion
+from coursepkg.projects.sign_language.model.classifier import with_motion
 from tests.projects.sign_language.networks import clips, network
 
 HEADS = [

@@ -8,7 +8,7 @@ import torch
 
 from coursepkg.projects.sign_language.model.backbones import LibraryBackbone
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier
-from coursepkg.projects.sign_language.model.config import ModelConfig
+from coursepkg.projects.sign_language.recipe import ModelConfig
 from tests.projects.sign_language.networks import LIBRARY, clips, library_config
 
 FAMILIES = list(LIBRARY)
