@@ -48,6 +48,8 @@ CUTS = (
 )
 """Where a sentence is cut that the model does not take whole: first at the ends of
 sentences, then at commas."""
+LONGEST_TEXT = 100_000
+"""Characters of one text, which is then some fifty pages."""
 MOST_CHARACTERS = 32
 """Of a subword; a text with more characters for each token does not fit."""
 EXTRA_LENGTH = 30
@@ -276,8 +278,8 @@ class Translator:
         """Ids of sentences, tag in front.
 
         Raises:
-            ValueError: a sentence is empty or not plain (`check_plain`); it is named by
-                `name` and number.
+            ValueError: a text is empty, far too long or not plain (`check_plain`); it is
+                named by `name` and number.
         """
         check_plain(texts, first=first, name=name)
         ids = self.subwords.encode_sources(texts, source, target)
@@ -285,6 +287,11 @@ class Translator:
             if not text.strip() or len(own) <= int(self.subwords.joint):
                 raise ValueError(
                     f"{name} {number}: empty; give a sentence or remove it"
+                )
+            if len(text) > LONGEST_TEXT:
+                raise ValueError(
+                    f"{name} {number}: {len(text):,} characters, at most"
+                    f" {LONGEST_TEXT:,} are taken at once; split it into sentences"
                 )
         return ids
 
