@@ -44,7 +44,7 @@ from coursepkg.projects.ocr.readers import (
 )
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.validation import check_count
+from coursepkg.validation import as_list, check_count, check_largest
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on rendered lines."""
@@ -164,10 +164,7 @@ class Recognizer:
             ValueError: a picture cannot be read, or an option is out of range.
             FileNotFoundError: there is no such picture.
         """
-        if isinstance(pictures, str | Path | np.ndarray):
-            raise ValueError(
-                "pictures must be a list of pictures, got one; put it into a list"
-            )
+        pictures = as_list("pictures", pictures, Picture, "pictures")
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
         limit = self.tta_below(reader, beam_size, second_look)
@@ -238,6 +235,7 @@ class Recognizer:
         check_count("n_best", n_best)
         beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
         check_count("beam_size", beams)
+        check_largest("beam_size", beams)
         check_count("n_best", n_best, most=beams)
         way = replace(
             Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams

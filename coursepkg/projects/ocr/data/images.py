@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from coursepkg.files import check_regular
 from coursepkg.validation import one_line
 
 MOST_PIXELS = 64_000_000
@@ -209,6 +210,8 @@ def _read(
 
 
 def _open(source: Source, name: str, most_pixels: int) -> Image.Image:
+    if not isinstance(source, bytes):
+        check_regular(Path(source))
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     try:
         with warnings.catch_warnings():
