@@ -399,6 +399,9 @@ PROGRESS = re.compile(r"\d+(step|it|%|/\d+)? ?\[\d\d:\d\d|step/s|it/s")
 CHOICES = re.compile(r"(?<=Expected one of \()[^)]*")
 SCORE = re.compile(r"^(  with these|right word|tail:|signers, |taken for|mean of|macro CER|errors:)|(?<= = )")
 NUMBER = re.compile(r"-?\d+\.\d+")
+STILL_FRAMES = re.compile(r"broken frames|: \d+ left out$|, \d+ frozen$")
+"""Rows on frames that hardly differ from the one before: a processor's last digits decide on some."""
+COLUMN_GAP = re.compile(r"(?<=\S) {3,}")
 
 
 def normalised(text: str, folder: Path, *, has_learnt: bool = False) -> list[str]:
@@ -409,7 +412,8 @@ def normalised(text: str, folder: Path, *, has_learnt: bool = False) -> list[str
     text = text.replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT").replace(__version__, "VERSION")
     # The choices stand in the order of a set, which differs from process to process.
     text = CHOICES.sub(lambda found: ", ".join(sorted(found[0].split(", "))), text)
-    lines = [line.rstrip() for line in text.splitlines() if line.strip() and not PROGRESS.search(line)]
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not PROGRESS.search(line) and not STILL_FRAMES.search(line)]
     for i, line in enumerate(lines if has_learnt else []):
         score = SCORE.search(line)
         if score:
@@ -432,7 +436,11 @@ def numbered(command: str, found: dict[str, list[str]]) -> str:
 
 
 def is_alike(recorded: str, now: str) -> bool:
-    """Whether two lines say the same; numbers with a point may differ a little, since processors do."""
+    """Whether two lines say the same; numbers with a point may differ a little, since processors do.
+
+    How wide a column is depends on its rows, those of still frames among them.
+    """
+    recorded, now = COLUMN_GAP.sub("  ", recorded), COLUMN_GAP.sub("  ", now)
     if NUMBER.sub("#", recorded) != NUMBER.sub("#", now):
         return False
     pairs = zip(NUMBER.findall(recorded), NUMBER.findall(now), strict=True)
