@@ -5,20 +5,29 @@ is imported when that subcommand is called, so asking for help never waits for t
 """
 
 import contextlib
+import dataclasses
 import io
+import os
 import re
+import select
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, TypeVar, get_type_hints
 
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
 from coursepkg.processor import with_useful_threads
-from coursepkg.validation import one_line
+from coursepkg.validation import check_options, flag_of, one_line
 
 T = TypeVar("T")
+
+CLOSED_PIPE = 141
+"""Exit code where whoever reads the output has read enough, as `head` has: that of a
+program that the signal of a closed pipe ends."""
 
 
 class UsageError(ValueError):
@@ -28,8 +37,21 @@ class UsageError(ValueError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return 0 done, 1 a check failed, 2 a user's mistake."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may have bytes of no UTF-8
+            stream.reconfigure(errors="backslashreplace")
     try:
-        return _dispatch(arguments)
+        with warnings.catch_warnings():
+            # Pillow's advice about damaged pictures, which Python shows with its source
+            warnings.filterwarnings("ignore", module=r"PIL\.")
+            code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError as broken:
+        if _hush_closed_pipes():
+            return CLOSED_PIPE
+        print(f"error: {one_line(str(broken))}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, ImportError) as mistake:
         print(f"error: {one_line(str(mistake))}", file=sys.stderr)
         return 2
@@ -51,6 +73,29 @@ def main(argv: Sequence[str] | None = None) -> int:
 def is_out_of_memory(problem: BaseException) -> bool:
     """Whether a device ran out of memory, told by the error's name, without torch."""
     return any(kind.__name__ == "OutOfMemoryError" for kind in type(problem).__mro__)
+
+
+def _hush_closed_pipes() -> bool:
+    """Send an output that nobody reads any more nowhere; whether there was one.
+
+    What its buffer still holds would else be written, and fail, when Python ends.
+    """
+    closed = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            number = stream.fileno()
+        except (OSError, ValueError):
+            continue  # it is no file, as in a notebook
+        waiting = select.poll()
+        waiting.register(number, select.POLLOUT)
+        if any(
+            event & (select.POLLERR | select.POLLHUP) for _, event in waiting.poll(0)
+        ):
+            closed = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, number)
+            os.close(nowhere)
+    return closed
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -145,18 +190,60 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     given = (
         {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
     )
+    if any(field.name == "inputs" for field in dataclasses.fields(options)):
+        arguments = inputs_first(options, arguments)
     complaint = io.StringIO()
     try:
         # tyro draws its errors as a box on standard error; a mistake gets one line
         # here.
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(options, args=list(arguments), prog=program, **given)
+            found = tyro.cli(options, args=list(arguments), prog=program, **given)
     except SystemExit as stop:
         if stop.code:
             raise UsageError(
                 f"{unboxed(complaint.getvalue())} (see {program} --help)"
             ) from None
         return None
+    try:
+        check_options(found)
+    except ValueError as reason:
+        raise UsageError(f"{reason} (see {program} --help)") from None
+    return found
+
+
+def inputs_first(options: Any, arguments: Sequence[str]) -> list[str]:
+    """The arguments with those in front that belong to no flag.
+
+    argparse, below tyro, takes inputs before or after all flags, and not behind a
+    switch such as `--lines`.
+
+    Args:
+        options: class of the options; each flag but a switch takes one value.
+        arguments: of its command.
+    """
+    switches = {"-h", "--help", *_switches(options)}
+    inputs: list[str] = []
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for one in waiting:
+        if not one.startswith("-"):
+            inputs.append(one)
+            continue
+        if one == "--":
+            return [*rest, one, *inputs, *waiting]
+        rest.append(one)
+        if "=" not in one and one not in switches:
+            rest += islice(waiting, 1)
+    return [*inputs, *rest]
+
+
+def _switches(options: Any) -> Iterator[str]:
+    """Flags without a value, with their opposites."""
+    for name, kind in get_type_hints(options).items():
+        if dataclasses.is_dataclass(kind):
+            yield from _switches(kind)
+        elif kind is bool:
+            yield from (flag_of(name), flag_of(f"no_{name}"))
 
 
 def unboxed(box: str) -> str:

@@ -104,6 +104,7 @@ COMMANDS: dict[str, Command | Group] = {
                 "dictionary",
                 "study_commands:LearnDictionary",
                 "learn a bilingual dictionary from a corpus",
+                "errors.dictionary:dictionary_command",
             ),
             (
                 "back-translate",

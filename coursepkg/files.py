@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from coursepkg.validation import one_line
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -22,6 +24,19 @@ def file_sha256(path: str | Path) -> str:
 def part_of(path: Path) -> Path:
     """Where a file or folder grows before it gets its name."""
     return path.with_name(path.name + ".part")
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is there and no file of bytes: a pipe, a device, a socket, a folder.
+
+    Reading one may never end.
+
+    Raises:
+        ValueError: it is such a thing.
+    """
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise ValueError(f"{path} is {kind}; name a file")
 
 
 def check_new(path: Path, to_do: str = "remove it or choose another --out") -> None:
@@ -147,12 +162,21 @@ def read_tensors(path: Path, seal: Fingerprint) -> "dict[str, Tensor]":
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is cut short, or was changed.
+        ValueError: it is cut short, was changed, or is no safetensors file.
     """
     check_seal(path, seal)
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    return load_file(path)
+    try:
+        return load_file(path)
+    except (SafetensorError, KeyError, AttributeError) as reason:
+        # Bytes that were changed together with their fingerprint; the library has a
+        # KeyError for an unknown kind of number.
+        raise ValueError(
+            f"{path} is damaged: it is no safetensors file ({one_line(reason)}); copy"
+            " it again"
+        ) from reason
 
 
 def read_json(
@@ -173,8 +197,10 @@ def read_json(
         raise FileNotFoundError(f"{path} is missing")
     try:
         content = dict(json.loads(path.read_text(encoding="utf-8")))
-        version = int(content["format"])
-    except (ValueError, KeyError, TypeError) as reason:
+        version = content["format"]
+        if not isinstance(version, int) or version < 1:
+            raise TypeError("the format is a number from 1")
+    except (ValueError, KeyError, TypeError, RecursionError) as reason:
         raise ValueError(
             f"{path} is damaged: it is no JSON file of this package; copy it again"
         ) from reason

@@ -118,6 +118,21 @@ def most_threads() -> int:
     return max(MOST_ON_SMALL_MACHINES, THREADS_A_PROCESSOR * len(visible_processors()))
 
 
+@cache
+def use_one_thread_in_forks() -> None:
+    """Let processes that are forked from this one compute in one thread from now on.
+
+    A fork takes over that there are further threads and not the threads themselves:
+    whatever shared its work with them would wait for ever.
+    """
+    os.register_at_fork(after_in_child=_use_one_thread)
+
+
+def _use_one_thread() -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
 def check_threads(value: int, least: int = 0) -> None:
     """Raises a ValueError unless --threads is a number that this machine can carry."""
     check_count("--threads", value, least=least)

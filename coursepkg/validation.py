@@ -6,7 +6,7 @@ are in use, "x must be ..., got ..." and "x: got ..., needs ...".
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 LONGEST = 60
@@ -103,6 +103,119 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
         )
 
 
+def as_list(name: str, values: Any, kinds: Any, what: str) -> list[Any]:
+    """What a caller gave as several inputs, as a list.
+
+    Args:
+        name: of the argument.
+        values: what was given for it.
+        kinds: types of one input.
+        what: several of them in words, such as `sentences`.
+
+    Raises:
+        ValueError: it is one input instead of a list, no list at all, or one of its
+            entries is of another type.
+    """
+    if isinstance(values, kinds):
+        raise ValueError(
+            f"{name} must be a list of {what}, got one; put it into a list"
+        )
+    if isinstance(values, Mapping | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a list of {what}, got {describe(values)}")
+    found = list(values)
+    for number, one in enumerate(found, start=1):
+        if not isinstance(one, kinds):
+            raise ValueError(
+                f"{name} must be a list of {what}, got {describe(one)} as number"
+                f" {number}"
+            )
+    return found
+
+
+LARGEST: dict[str, int | float] = {
+    "batch_clips": 65_536,
+    "batch_columns": 10**8,
+    "batch_size": 65_536,
+    "batch_tokens": 10**7,
+    "beam_size": 1_000,
+    "box_width": 100_000,
+    "channels": 65_536,
+    "d_ff": 262_144,
+    "d_model": 65_536,
+    "epochs": 10**6,
+    "frames": 4_096,
+    "frozen": 1_000,
+    "generate": 10**7,
+    "height": 4_096,
+    "k": 10_000,
+    "kernel_size": 1_001,
+    "learning_rate": 1_000,
+    "max_epochs": 10**6,
+    "max_len": 100_000,
+    "max_seconds": 10**8,
+    "max_tokens": 10_000,
+    "max_width": 100_000,
+    "n_best": 1_000,
+    "n_blocks": 1_000,
+    "n_convolutions": 1_000,
+    "n_decoder_layers": 1_000,
+    "n_encoder_layers": 1_000,
+    "n_frames": 4_096,
+    "n_heads": 1_024,
+    "n_kv_heads": 1_024,
+    "n_layers": 1_000,
+    "patience": 10**6,
+    "random": 100_000,
+    "seconds": 10**8,
+    "seed": 2**32 - 1,
+    "seeds": 10_000,
+    "size": 4_096,
+    "validate_every": 10**7,
+    "views": 100,
+    "vocab_size": 10**6,
+    "warmup": 10**7,
+    "worst": 100_000,
+}
+"""The largest value of an option or argument, by its name, which means the same in every
+verb; `LARGEST_OTHER` of all others."""
+LARGEST_OTHER = 10**9
+
+
+def check_largest(name: str, value: Any, shown: str | None = None) -> None:
+    """Check that a number is not beyond the largest of its name.
+
+    Args:
+        name: of the field or argument.
+        value: a number or a tuple of them; anything else passes.
+        shown: what a message calls it; None: its name.
+
+    Raises:
+        ValueError: it is larger, or not finite.
+    """
+    if isinstance(value, tuple):
+        for one in value:
+            check_largest(name, one, shown)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        most = LARGEST.get(name, LARGEST_OTHER)
+        if not value <= most:
+            got = str(value) if len(str(value)) <= LONGEST else "a longer number"
+            raise ValueError(f"{shown or name} must be at most {most:,}, got {got}")
+
+
+def check_options(options: Any) -> None:
+    """Raises a ValueError that names the flag of a number beyond its largest value.
+
+    Args:
+        options: a dataclass, whose fields may be dataclasses.
+    """
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if dataclasses.is_dataclass(value):
+            check_options(value)
+        else:
+            check_largest(field.name, value, flag_of(field.name))
+
+
 def flag_of(name: str) -> str:
     """The flag of the command line that sets a field."""
     return f"--{name.replace('_', '-')}"
@@ -163,3 +276,19 @@ def one_line(reason: object) -> str:
     """
     text = " ".join(str(reason).split())
     return text or (type(reason).__name__ if isinstance(reason, BaseException) else "")
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], form: str) -> str:
+    """The entries in which two sets of settings differ, told by a format string.
+
+    The format takes `name`, `old` and `new`; what one side lacks is "absent".
+    """
+    pairs = {
+        name: (old.get(name, "absent"), new.get(name, "absent"))
+        for name in sorted(old.keys() | new.keys())
+    }
+    return "; ".join(
+        form.format(name=name, old=before, new=now)
+        for name, (before, now) in pairs.items()
+        if before != now
+    )

@@ -148,3 +148,58 @@ def test_installed_command_is_the_module(capsys) -> None:
 
     (script,) = entry_points(group="console_scripts", name="coursepkg")
     assert script.load() is main
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("ocr", "train", "--help"),
+        ("doctor", "--json"),
+        ("translation", "describe", "--json"),
+        (),
+    ],
+)
+@pytest.mark.parametrize("reads", [0, 1])
+def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...], reads: int) -> None:
+    command = [sys.executable, "-m", "coursepkg", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    for _ in range(reads):
+        process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(120) in (0, 141)
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["translation", "predict", "--text", "a", "--beam-size", str(10**26)],
+        ["translation", "predict", "--text", "a", "--beam-size", str(2**63)],
+        ["translation", "predict", "--text", "a", "--batch-size", str(10**9)],
+        ["translation", "predict", "--text", "a", "--n-best", str(10**9)],
+        ["translation", "predict", "--text", "a", "--length-penalty", "1e300"],
+        ["translation", "train", "--max-epochs", str(10**12)],
+        ["translation", "train", "--vocab-size", str(10**12)],
+        ["translation", "ladder", "--seeds", str(10**12)],
+        ["ocr", "train", "--max-len", str(10**9)],
+        ["ocr", "train", "--seed", str(2**32)],
+        ["ocr", "train", "--generate", str(10**12)],
+        ["ocr", "train", "--learning-rate", "1e300"],
+        ["ocr", "evaluate", "--limit", str(10**30)],
+        ["sign-language", "train", "--max-seconds", "1e300"],
+        ["sign-language", "predict", "--views", str(10**6), "clip.mp4"],
+        ["sign-language", "prepare", "--frames", str(10**9)],
+        ["translation", "t5-train", "--out", "x", "--epochs", str(10**12)],
+    ],
+)
+def test_every_number_has_an_upper_bound(arguments: list[str], capsys) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: --")
+    assert "must be" in told.err
+    assert told.err.count("\n") == 1

@@ -267,7 +267,8 @@ class ResumableJsonl:
     def write(self, text: str) -> None:
         """Add whole lines, and wait for the disk."""
         with self.path.open("ab") as file:
-            file.write(text.encode())
+            # Bytes of file names that are no UTF-8 become question marks.
+            file.write(text.encode("utf-8", "replace"))
             file.flush()
             os.fsync(file.fileno())
 

@@ -12,6 +12,7 @@ A field without such a type is checked, too: every float is finite, and a `Liter
 one of its values.
 """
 
+import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import (
@@ -28,10 +29,12 @@ from typing import (
 import tyro
 
 from coursepkg.validation import (
-    as_json,
     check_count,
     check_finite,
+    check_largest,
+    describe,
     flag_of,
+    one_line,
     with_tuples,
 )
 
@@ -106,19 +109,6 @@ AttentionDropout = Annotated[
 ]
 
 
-class Described:
-    """What every recipe can do, whose class is a frozen dataclass."""
-
-    @classmethod
-    def of(cls: type[C], fields: Mapping[str, Any]) -> C:
-        """The recipe that `described` gave these fields, as JSON gives them back."""
-        return cls(**with_tuples(fields))
-
-    def described(self) -> dict[str, Any]:
-        """All fields, as JSON can hold them."""
-        return as_json(self)
-
-
 def check_fields(config: Any, name_of: Callable[[str], str] = flag_of) -> None:
     """Check every field of a dataclass by its type.
 
@@ -133,30 +123,54 @@ def check_fields(config: Any, name_of: Callable[[str], str] = flag_of) -> None:
     kind: Any = type(config)
     for check, name, limit in _checks(kind):
         value = getattr(config, name)
-        if check == "integer":
+        if check == "kind":
+            check_kind(name_of(name), value, limit)
+        elif check == "integer":
             check_count(name_of(name), value, limit.least, limit.most)
         elif check == "finite":
             check_finite(name_of(name), value)
         elif not limit.holds(value):
             raise ValueError(f"{name_of(name)} must be {limit.said}, got {value}")
+    for field in dataclasses.fields(kind):
+        check_largest(field.name, getattr(config, field.name), name_of(field.name))
 
 
-def recipe_from(kind: type[C], fields: Mapping[str, Any], where: str) -> C:
+KINDS: dict[Any, str] = {
+    bool: "True or False",
+    str: "a text",
+    tuple[int, ...]: "a list of integers",
+}
+"""Types of fields without numbers of their own, and what messages call them."""
+
+
+def check_kind(name: str, value: Any, kind: Any) -> None:
+    """Raises a ValueError unless a value, perhaps from a file, is of a type."""
+    if get_origin(kind) is tuple:
+        fits = isinstance(value, tuple) and all(type(one) is int for one in value)
+    else:
+        fits = isinstance(value, kind)
+    if not fits:
+        raise ValueError(f"{name} must be {KINDS[kind]}, got {describe(value)}")
+
+
+def recipe_from(kind: type[C], fields: Any, where: str) -> C:
     """The recipe that a file holds.
 
     Args:
         kind: class of the recipe.
-        fields: as JSON gives them back.
+        fields: as JSON gives them back; anything but a mapping is refused.
         where: what a message calls the file.
 
     Raises:
         ValueError: a field is unknown or out of range.
     """
+    if not isinstance(fields, Mapping):
+        raise ValueError(f"{where} is damaged: its recipe is {describe(fields)}")
     try:
         return kind(**with_tuples(fields))
     except TypeError as reason:
         raise ValueError(
-            f"{where} has a recipe that this version does not know: {reason}"
+            f"{where} has a recipe that this version does not know: {one_line(reason)}"
         ) from None
 
 
@@ -172,10 +186,11 @@ def _checks(kind: Hashable) -> list[tuple[str, str, Any]]:
             bare, extras = hint.__origin__, hint.__metadata__
         found += [("integer", name, one) for one in extras if isinstance(one, AtLeast)]
         found += [("finite", name, None)] if bare is float else []
+        found += [("kind", name, bare)] if bare in KINDS else []
         found += [("limit", name, one) for one in extras if isinstance(one, Limit)]
         if get_origin(bare) is Literal:
             choices = get_args(bare)
             said = f"one of {', '.join(map(str, choices))}"
             found.append(("limit", name, Limit(said, choices.__contains__)))
-    order = ("integer", "finite", "limit")
+    order = ("kind", "integer", "finite", "limit")
     return sorted(found, key=lambda one: order.index(one[0]))

@@ -9,7 +9,7 @@ processor (`coursepkg bench decoding`).
 """
 
 import copy
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -47,6 +47,14 @@ class PackedLinear(nn.Module):
             x, self._weight, self._bias, self.activation, [], ""
         )
         return y
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain rows in place of oneDNN's order, which is copied by no one."""
+        return self.__dict__ | {"_weight": self._weight.to_dense()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._weight = torch.ops.mkldnn._reorder_linear_weight(self._weight)
 
     def extra_repr(self) -> str:
         """What print(module) shows."""

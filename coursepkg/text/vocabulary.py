@@ -155,7 +155,7 @@ class Vocabulary:
             if not all(isinstance(token, str) for token in tokens):
                 raise TypeError("a token is not a string")
             return cls(tuple(tokens))
-        except (KeyError, TypeError, ValueError) as reason:
+        except (KeyError, TypeError, ValueError, RecursionError) as reason:
             raise ValueError(f"{path} is not a vocabulary file: {reason}") from reason
 
 

@@ -25,8 +25,16 @@ from coursepkg.files import (
     write_json,
     write_tensors,
 )
-from coursepkg.training.checkpoint import differences, read_checkpoint
-from coursepkg.training.weights import load_weights, tied_names, weight_tensors
+from coursepkg.processor import use_one_thread_in_forks
+from coursepkg.training.checkpoint import read_checkpoint
+from coursepkg.training.weights import (
+    build_for,
+    check_weights_finite,
+    load_weights,
+    tied_names,
+    weight_tensors,
+)
+from coursepkg.validation import differences
 
 if TYPE_CHECKING:
     from coursepkg.training.loop import History
@@ -104,14 +112,12 @@ def load_model(
         {name: meta.get(name) for name in expected},
         _as_json(expected),
     )
-    weights = read_tensors(Path(folder) / WEIGHTS, card["weights"])
-    try:
-        model = build(card["config"])
-    except (TypeError, ValueError) as reason:
-        raise ValueError(
-            f"{path} does not describe a model that this version can build: {reason}"
-        ) from reason
-    load_weights(model, tied_names(model), weights, str(Path(folder) / WEIGHTS))
+    source = str(Path(folder) / WEIGHTS)
+    weights = read_tensors(Path(source), card["weights"])
+    model = build_for(build, card["config"], weights, path, source)
+    load_weights(model, tied_names(model), weights, source)
+    check_weights_finite(model, source)
+    use_one_thread_in_forks()
     return model.eval(), meta
 
 

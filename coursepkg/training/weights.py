@@ -8,11 +8,17 @@ is wrapped: reading a finished model for inference needs none of it.
 """
 
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from coursepkg.validation import one_line
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -119,6 +125,131 @@ def check_same_tensors(
                 f"{source} has {name} of shape {tuple(weights[name].shape)}, the model"
                 f" of {tuple(wanted[name].shape)}; build the model as it was when it"
                 " was saved"
+            )
+        if weights[name].is_floating_point() != wanted[name].is_floating_point():
+            raise ValueError(
+                f"{source} has {name} in {weights[name].dtype}, the model in"
+                f" {wanted[name].dtype}; build the model as it was when it was saved"
+            )
+
+
+MOST_CALLS = 100
+"""Calls into PyTorch that build one weight of a file; they are some ten."""
+LARGEST_SIZE = 2**24
+"""Of a model in any direction: twenty million words, pixels or layers are a mistake."""
+LARGEST_TABLE = 2**24
+"""Numbers of a table that a network computes instead of storing it."""
+
+
+DRAWS = ("normal_", "uniform_", "kaiming_uniform_")
+"""Functions that fill a tensor at random. Of one without numbers they do nothing but
+import PyTorch's compiler, which takes seconds."""
+
+
+class _OutlineMode(TorchFunctionMode):
+    """Builds a network without numbers, and ends if it is far larger than its file."""
+
+    def __init__(self, most_calls: int) -> None:
+        super().__init__()
+        self.left = most_calls
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        self.left -= 1
+        if self.left < 0:
+            raise ValueError("it has more layers than there are weights")
+        if getattr(func, "__name__", "") in DRAWS:
+            return args[0] if args else given["tensor"]
+        if func is torch.Tensor.mul:  # tables of positions are made on the CPU
+            _check_table(np.broadcast_shapes(*(getattr(x, "shape", ()) for x in args)))
+        return func(*args, **given)
+
+
+def outline_of(
+    build: Callable[[], Module], config: dict[str, Any], n_weights: int
+) -> Module:
+    """A network on the device `meta`, where tensors have shapes and no numbers.
+
+    Args:
+        build: makes it from its configuration, which may come from a damaged file.
+        config: the configuration.
+        n_weights: tensors that the file of its weights holds.
+
+    Raises:
+        ValueError: a size is beyond every sensible one. A build from a damaged
+            configuration may raise anything else.
+    """
+    check_sizes(config)
+    with torch.device("meta"), _OutlineMode(MOST_CALLS * (n_weights + 10)):
+        outline = build()
+    for table in outline.buffers():
+        _check_table(table.shape)
+    return outline
+
+
+def build_for(
+    build: Callable[[dict[str, Any]], Module],
+    config: dict[str, Any],
+    weights: Mapping[str, Tensor],
+    card: str | Path,
+    source: str,
+) -> Module:
+    """A network of a stored configuration, built only if these weights fill it.
+
+    A configuration may name sizes that no memory holds, so the network is outlined
+    first.
+
+    Args:
+        build: makes the network from the configuration.
+        config: as JSON gives it back.
+        weights: what it shall be filled with.
+        card: the file of the configuration, for messages.
+        source: the file of the weights, for messages.
+
+    Raises:
+        ValueError: the configuration is none of this version, or the weights have
+            other names or shapes.
+    """
+    try:
+        outline = outline_of(lambda: build(config), config, len(weights))
+    except (ImportError, OSError):
+        raise
+    except Exception as reason:
+        # A damaged configuration makes any part of a network fail in any way.
+        raise ValueError(
+            f"{card} does not describe a model that this version can build:"
+            f" {one_line(reason)}"
+        ) from reason
+    check_same_tensors(weight_tensors(outline, tied_names(outline)), weights, source)
+    return build(config)
+
+
+def _check_table(shape: Sequence[int]) -> None:
+    if math.prod(shape) > LARGEST_TABLE:
+        raise ValueError(f"it has a table of {' x '.join(map(str, shape))} numbers")
+
+
+def check_sizes(value: Any, name: str = "config") -> None:
+    """Raises a ValueError if an integer anywhere in a JSON value is no size."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            check_sizes(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            check_sizes(inner, name)
+    elif isinstance(value, int) and value > LARGEST_SIZE:
+        raise ValueError(f"{name} must be at most {LARGEST_SIZE:,}, got {value}")
+
+
+def check_weights_finite(model: nn.Module, source: str) -> None:
+    """Raises a ValueError that names the first weight that is no finite number."""
+    for name, weight in model.state_dict().items():
+        if weight.is_floating_point() and not bool(weight.isfinite().all()):
+            raise ValueError(
+                f"{source} has {name} with NaN or infinite numbers; train the model"
+                " again, or take another"
             )
 
 

@@ -44,7 +44,7 @@ from coursepkg.projects.ocr.readers import (
 )
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.validation import check_count
+from coursepkg.validation import as_list, check_count, check_largest
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on rendered lines."""
@@ -164,10 +164,7 @@ class Recognizer:
             ValueError: a picture cannot be read, or an option is out of range.
             FileNotFoundError: there is no such picture.
         """
-        if isinstance(pictures, str | Path | np.ndarray):
-            raise ValueError(
-                "pictures must be a list of pictures, got one; put it into a list"
-            )
+        pictures = as_list("pictures", pictures, Picture, "pictures")
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
         limit = self.tta_below(reader, beam_size, second_look)
@@ -187,23 +184,15 @@ class Recognizer:
             chosen = order[first : first + batch_size]
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
-            found |= {
-                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
-            }
-            ids |= {
-                i: [one.ids for one in line]
-                for i, line in zip(chosen, readings, strict=True)
-            }
+            for i, line in zip(chosen, readings, strict=True):
+                found[i], ids[i] = self._reading(line), [one.ids for one in line]
         unsure = [i for i in order if found[i].is_doubtful(limit)]
         for first in range(0, len(unsure), TTA_LINES):
             chosen = unsure[first : first + TTA_LINES]
-            known = [ids[i] for i in chosen]
-            readings = read_augmented(
-                self.fast, [images[i] for i in chosen], way, n_best, known=known
-            )
-            found |= {
-                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
-            }
+            known, shown = [ids[i] for i in chosen], [images[i] for i in chosen]
+            readings = read_augmented(self.fast, shown, way, n_best, known=known)
+            for i, line in zip(chosen, readings, strict=True):
+                found[i] = self._reading(line)
         return [found[i] for i in range(len(pictures))]
 
     def tta_below(
@@ -246,6 +235,7 @@ class Recognizer:
         check_count("n_best", n_best)
         beams = max(n_best, self.recipe.beam_size) if beam_size is None else beam_size
         check_count("beam_size", beams)
+        check_largest("beam_size", beams)
         check_count("n_best", n_best, most=beams)
         way = replace(
             Reader.of(self.recipe), kind=reader or self.recipe.reader, beam_size=beams
@@ -290,11 +280,10 @@ class Recognizer:
         return fit_image(image, height, self.recipe.box_width, name, most_width=most)
 
     def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
+        texts = [decode_text(one.ids, self.vocabulary) for one in candidates]
         return LineReading(
             tuple(
-                Alternative(
-                    decode_text(one.ids, self.vocabulary), one.confidence, one.score
-                )
-                for one in candidates
+                Alternative(text, one.confidence, one.score)
+                for text, one in zip(texts, candidates, strict=True)
             )
         )

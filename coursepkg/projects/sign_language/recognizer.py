@@ -33,7 +33,7 @@ from coursepkg.projects.sign_language.model.classifier import ClipClassifier, re
 from coursepkg.projects.sign_language.options import Common, Use
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.training.saved_model import CARD
-from coursepkg.validation import check_count, one_line
+from coursepkg.validation import as_list, check_count, one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,12 @@ def read_model(folder: str | Path) -> TrainedModel:
             " weights have another number"
         )
     LabelMapping(labels)  # which checks the words
-    counts = tuple(int(count) for count in meta.get("counts", ()))
-    return TrainedModel(model, labels, recipe, counts, meta)
+    counts = meta.get("counts", [])
+    if not isinstance(counts, list) or not all(type(one) is int for one in counts):
+        raise ValueError(
+            f"{folder / 'model' / CARD} is damaged: its counts are no list of integers"
+        )
+    return TrainedModel(model, labels, recipe, tuple(counts), meta)
 
 
 def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
@@ -267,10 +271,7 @@ class SignRecognizer:
 
         The list has one recognition for each file.
         """
-        if isinstance(paths, str | Path):
-            raise ValueError(
-                "paths must be a list of videos, got one; put it into a list"
-            )
+        paths = as_list("paths", paths, str | Path, "videos")
         return list(
             self.recognize_each(
                 paths, n_best=n_best, batch_size=batch_size, keep_going=keep_going
@@ -320,6 +321,8 @@ class SignRecognizer:
         self, clips: Sequence[Clip], *, n_best: int = 5
     ) -> list[Recognition]:
         """Name the words of clips in memory, of any size and length, all at once."""
+        clips = as_list("clips", clips, Clip, "clips")
+        check_count("n_best", n_best)
         return self._name(
             [made_small(clip, self.cache_config) for clip in clips], n_best
         )

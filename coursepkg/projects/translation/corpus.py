@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from coursepkg.files import check_regular
 from coursepkg.text.cleaning import unescape
 from coursepkg.text.languages import language_of
 from coursepkg.text.spacing import detokenize, remove_spaces, space_punctuation, unjoin
@@ -38,6 +39,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise FileNotFoundError(
             f"{path}: no such file; give the path of a UTF-8 file, one sentence a line"
         )
+    check_regular(Path(path))
     with Path(path).open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:

@@ -223,6 +223,16 @@ def check_plain(texts: Sequence[str], *, first: int = 1, name: str = "line") -> 
             )
 
 
+def _are_directions(told: Any) -> bool:
+    """Whether a card names pairs of languages."""
+    return (
+        isinstance(told, list)
+        and bool(told)
+        and all(isinstance(pair, list) and len(pair) == 2 for pair in told)
+        and all(isinstance(name, str) for pair in told for name in pair)
+    )
+
+
 def recipe_from(folder: Path) -> Recipe:
     """The recipe of the finished model in the folder of a run.
 
@@ -235,7 +245,7 @@ def recipe_from(folder: Path) -> Recipe:
     meta = meta if isinstance(meta, dict) else {}
     fields = meta.get("recipe")
     wanted = "give a folder that coursepkg translation train wrote"
-    if not isinstance(fields, dict) or "directions" not in meta:
+    if not isinstance(fields, dict) or not _are_directions(meta.get("directions")):
         raise ValueError(
             f"{folder} holds no translator (its card has no recipe and directions of"
             f" one); {wanted}"

@@ -8,9 +8,13 @@ Sources to hypotheses: sorted by length, in batches, back in order.
 """
 
 import math
+import operator
+import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +40,21 @@ from coursepkg.projects.translation.models import (
     recipe_from,
 )
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.text.languages import LANGUAGES
+from coursepkg.text.languages import LANGUAGES, language_of
 from coursepkg.text.vocabulary import BOS, EOS, pad_batch
 from coursepkg.training.saved_model import load_model
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import as_list, check_count, check_finite, check_largest
 
+CUTS = (
+    re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
+    re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
+)
+"""Where a sentence is cut that the model does not take whole: first at the ends of
+sentences, then at commas."""
+LONGEST_TEXT = 100_000
+"""Characters of one text, which is then some fifty pages."""
+MOST_CHARACTERS = 32
+"""Of a subword; a text with more characters for each token does not fit."""
 EXTRA_LENGTH = 30
 """Tokens by which a translation may be longer than its source."""
 
@@ -147,7 +161,9 @@ class Translation:
     """Translations, best first."""
     alignment: Tensor | None
     """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
-    asked for; rows sum to 1."""
+    asked for; rows sum to 1. None for a sentence that was translated in parts."""
+    note: str = ""
+    """That it was too long for the model and translated in parts, in one line."""
 
     @property
     def text(self) -> str:
@@ -252,8 +268,8 @@ class Translator:
         """Ids of sentences, tag in front.
 
         Raises:
-            ValueError: a sentence is empty, too long or not plain (`check_plain`); it
-                is named by `name` and number.
+            ValueError: a text is empty, far too long or not plain (`check_plain`); it is
+                named by `name` and number.
         """
         check_plain(texts, first=first, name=name)
         ids = self.subwords.encode_sources(texts, source, target)
@@ -262,12 +278,57 @@ class Translator:
                 raise ValueError(
                     f"{name} {number}: empty; give a sentence or remove it"
                 )
-            if len(own) > self.longest:
+            if len(text) > LONGEST_TEXT:
                 raise ValueError(
-                    f"{name} {number}: {len(own)} tokens, and the model takes"
-                    f" {self.longest}; split it into sentences"
+                    f"{name} {number}: {len(text):,} characters, at most"
+                    f" {LONGEST_TEXT:,} are taken at once; split it into sentences"
                 )
         return ids
+
+    def parts_of(self, text: str, source: str, target: str) -> list[str]:
+        """A text in parts that the model takes: cut at sentence ends, else at commas.
+
+        What has neither is cut where the model's longest source ends.
+        """
+        return self._cut(text.strip(), source, target, CUTS)
+
+    def _cut(
+        self, text: str, source: str, target: str, cuts: Sequence[re.Pattern[str]]
+    ) -> list[str]:
+        def fits(part: str) -> bool:
+            # No piece is shorter than a character: a longer text needs no look.
+            if len(part) > MOST_CHARACTERS * self.longest:
+                return False
+            (ids,) = self.subwords.encode_sources([part], source, target)
+            return len(ids) <= self.longest
+
+        if fits(text):
+            return [text]
+        if not cuts:
+            parts = []
+            while text:
+                # The longest beginning that fits, at least one character of it.
+                most = min(len(text), MOST_CHARACTERS * self.longest)
+                n = bisect_left(
+                    range(1, most + 1), True, key=lambda n: not fits(text[:n])
+                )
+                end = text.rfind(" ", 1, n + 1) if n < len(text) else n
+                end = end if end > 0 else max(1, n)
+                parts.append(text[:end])
+                text = text[end:].strip()
+            return parts
+        parts = []
+        for piece in filter(None, map(str.strip, cuts[0].split(text))):
+            if parts and fits(joined := self._join([parts[-1], piece], source)):
+                parts[-1] = joined
+            else:
+                parts += self._cut(piece, source, target, cuts[1:])
+        return parts
+
+    @staticmethod
+    def _join(parts: Sequence[str], language: str) -> str:
+        """Parts of a text as their language writes them behind one another."""
+        return ("" if language_of(language).is_han else " ").join(parts)
 
     def translate(
         self,
@@ -283,6 +344,9 @@ class Translator:
     ) -> list[Translation]:
         """Translate sentences, in order.
 
+        A sentence that is longer than the model takes is translated in parts; its
+        `note` says so.
+
         Args:
             texts: one sentence each, as users write them or as the training files have
                 them.
@@ -295,22 +359,30 @@ class Translator:
                 `Transformer`.
 
         Raises:
-            ValueError: the direction is not the model's, a sentence is empty or too
-                long, or an option is out of range.
+            ValueError: the direction is not the model's, a sentence is empty, or an
+                option is out of range.
         """
         if isinstance(texts, str):
             raise ValueError(
                 "texts must be a list of sentences, got one string; write"
                 f" [{texts[:20]!r}]"
             )
+        texts = as_list("texts", texts, str, "sentences")
         self.check_direction(source, target)
         beams = self.recipe.beam_size if beam_size is None else beam_size
         alpha = self.recipe.length_penalty if length_penalty is None else length_penalty
         check_count("beam_size", beams)
+        check_largest("beam_size", beams)
         check_count("n_best", n_best, most=beams)
         check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
-        ids = self.encode(texts, source, target, name="sentence")
+        whole = self.encode(texts, source, target, name="sentence")
+        parts = [
+            [text] if len(own) <= self.longest else self.parts_of(text, source, target)
+            for text, own in zip(texts, whole, strict=True)
+        ]
+        each = [part for own in parts for part in own]
+        ids = self.encode(each, source, target, name="part")
         found = search(
             self.fast,
             ids,
@@ -321,10 +393,41 @@ class Translator:
             n_best=beams if n_best > 1 else 1,
             batch_size=batch_size,
         )
-        return [
+        made = (
             self._translation(*one, target, n_best, alignments)
-            for one in zip(texts, ids, found, strict=True)
+            for one in zip(each, ids, found, strict=True)
+        )
+        return [
+            self._joined(text, list(islice(made, len(own))), target)
+            for text, own in zip(texts, parts, strict=True)
         ]
+
+    def _joined(
+        self, text: str, parts: Sequence[Translation], target: str
+    ) -> Translation:
+        """The translation of a text whose parts were translated one by one."""
+        if len(parts) == 1:
+            return replace(parts[0], source=text)
+        n_best = []
+        for chosen in zip(*(part.n_best for part in parts), strict=False):
+            n_tokens = [max(1, len(one.tokens)) for one in chosen]
+            logs = [math.log(max(one.confidence, 1e-300)) for one in chosen]
+            mean = sum(map(operator.mul, logs, n_tokens)) / sum(n_tokens)
+            n_best.append(
+                Alternative(
+                    self._join([one.text for one in chosen], target),
+                    " ".join(one.line for one in chosen),
+                    tuple(token for one in chosen for token in one.tokens),
+                    math.exp(mean),
+                    sum(one.score for one in chosen),
+                )
+            )
+        tokens = tuple(token for part in parts for token in part.source_tokens)
+        note = (
+            f"longer than the {self.longest} tokens that the model takes; translated in"
+            f" {len(parts)} parts"
+        )
+        return Translation(text, tokens, tuple(n_best), None, note)
 
     def _translation(
         self,

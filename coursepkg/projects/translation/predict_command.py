@@ -99,6 +99,7 @@ def translate_file(
         found: Sequence[Translation | T5Output] = translator.translate(
             lines, source=source, target=target, **options
         )
+        _note_parts(found, f"{path}, line", first=count + 1)
         rows = zip(lines, found, strict=True)
         part.write("".join(_written(text, one, form) for text, one in rows))
         count += len(lines)
@@ -143,6 +144,7 @@ def predict_command(options: "Predict") -> int:
         alignments=options.alignments,
         **search,
     )
+    _note_parts(found, "sentence")
     for one in found:
         for alternative in one.n_best:
             # With n-best the confidence tells the alternatives apart; one translation
@@ -213,8 +215,17 @@ def _note_composition(texts: Iterable[str], name: str) -> None:
         )
 
 
+def _note_parts(found: Sequence[Any], name: str, first: int = 1) -> None:
+    """Note each sentence that was translated in parts."""
+    for number, one in enumerate(found, start=first):
+        if note := getattr(one, "note", ""):
+            log_to_stderr(f"note: {name} {number}: {note}")
+
+
 def _alignment_lines(one: Translation) -> list[str]:
     if one.alignment is None:
+        if one.note:
+            return ["(translated in parts, which have no alignment together)"]
         return ["(this kind of model has no cross-attention to show)"]
     columns = [*one.source_tokens, "</s>"]
     best = one.alignment.argmax(dim=1).tolist()
@@ -240,4 +251,4 @@ def _as_json(one: Translation) -> dict[str, Any]:
             if one.alignment is None
             else [[round(w, 4) for w in row] for row in one.alignment.tolist()]
         ),
-    }
+    } | ({"note": one.note} if one.note else {})

@@ -34,6 +34,15 @@ Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VA
 
 
 @dataclass(frozen=True)
+class LearnDictionary:
+    """Learn which words translate each other, from the training part alone, and write
+    them to --out as TSV.
+    """  # noqa: D205
+
+    common: CommonOptions = field(default_factory=Common)
+
+
+@dataclass(frozen=True)
 class LanguageModelTrain:
     """Train a language model of --to, in the vocabulary of a translator.
 
@@ -280,37 +289,3 @@ class RoundTrip:
     common: CommonOptions = field(default_factory=Common)
     search: SearchOptions = field(default_factory=Search)
     draws: DrawOptions = field(default_factory=Draws)
-
-
-@dataclass(frozen=True)
-class LearnDictionary:
-    """Learn which words translate each other, from the training part alone, and write
-    them to --out as TSV.
-    """  # noqa: D205
-
-    common: CommonOptions = field(default_factory=Common)
-
-    def run(self) -> int:
-        """Learn, write, and return the exit code."""
-        from coursepkg.app.output import print_json
-        from coursepkg.projects.translation.errors.dictionary import Dictionary
-
-        if self.common.out is None:
-            raise ValueError("--out FILE must be given, the TSV file to write")
-        parts = self.common.parts()
-        # The corpora come cut into words, Vietnamese compounds joined: what is wanted
-        # here.
-        learnt = Dictionary.learn(
-            [(p.source.split(), p.target.split()) for p in parts.train]
-        )
-        learnt.save(self.common.out)
-        print(f"{len(learnt)} entries in {self.common.out}")
-        if self.common.json:
-            print_json(
-                {
-                    "out": str(self.common.out),
-                    "entries": len(learnt),
-                    "corpora": [parts.corpus],
-                }
-            )
-        return 0

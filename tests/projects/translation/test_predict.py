@@ -120,7 +120,13 @@ def test_nothing_gives_nothing(translator: Translator) -> None:
             r"does not translate English into Vietnamese \(it knows zh to vi, vi to zh\)",
         ),
         (["我", "  "], {}, "^sentence 2: empty; give a sentence or remove it$"),
-        (["我", "我", "我 喜欢 " * 5000], {}, r"^sentence 3: \d+ tokens, and the model takes 23; split it"),
+        (
+            ["我", "我", "我 喜欢 " * 50000],
+            {},
+            r"^sentence 3: 250,000 characters, at most 100,000 .* split it",
+        ),
+        ("我", {}, "^texts must be a list of sentences, got one; put it into a list$"),
+        (["我"], {"beam_size": 2**63}, "beam_size must be at most 1,000, got 9223372036854775808"),
         (["我"], {"beam_size": 0}, "beam_size must be an integer of at least 1"),
         (["我"], {"n_best": 3, "beam_size": 2}, "n_best must be .* got 3"),
         (["我"], {"length_penalty": float("nan")}, "length_penalty"),
@@ -135,13 +141,34 @@ def test_what_cannot_be_translated_is_named(
     assert "\n" not in str(caught.value)
 
 
-def test_the_longest_sentence_is_taken_and_one_token_more_is_not(translator: Translator) -> None:
+def test_the_longest_sentence_is_taken_and_one_token_more_makes_two_parts(translator: Translator) -> None:
     lengths = {n: len(subwords().encode_sources(["三五" * n], "zh", "vi")[0]) for n in range(1, 13)}
     fits = max(n for n, length in lengths.items() if length <= translator.longest)
     assert lengths[fits + 1] > translator.longest
-    assert translator.translate(["三五" * fits], beam_size=1)[0].n_best
-    with pytest.raises(ValueError, match=f"{lengths[fits + 1]} tokens, and the model takes 23"):
-        translator.translate(["三五" * (fits + 1)])
+    assert translator.translate(["三五" * fits], beam_size=1)[0].note == ""
+    (longer,) = translator.translate(["三五" * (fits + 1)], beam_size=1)
+    assert longer.note == "longer than the 23 tokens that the model takes; translated in 2 parts"
+    assert longer.source == "三五" * (fits + 1)
+    assert "".join(translator.parts_of(longer.source, "zh", "vi")) == longer.source
+
+
+def test_a_long_text_is_cut_at_sentences_then_commas_then_anywhere() -> None:
+    shipped = Translator.load_default()
+    where = "酒店在哪里？"
+    (parts, (once,)) = (shipped.translate([text]) for text in (where * 15, where))
+    assert "translated in 2 parts" in parts[0].note
+    assert parts[0].text == " ".join([once.text] * 15)
+    assert (parts[0].alignment, once.note) == (None, "")
+    assert 0 < parts[0].confidence <= 1
+    three = "我要买三本书，" * 20 + "谢谢。"
+    assert all(part.endswith(("，", "。")) for part in shipped.parts_of(three, "zh", "vi"))
+    assert "".join(shipped.parts_of("书" * 150, "zh", "vi")) == "书" * 150
+    english = "Where is the hotel? " * 30
+    (back,) = shipped.translate([english], source="en", alignments=True, n_best=2)
+    assert len(back.n_best) == 2
+    assert back.text.count("Khách sạn ở đâu?") == 30
+    (chinese,) = shipped.translate(["Khách sạn ở đâu? " * 30], source="vi", target="zh")
+    assert " " not in chinese.text
 
 
 def same(one: list[Translation], other: list[Translation]) -> bool:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import unicodedata
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from coursepkg.projects.translation import predict_command
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.predict_command import CONTEST_HEADER, translate_file
-from tests.projects.translation.tiny import sentences, write_lines
+from tests.projects.translation.tiny import sentences, translation, write_lines
 
 N_LINES = 11
 CHUNK = 4
@@ -138,7 +139,7 @@ def test_what_is_there_already_is_not_overwritten(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("猫 " * 10_000, r"in\.zh, line 10: \d+ tokens, and the model takes 23; split it into sentences"),
+        ("猫 " * 60_000, r"in\.zh, line 10: 120,000 characters, at most 100,000 .* split it into sentences"),
         ("  ", r"in\.zh, line 10: empty"),
         ("\udcff", r"in\.zh, line 10: not UTF-8"),
     ],
@@ -153,6 +154,27 @@ def test_a_bad_line_is_named_before_anything_is_written(
         run(translator, source, tmp_path / "out")
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["in.zh"]
+
+
+def test_a_long_line_is_translated_in_parts_and_noted(
+    translator: Translator, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = source.read_text("utf-8").splitlines()
+    lines[9] = "三五" * 40
+    write_lines(source, lines)
+    run(translator, source, tmp_path / "out")
+    assert len((tmp_path / "out").read_text("utf-8").splitlines()) == len(lines)
+    (note,) = capsys.readouterr().err.splitlines()
+    assert note.startswith(f"note: {source}, line 10: longer than the 23 tokens")
+
+
+def test_pipes_devices_and_folders_are_no_files_to_translate(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero"), tmp_path):
+        told = translation("predict", "--file", path, "--out", tmp_path / "out")
+        assert "name a file" in told.mistake
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_empty_and_missing_files_and_wrong_directions_are_named(

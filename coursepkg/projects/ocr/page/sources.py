@@ -22,6 +22,8 @@ POINTS = 72
 MOST_DRAWN = 24_000_000
 """Largest picture of a page, in pixels; a larger page is drawn at a lower resolution.
 A4 at 500 dpi fits."""
+MOST_PAGES = 20_000
+"""Of one file; one that says it has more is damaged, or would take days."""
 TOGETHER = 16
 """Pages that are drawn before the file is opened anew: PDFium keeps what it has read of
 an open file."""
@@ -52,6 +54,7 @@ def pdf_pages(
     pdfium = _pdfium()
     with _opened(pdfium, path) as document:
         n_pages = len(document)
+    _check_pages(path, n_pages)
     for first in range(skip, n_pages, TOGETHER):
         with _opened(pdfium, path) as document:
             for index in range(first, min(first + TOGETHER, n_pages)):
@@ -216,6 +219,7 @@ def open_pages(
                 yield PagePicture(source, number, n_pages, image, error, dpi)
             return
         n_pages = count_pages(source.path)
+        _check_pages(source.path, n_pages)
         for number in range(skip + 1, n_pages + 1):
             yield _picture(source, number, n_pages)
     except (ValueError, OSError, ImportError) as reason:
@@ -238,6 +242,14 @@ def _picture(source: Source, number: int, n_pages: int) -> PagePicture:
         )
     except (ValueError, OSError) as reason:
         return PagePicture(source, number, n_pages, None, str(reason))
+
+
+def _check_pages(path: Path, n_pages: int) -> None:
+    if n_pages > MOST_PAGES:
+        raise ValueError(
+            f"{path} says that it has {n_pages:,} pages, more than {MOST_PAGES:,};"
+            " split it"
+        )
 
 
 def _unused(name: str, names: Collection[str]) -> str:

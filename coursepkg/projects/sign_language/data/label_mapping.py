@@ -55,7 +55,8 @@ class LabelMapping:
         if not self.words:
             raise ValueError("words must hold at least one word, got none")
         for word in self.words:
-            if not word.strip() or compose(word) != word:
+            good = isinstance(word, str) and bool(word.strip())
+            if not good or compose(word) != word:
                 raise ValueError(
                     f"words must be composed (NFC) and not empty, got {word!r}"
                 )

@@ -12,12 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from coursepkg.app.output import print_json
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
 from coursepkg.projects.translation.errors.surface import find_phrase, folded
 from coursepkg.validation import check_count, check_share
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.study_commands import LearnDictionary
 
 
 class Entry(NamedTuple):
@@ -213,6 +217,24 @@ def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
     return [
         [usual.get(token.lower(), token) for token in tokens] for tokens in sentences
     ]
+
+
+def dictionary_command(options: "LearnDictionary") -> int:
+    """Learn a dictionary from the training part and write it as TSV."""
+    out = options.common.out
+    if out is None:
+        raise ValueError("--out FILE must be given, the TSV file to write")
+    parts = options.common.parts()
+    # The corpora come cut into words, Vietnamese compounds joined: as they are wanted.
+    learnt = Dictionary.learn(
+        [(p.source.split(), p.target.split()) for p in parts.train]
+    )
+    learnt.save(out)
+    print(f"{len(learnt)} entries in {out}")
+    if options.common.json:
+        found = {"out": str(out), "entries": len(learnt), "corpora": [parts.corpus]}
+        print_json(found)
+    return 0
 
 
 def _terms(sentences: Sequence[Tokens], max_share: int | float) -> set[str]:

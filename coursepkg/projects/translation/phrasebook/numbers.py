@@ -99,21 +99,21 @@ def ordinal(n: int) -> str:
 
 def number(n: int) -> Phrase:
     """A number that counts something: two is 两 before a measure word."""
-    zh = "两" if n == 2 else chinese(n)
-    return phrase(english(n), {"zh": zh, "en": english(n), "vi": vietnamese(n)})
+    return _phrase(
+        english(n), "两" if n == 2 else chinese(n), english(n), vietnamese(n)
+    )
 
 
 def plain_number(n: int) -> Phrase:
     """A number that names something (a room, a page, a bus): two is 二."""
-    return phrase(english(n), {"zh": chinese(n), "en": english(n), "vi": vietnamese(n)})
+    return _phrase(english(n), chinese(n), english(n), vietnamese(n))
 
 
 def money(n: int, currency: str) -> Phrase:
     """An amount of money in words."""
     zh, one, many, vi = CURRENCIES[currency]
-    unit = phrase(currency, {"zh": zh, "en": one if n == 1 else many, "vi": vi})
-    sides = dict.fromkeys(LANGUAGES, "{n} {unit}")
-    return phrase(f"{n} {currency}", sides, {"n": number(n), "unit": unit})
+    unit = _phrase(currency, zh, one if n == 1 else many, vi)
+    return _phrase(f"{n} {currency}", *["{n} {unit}"] * 3, n=number(n), unit=unit)
 
 
 def clock(hour: int, minute: int = 0, part: str = "") -> Phrase:
@@ -133,13 +133,13 @@ def date(month: int, day: int) -> Phrase:
     """A day of the year; the first ten of a month are ``mùng`` in Vietnamese."""
     early = "mùng/u " if day <= 10 else ""
     named = "tư" if month == 4 else vietnamese(month)
-    sides = {
-        "zh": f"{chinese(month)}月/m {chinese(day)}/d 号/u",
-        "en": f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
-        "vi": f"ngày/u {early}{mark_words(vietnamese(day), 'd')} tháng/m"
+    return _phrase(
+        f"{MONTHS[month - 1]} {day}",
+        f"{chinese(month)}月/m {chinese(day)}/d 号/u",
+        f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
+        f"ngày/u {early}{mark_words(vietnamese(day), 'd')} tháng/m"
         f" {mark_words(named, 'm')}",
-    }
-    return phrase(f"{MONTHS[month - 1]} {day}", sides)
+    )
 
 
 def dates() -> tuple[Phrase, ...]:
@@ -154,27 +154,24 @@ def duration(n: int, unit: str) -> Phrase:
     return _measure(n, zh, unit if n == 1 else plural(unit), vi)
 
 
+def _phrase(name: str, zh: str, en: str, vi: str, **slots: Phrase) -> Phrase:
+    return phrase(name, {"zh": zh, "en": en, "vi": vi}, slots or None)
+
+
 def _measure(n: int, zh: str, en: str, vi: str, name: str = "") -> Phrase:
-    sides = {"zh": f"{{n}} {zh}", "en": f"{{n}} {en}/u", "vi": f"{{n}} {vi}"}
-    return phrase(name or f"{n} {en}", sides, {"n": number(n)})
+    sides = f"{{n}} {zh}", f"{{n}} {en}/u", f"{{n}} {vi}"
+    return _phrase(name or f"{n} {en}", *sides, n=number(n))
 
 
 def _floor(n: int) -> Phrase:
-    sides = {
-        "zh": f"{chinese(n)}/n 楼/f",
-        "en": f"the {ordinal(n)}/n floor/f",
-        "vi": f"tầng/f {mark_words(vietnamese(n), 'n')}",
-    }
-    return phrase(f"floor {n}", sides)
+    zh, en = f"{chinese(n)}/n 楼/f", f"the {ordinal(n)}/n floor/f"
+    return _phrase(f"floor {n}", zh, en, f"tầng/f {mark_words(vietnamese(n), 'n')}")
 
 
 def _crossing(n: int) -> Phrase:
-    sides = {
-        "zh": f"第{chinese(n)}/n 个 路口/c",
-        "en": f"the {ordinal(n)}/n intersection/c",
-        "vi": f"ngã_tư/c thứ/n {({1: 'nhất', 4: 'tư'}).get(n, vietnamese(n))}/n",
-    }
-    return phrase(f"intersection {n}", sides)
+    zh, en = f"第{chinese(n)}/n 个 路口/c", f"the {ordinal(n)}/n intersection/c"
+    nth = {1: "nhất", 4: "tư"}.get(n, vietnamese(n))
+    return _phrase(f"intersection {n}", zh, en, f"ngã_tư/c thứ/n {nth}/n")
 
 
 def _kilometers(n: int) -> Phrase:

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coursepkg.app.output import Log, print_json, write_texts
+from coursepkg.app.output import print_json, write_texts
 from coursepkg.metrics.scoring import Comparison, comparison_as_json
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.ensemble import load_translator, system_note
 from coursepkg.projects.translation.evaluate import (
     Evaluation,
@@ -65,47 +64,26 @@ class Measured:
 
 
 def train_and_score(
-    recipe: Recipe,
-    parts: Parts,
-    out: Path,
-    *,
-    seed: int = 0,
-    extra: Sequence[SentencePair] = (),
-    start: Path | None = None,
-    round_trips: Sequence[SentencePair] = (),
-    clock: str = "wall",
-    log: Log = print,
+    recipe: Recipe, parts: Parts, out: Path, **options: Any
 ) -> tuple[Measured, Evaluation]:
     """Train by a recipe into `out`, then translate and score the dev part.
+
+    Args:
+        **options: of `train`, which shows no progress here.
 
     Raises:
         ValueError: the recipe cannot be trained on these data, or training diverged.
     """
-    trained = train(
-        recipe,
-        parts,
-        out,
-        seed=seed,
-        extra=extra,
-        start=start,
-        round_trips=round_trips,
-        clock=clock,
-        log=log,
-        progress=False,
-    )
+    trained = train(recipe, parts, out, progress=False, **options)
+    card, history = trained.card, trained.history
     translator = Translator(
-        trained.model,
-        trained.subwords,
-        recipe,
-        trained.card["directions"],
-        trained.card,
+        trained.model, trained.subwords, recipe, card["directions"], card
     )
     begin = time.monotonic()
     result, notes = score_dev(translator, parts)
-    history = trained.history
     measured = Measured(
         parameters=count_parameters(trained.model),
-        steps=int(trained.card["steps"]),
+        steps=int(card["steps"]),
         steps_taken=history.step,
         epochs=len(history.validations),
         seconds=history.seconds,

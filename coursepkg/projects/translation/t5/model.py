@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
 from coursepkg.files import read_json, whole_folder, write_json
 from coursepkg.projects.translation.t5.text import PREFIXES
@@ -39,7 +39,8 @@ from coursepkg.text.subword import FIXED
 from coursepkg.text.tokenizer import WORD_MARK, normalize
 from coursepkg.text.vietnamese import ACCENTED
 from coursepkg.training.seed import set_seed
-from coursepkg.validation import check_count
+from coursepkg.training.weights import check_weights_finite, outline_of
+from coursepkg.validation import check_count, one_line
 
 LETTERS = ACCENTED + ACCENTED.upper()
 """The 134 letters that Vietnamese has and ASCII lacks: 67 in either case."""
@@ -325,6 +326,8 @@ def load_t5(
                 f"{place} is a {config.model_type} model; give one of the kinds"
                 f" {', '.join(FAMILY)}"
             )
+        if folder.is_dir():
+            _check_sizes(library, config, folder)
         tokenizer = library.AutoTokenizer.from_pretrained(place, **where)
         network, found = library.AutoModelForSeq2SeqLM.from_pretrained(
             place,
@@ -338,13 +341,16 @@ def load_t5(
             f"{place} lacks weights ({sorted(found['missing_keys'])[0]}, ...); copy it"
             " again"
         )
+    network = network.float().eval()
+    check_weights_finite(network, place)
     card = folder / CARD
-    return T5(
-        network.float().eval(),
-        tokenizer,
-        place,
-        read_json(card) if card.is_file() else {},
-    )
+    told = read_json(card) if card.is_file() else {}
+    prefixes = told.get("prefixes", {})
+    if not isinstance(prefixes, dict) or not all(
+        isinstance(text, str) for text in prefixes.values()
+    ):
+        raise ValueError(f"{card} is damaged: its prefixes are no texts; copy it again")
+    return T5(network, tokenizer, place, told)
 
 
 def save_t5(t5: T5, folder: str | Path, **card: Any) -> None:
@@ -425,6 +431,26 @@ def _check_folder(folder: Path) -> None:
         )
 
 
+def _check_sizes(library: Any, config: Any, folder: Path) -> None:
+    """Raises a ValueError unless the weights of a folder can fill its network."""
+    stored = n_weights = 0
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            for name in file.keys():  # noqa: SIM118 - it is no mapping
+                stored += math.prod(file.get_slice(name).get_shape())
+                n_weights += 1
+    outline = outline_of(
+        lambda: library.AutoModelForSeq2SeqLM.from_config(config),
+        config.to_dict(),
+        n_weights,
+    )
+    needed = sum(parameter.numel() for parameter in outline.parameters())
+    if needed > 2 * stored:
+        raise ValueError(
+            f"its network has {needed:,} weights, and it stores {stored:,}"
+        )
+
+
 def _hub_is_there() -> bool:
     """Whether the Hub's address resolves; else the library would try half a minute."""
     from huggingface_hub import constants
@@ -445,12 +471,10 @@ def _one_line(place: str) -> Iterator[None]:
     """Inside `with`, what the library says in many lines becomes an error of one."""
     try:
         yield
-    except _NotT5:
+    except (_NotT5, ImportError):
         raise
-    except (OSError, ValueError, RuntimeError, SafetensorError) as reason:
-        message = next(iter(str(reason).strip().splitlines()), type(reason).__name__)[
-            :200
-        ]
+    except Exception as reason:  # a damaged file makes the library fail in any way
+        message = one_line(reason)[:200]
         if "tiktoken" in message or "protobuf" in message:
             # What the library says when it cannot read a SentencePiece model.
             raise ImportError(
@@ -463,8 +487,7 @@ def _one_line(place: str) -> Iterator[None]:
             ) from reason
         raise OSError(
             f"{place} cannot be loaded from the Hugging Face Hub ({message}); give"
-            " --model"
-            " FOLDER with a saved T5 whose weights are safetensors, or use the"
+            " --model FOLDER with a saved T5 whose weights are safetensors, or use the"
             " built-in --model tiny"
         ) from reason
 
