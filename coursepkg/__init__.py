@@ -9,16 +9,18 @@ from coursepkg.processor import wait_passively
 
 __version__ = "0.1.0"
 
-_NAMES = {
-    "attention.linear": "linear_attention",
-    "attention.multihead": "MultiHeadAttention",
-    "attention.rope": "RotaryEmbedding",
-    "projects.translation.synthetic": "Phrasebook",
-    "checks": "check",
-    "viz.image": "notebook_defaults",
-}
-
 # torch reads how its threads wait when it is loaded: this has to come before.
 wait_passively()
 
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES, ["__version__"])
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "attention.linear": "linear_attention",
+        "attention.multihead": "MultiHeadAttention",
+        "attention.rope": "RotaryEmbedding",
+        "checks": "check",
+        "projects.translation.synthetic": "Phrasebook",
+        "viz.image": "notebook_defaults",
+    },
+    "__version__",
+)

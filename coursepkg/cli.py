@@ -47,10 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _dispatch(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError as reason:
+    except BrokenPipeError as broken:
         if _hush_closed_pipes():
             return CLOSED_PIPE
-        print(f"error: {one_line(str(reason))}", file=sys.stderr)
+        print(f"error: {one_line(str(broken))}", file=sys.stderr)
         return 2
     except (ValueError, OSError, ImportError) as mistake:
         print(f"error: {one_line(str(mistake))}", file=sys.stderr)

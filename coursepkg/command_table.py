@@ -102,8 +102,9 @@ COMMANDS: dict[str, Command | Group] = {
             ),
             (
                 "dictionary",
-                "errors.dictionary_command:LearnDictionary",
+                "study_commands:LearnDictionary",
                 "learn a bilingual dictionary from a corpus",
+                "errors.dictionary:dictionary_command",
             ),
             (
                 "back-translate",

@@ -30,7 +30,8 @@ PASSIVE = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME":
 """The values with which waiting threads sleep, in lower case."""
 SHORT_SPIN = {"GOMP_SPINCOUNT": "3000"}
 """Where every thread has a core: some 0.1 ms of spinning before a thread sleeps. One
-page is read a fifth faster so, and less than twice as slowly if a core is lost later."""
+page is read a fifth faster so, and less than twice as slowly if a core is lost
+later."""
 NUMBER = "OMP_NUM_THREADS"
 
 THREADS_A_PROCESSOR = 4

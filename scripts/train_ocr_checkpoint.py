@@ -15,20 +15,15 @@ from pathlib import Path
 
 import torch
 from ocr_curriculum import calls_of, run_stages, usual_stages
+from ocr_fonts import font_facts
 from ocr_publish import publish
-from ocr_shards import (
-    ShardPlan,
-    described,
-    plan_sha256,
-    write_shards,
-)
+from ocr_shards import ShardPlan, described, plan_sha256, write_shards
 
 from coursepkg.projects.ocr.corpus import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.batches import character_vocabulary
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
-from coursepkg.projects.ocr.synthetic.render import font_facts
 
 FAMILIES = 40
 """Font families that a recogniser for all prints has to have seen."""

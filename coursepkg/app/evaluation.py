@@ -12,7 +12,7 @@ T = TypeVar("T")
 def origin_of(
     recipe: Any,
     card: Mapping[str, Any],
-    folders: Sequence[Path],
+    folders: Path | Sequence[Path],
     *,
     leave: Collection[str] = (),
 ) -> dict[str, Any]:
@@ -21,10 +21,15 @@ def origin_of(
     Args:
         recipe: what it was trained by and is used with.
         card: what is stored beside its weights.
-        folders: of its runs; the first one's calls stand alone where there is one.
+        folders: of its run, whose calls are told; of several models a list of
+            folders, and the calls of each.
         leave: entries of the card that are left out.
     """
-    calls = [read_calls(folder) for folder in folders]
+    calls: list[Any]
+    if isinstance(folders, Path):
+        calls = read_calls(folders)
+    else:
+        calls = [read_calls(folder) for folder in folders]
     left = {"recipe", "seed", *leave}
     return {
         "recipe": recipe.described(),

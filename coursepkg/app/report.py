@@ -2,7 +2,10 @@
 
 import statistics
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Protocol, runtime_checkable
 
 SHOWN = 5
 """Examples of each finding in a text; JSON has all."""
@@ -24,6 +27,26 @@ def examples(title: str, rows: Sequence[object], shown: int = SHOWN) -> list[str
         return []
     lines = [f"{title}: {len(rows):,}", *(f"  {row}" for row in rows[:shown])]
     return lines + more_line(len(rows), shown)
+
+
+@runtime_checkable
+class OfKind(Protocol):
+    """Something wrong, which has a kind."""
+
+    @property
+    def kind(self) -> str:
+        """What is wrong."""
+
+
+def examples_by_kind(faults: Sequence[OfKind], shown: int = SHOWN) -> list[str]:
+    """How often each kind occurs, the most frequent first, with its first examples."""
+    lines: list[str] = []
+    for kind, count in Counter(one.kind for one in faults).most_common():
+        lines.append(f"  {kind}: {count:,}")
+        of_kind = (one for one in faults if one.kind == kind)
+        lines += [f"    {one}" for one in islice(of_kind, shown)]
+        lines += [f"  {more}" for more in more_line(count, shown)]
+    return lines
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
@@ -65,13 +88,15 @@ def spread(found: Mapping[str, float]) -> str:
     )
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines whose columns are aligned."""
+def aligned(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
+    """Rows of cells as lines with aligned columns, those of `right` on the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+
+    def cell(column: int, text: str) -> str:
+        width = widths[column]
+        return text.rjust(width) if column in right else text.ljust(width)
+
+    return ["  ".join(cell(i, c) for i, c in enumerate(row)).rstrip() for row in rows]
 
 
 def markdown_table(

@@ -64,7 +64,6 @@ class BlockRow:
     partial: tuple[Run, ...]
     """Stretches of the visited keys in which the pattern hides some pairs."""
     n_keys: int
-    n_blocks: int
 
     @property
     def n_rows(self) -> int:
@@ -149,6 +148,7 @@ def plan(
     batch, n_heads, n_kv_heads, n_queries, n_keys = sizes
     pattern.fits(batch, n_heads, n_queries, n_keys)
     stride = pattern.stride if sort_residues else 1
+    # With more classes than rows or keys some classes would be empty.
     stride = stride if stride <= min(n_queries, n_keys) else 1
     parts: list[Part] = []
     for rows, columns in _residue_classes(n_queries, n_keys, stride):
@@ -256,11 +256,10 @@ def _block_rows(
     ahead = torch.nn.functional.pad((may * starts.diff()).cumsum(1), (1, 0))
     visited, masked = _runs(may, starts, ahead), _runs(may & ~must, starts, ahead)
     found = []
-    totals = zip(ahead[:, -1].tolist(), may.sum(1).tolist(), strict=True)
-    for i, (total, count) in enumerate(totals):
+    for i, total in enumerate(ahead[:, -1].tolist()):
         rows = slice(i * block, min((i + 1) * block, n_rows))
-        if count:
-            found.append(BlockRow(rows, visited[i], masked[i], int(total), int(count)))
+        if total:
+            found.append(BlockRow(rows, visited[i], masked[i], total))
     return tuple(found)
 
 
@@ -268,6 +267,7 @@ def _runs(blocks: Tensor, starts: Tensor, ahead: Tensor) -> list[tuple[Run, ...]
     """The stretches of True in each row of a block map."""
     edges = torch.nn.functional.pad(blocks.byte(), (1, 1)).diff().int()
     row, first = (edges == 1).nonzero(as_tuple=True)
+    # In bytes the step from 1 to 0 wraps around to 255.
     last = (edges == 255).nonzero(as_tuple=True)[1]
     runs: list[list[Run]] = [[] for _ in range(len(blocks))]
     ends = (starts[first], starts[last], ahead[row, first], ahead[row, last])
@@ -316,6 +316,8 @@ class PartContext:
             self.by_lane(s, row)[..., run.at].masked_fill_(hidden, -torch.inf)
         if self.select is not None:
             self.select(s)
+        # A row of -inf alone would become NaN. To look for one reads every score, so
+        # that is left out where the pattern rules it out.
         if bias is None and not row.may_have_empty_rows:
             return torch.softmax(s, dim=-1, out=s)
         empty = s.amax(dim=-1, keepdim=True) == -torch.inf
@@ -506,6 +508,7 @@ def block_attention(
         outputs.append(output.flatten(0, -2))
         places.append(queries.flatten())
     output = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+    # Parts come in an order of their own: back to that of the queries.
     return _gather(output, torch.cat(places).argsort()).view(q.shape).to(q.dtype)
 
 
@@ -540,27 +543,6 @@ def run(
     return block_attention(q, k, v, full() if pattern is None else pattern, **options)
 
 
-def visited_blocks(
-    pattern: Pattern,
-    n_queries: int,
-    n_keys: int,
-    *,
-    block: int = BLOCK,
-    batch: int = 1,
-    heads: int = 1,
-) -> int:
-    """Blocks of the score matrix that `run` computes, over all heads and sequences.
-
-    >>> visited_blocks(causal(), 256, 256, block=64)  # 4 + 3 + 2 + 1
-    10
-    """
-    parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
-    return sum(
-        math.prod(part.shape) * sum(row.n_blocks for row in part.block_rows)
-        for part in parts
-    )
-
-
 def visited_fraction(
     pattern: Pattern,
     n_queries: int,
@@ -570,7 +552,11 @@ def visited_fraction(
     batch: int = 1,
     heads: int = 1,
 ) -> float:
-    """Computed pairs over all pairs: the bound on the time against full attention."""
+    """Computed pairs over all pairs: the bound on the time against full attention.
+
+    >>> visited_fraction(causal(), 256, 256, block=64)  # 4 + 3 + 2 + 1 of 16 blocks
+    0.625
+    """
     parts = plan(pattern, (batch, heads, heads, n_queries, n_keys), block)
     pairs = sum(
         math.prod(part.shape) * sum(row.n_rows * row.n_keys for row in part.block_rows)

@@ -22,8 +22,6 @@ from coursepkg.attention.pattern import Band, Pattern
 
 MAX_HEAD_DIM = 128
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
-
-
 OLDEST_TRITON = (3, 3)
 """The first release whose launcher takes tuples, which is how strides are passed."""
 
@@ -84,19 +82,12 @@ def _dotted(release: tuple[int, ...]) -> str:
 
 
 def run(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    pattern: Pattern | None,
-    *,
-    scale: float,
-    bias: Tensor | None,
-    dropout_p: float,
-    dropout_seed: int,
+    q: Tensor, k: Tensor, v: Tensor, pattern: Pattern | None, **options: Any
 ) -> Tensor:
     """softmax(q k^T * scale) v over the band of `pattern`; the scores are never stored.
 
-    Bias must be None and dropout_p 0. A row that sees nothing is zero.
+    Of the options, `bias` must be None and `dropout_p` 0. A row that sees nothing is
+    zero.
 
     Raises:
         ValueError: the kernels lack what was asked for, or cannot run here.
@@ -107,7 +98,7 @@ def run(
             "pattern must be full, causal or sliding window for impl='triton', got"
             f" {pattern}"
         )
-    if bias is not None or dropout_p > 0:
+    if options["bias"] is not None or options["dropout_p"] > 0:
         raise ValueError("bias must be None and dropout_p 0 for impl='triton'")
     if q.dtype not in DTYPES or q.shape[-1] > MAX_HEAD_DIM:
         raise ValueError(
@@ -121,6 +112,7 @@ def run(
             "q must be float16 or float32 under TRITON_INTERPRET=1, got torch.bfloat16"
             " (wrong results)"
         )
+    scale = options["scale"]
     if scale <= 0:
         # The kernels find a row's largest score before they scale it.
         q, scale = q * scale, 1.0

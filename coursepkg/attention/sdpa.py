@@ -12,6 +12,8 @@ batched products with a softmax between them run at the speed of the processor
 to bfloat16, as in the reference.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -70,17 +72,10 @@ def attend(
 
 
 def run(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    pattern: Pattern | None,
-    *,
-    scale: float,
-    bias: Tensor | None,
-    dropout_p: float,
-    dropout_seed: int,
+    q: Tensor, k: Tensor, v: Tensor, pattern: Pattern | None, **options: Any
 ) -> Tensor:
-    """(B, H, T, D); dropout is refused before it comes here."""
+    """(B, H, T, D) for the options `scale` and `bias`; `attention` refuses dropout."""
+    scale, bias = options["scale"], options["bias"]
     n_queries, n_keys = q.shape[2], k.shape[2]
     band = (None, None) if pattern is None else pattern.band
     sees_all = band == (None, None) or (band == (None, 0) and n_queries == 1)

@@ -65,6 +65,8 @@ class TileGrid:
     dropout_p: float = 0.0
     dropout_seed: int = 0
     _memory: Tensor = field(init=False, repr=False)
+    """For the scores of one tile. Every tile writes into it, so that a pass allocates
+    no scores at all."""
 
     @classmethod
     def of(
@@ -90,15 +92,15 @@ class TileGrid:
         size = self.batch * self.n_kv_heads * self.n_shared * self.tile_q * self.tile_k
         self._memory = torch.empty(size, dtype=self.dtype, device=self.device)
         if self.pattern is None:
-            n_rows, n_columns = (
-                -(-self.n_queries // self.tile_q),
-                -(-self.n_keys // self.tile_k),
-            )
+            n_rows = -(-self.n_queries // self.tile_q)
+            n_columns = -(-self.n_keys // self.tile_k)
             may = must = torch.ones(1, 1, n_rows, n_columns, dtype=torch.bool)
         else:
             sizes = (self.n_queries, self.n_keys, self.tile_q, self.tile_k)
             lanes = {"batch": self.batch, "heads": self.n_heads}
             may, must = self.pattern.block_map(*sizes, **lanes)
+        # One walk serves all sequences and heads: a tile that one of them sees is
+        # visited for all, and counts as partial for the others.
         self._visited = may.any(dim=0).any(dim=0)  # (row tiles, column tiles)
         self._partial = ~must.all(dim=0).all(dim=0)
 
@@ -220,17 +222,10 @@ class TiledAttention(torch.autograd.Function):
     """The two passes joined for autograd: q, k, v, output and L are saved."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        bias: Tensor | None,
-        scale: float,
-        grid: TileGrid,
-    ) -> Tensor:
-        """Run `forward_pass` and save what `backward_pass` needs."""
-        output, log_sum_exp = forward_pass(q, k, v, bias, scale, grid)
+    def forward(ctx: Any, *given: Any) -> Tensor:
+        """Run `forward_pass` on the same arguments; save what `backward_pass` needs."""
+        q, k, v, bias, scale, grid = given
+        output, log_sum_exp = forward_pass(*given)
         ctx.save_for_backward(q, k, v, bias, output, log_sum_exp)
         ctx.scale, ctx.grid = scale, grid
         return output

@@ -32,44 +32,37 @@ class KernelTiles(NamedTuple):
     key_value_gradient: TileSizes
 
 
+def kernel_tiles(*sizes: tuple[int, ...]) -> KernelTiles:
+    """(block_q, block_k), or with warps and stages, of each kernel in turn."""
+    return KernelTiles(*(TileSizes(*size) for size in sizes))
+
+
 # One fixed choice a head dim instead of autotuning: a learner's first call compiles
 # three kernels, not sixty. Data-centre Hopper and Blackwell: tensor cores want 128
 # rows, and 227 KB of shared memory feed them. At head dim 64 the softmax takes as long
 # as the products: the forward tiles need so few registers (128 a thread) that two
 # programs share a multiprocessor, one in its softmax while the other multiplies.
 LARGE_HALF = {
-    32: KernelTiles(
-        TileSizes(128, 64, 4, 3), TileSizes(128, 64, 4, 3), TileSizes(64, 64, 4, 3)
-    ),
-    64: KernelTiles(
-        TileSizes(128, 64, 8, 3), TileSizes(128, 64, 8, 3), TileSizes(64, 128, 8, 3)
-    ),
-    128: KernelTiles(
-        TileSizes(128, 64, 8, 3), TileSizes(128, 64, 8, 3), TileSizes(64, 128, 8, 3)
-    ),
+    32: kernel_tiles((128, 64, 4, 3), (128, 64, 4, 3), (64, 64, 4, 3)),
+    64: kernel_tiles((128, 64, 8, 3), (128, 64, 8, 3), (64, 128, 8, 3)),
+    128: kernel_tiles((128, 64, 8, 3), (128, 64, 8, 3), (64, 128, 8, 3)),
 }
 # Every other GPU from the A100 on: fits the 99 KB of shared memory of an RTX card.
 SMALL_HALF = {
-    32: KernelTiles(
-        TileSizes(128, 64, 4, 3), TileSizes(64, 64, 4, 2), TileSizes(64, 64, 4, 2)
-    ),
-    64: KernelTiles(
-        TileSizes(128, 64, 4, 2), TileSizes(64, 64, 4, 2), TileSizes(64, 64, 4, 2)
-    ),
-    128: KernelTiles(
-        TileSizes(64, 64, 4, 2), TileSizes(64, 32, 4, 2), TileSizes(32, 64, 4, 2)
-    ),
+    32: kernel_tiles((128, 64, 4, 3), (64, 64, 4, 2), (64, 64, 4, 2)),
+    64: kernel_tiles((128, 64, 4, 2), (64, 64, 4, 2), (64, 64, 4, 2)),
+    128: kernel_tiles((64, 64, 4, 2), (64, 32, 4, 2), (32, 64, 4, 2)),
 }
 # Exact float32 products run outside the tensor cores, with operands in registers: small
 # tiles.
 SINGLE = {
-    32: KernelTiles(TileSizes(64, 32), TileSizes(32, 32), TileSizes(32, 32)),
-    64: KernelTiles(TileSizes(32, 32), TileSizes(32, 32), TileSizes(32, 32)),
-    128: KernelTiles(TileSizes(32, 16), TileSizes(32, 16), TileSizes(16, 32)),
+    32: kernel_tiles((64, 32), (32, 32), (32, 32)),
+    64: kernel_tiles((32, 32), (32, 32), (32, 32)),
+    128: kernel_tiles((32, 16), (32, 16), (16, 32)),
 }
 # On the CPU the sizes serve the tests: several tiles in a short sequence, queries and
 # keys cut differently.
-INTERPRETED = KernelTiles(TileSizes(32, 16), TileSizes(32, 16), TileSizes(16, 32))
+INTERPRETED = kernel_tiles((32, 16), (32, 16), (16, 32))
 
 
 def tiles_for(q: Tensor) -> KernelTiles:
@@ -126,11 +119,8 @@ def backward(
 
     q, k, v, grad_out = (_unit_stride(x) for x in (q, k, v, grad_out))
     grad_q, grad_k, grad_v = (torch.empty_like(x) for x in (q, k, v))
-    delta, plan, problem = (
-        _one_float_a_row(q),
-        tiles_for(q),
-        _problem(q, k, band, scale),
-    )
+    delta, plan = _one_float_a_row(q), tiles_for(q)
+    problem = _problem(q, k, band, scale)
 
     tiles = TileSizes(plan.forward.block_q, plan.forward.block_k)
     tensors = {"out": out, "grad_out": grad_out}

@@ -74,8 +74,10 @@ class SelfCache:
     def open(self, n_tokens: int) -> "CacheUpdate":
         """Room for `n_tokens` more tokens of each row, for the layers to write into."""
         first, per_sentence = self._is_mine.shape[1], self.n_rows // self.n_sentences
+        # Every row writes its own tokens, which the rows beside it do not see.
         own = torch.eye(per_sentence, dtype=torch.bool, device=self.device)
         own = own.repeat_interleave(n_tokens, dim=1)  # (rows a sentence, new slots)
+        # One row a sentence sees all that is there, and needs no mask for it.
         visible = self._visible(own, n_tokens) if self._shared else None
         mine = [self._is_mine, own.repeat(self.n_sentences, 1)]
         self._is_mine = torch.cat(mine, dim=1)
@@ -106,11 +108,13 @@ class SelfCache:
         """
         slots = self._is_mine.shape[1]
         if sentences is not None:
+            # Part by part, so that the copy needs the memory of one layer's keys.
             for part in self._pool.flatten(0, 1):
                 part[: len(sentences), :, :slots] = part[sentences, :, :slots]
             self.n_sentences = len(sentences)
         self._is_mine = self._is_mine[rows]
         self.n_rows = len(rows)
+        # Once shared, always masked: dead paths stay in the pool.
         self._shared = self._shared or self.n_rows > self.n_sentences
         per_sentence = self.n_rows // self.n_sentences
         self._make_room(slots + per_sentence * (self.max_len - self.length))

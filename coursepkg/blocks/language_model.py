@@ -32,7 +32,7 @@ from coursepkg.blocks.cache import (
 )
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.decoder import Decoder
-from coursepkg.blocks.layer_parts import initialise
+from coursepkg.blocks.layer_parts import embed, initialise, make_output
 
 
 class LanguageModel(nn.Module):
@@ -43,12 +43,7 @@ class LanguageModel(nn.Module):
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.decoder = Decoder(config, cross=False)
-        self.output: nn.Linear | None = None
-        if not config.tie_output:
-            self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.output_bias: nn.Parameter | None = None
-        if config.output_bias:
-            self.output_bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.output, self.output_bias = make_output(config)
         # What stands in for the projection to the vocabulary: a packed one, kNN-MT.
         self.output_head: nn.Module | None = None
         initialise(self)
@@ -100,8 +95,7 @@ class LanguageModel(nn.Module):
         return self._logits(self.decoder(self._embed(tokens), source, cache)[:, -1])
 
     def _embed(self, ids: Tensor) -> Tensor:
-        x = self.embedding(ids)
-        return x * self.config.d_model**0.5 if self.config.scale_embeddings else x
+        return embed(self.config, self.embedding, ids)
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.output_head is not None:

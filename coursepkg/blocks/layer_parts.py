@@ -102,6 +102,23 @@ def make_relative_bias(
     return RelativeBias(config.n_heads, bidirectional=bidirectional)
 
 
+def make_output(
+    config: TransformerConfig,
+) -> tuple[nn.Linear | None, nn.Parameter | None]:
+    """Projection to the vocabulary, None where an embedding serves; and its bias."""
+    output = None
+    if not config.tie_output:
+        output = nn.Linear(config.d_model, config.vocab_size, bias=False)
+    bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
+    return output, bias
+
+
+def embed(config: TransformerConfig, embedding: nn.Embedding, ids: Tensor) -> Tensor:
+    """Ids (B, T) -> vectors (B, T, E), times sqrt(E) if the configuration says so."""
+    x: Tensor = embedding(ids)
+    return x * config.d_model**0.5 if config.scale_embeddings else x
+
+
 @torch.no_grad()
 def initialise(model: nn.Module) -> None:
     """Set the starting weights of every linear layer and embedding inside `model`.

@@ -94,15 +94,8 @@ class LearnedPosition(nn.Module):
         self.table = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
 
-    def forward(
-        self, x: Float[Tensor, "B T E"], offset: int = 0
-    ) -> Float[Tensor, "B T E"]:
-        """Add rows offset, offset + 1, ... to x (B, T, E).
-
-        Raises:
-            ValueError: a position is outside the table.
-        """
-        return x + _rows(self.table, x, offset)
+    # Rows are added in the same way, learned or not.
+    forward = SinusoidalPosition.forward
 
 
 def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:

@@ -166,14 +166,7 @@ class GRUSeq2Seq(nn.Module):
 
     @torch.no_grad()
     def start(self, src: Tensor, *, max_len: int) -> RecurrentState:
-        """Encode the source, ready to be decoded step by step: one row a sentence.
-
-        Runs in the module's present mode: call `eval()` first, or dropout changes the
-        result.
-
-        Args:
-            src: source ids (B, S), PAD behind their ends.
-            max_len: most target tokens that the state takes in, BOS included.
+        """Encode the source for decoding step by step, as `Transformer.start` does.
 
         Raises:
             ValueError: src does not fit, or max_len is below 1.

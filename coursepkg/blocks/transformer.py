@@ -29,7 +29,7 @@ from coursepkg.blocks.cache import (
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.decoder import Decoder
 from coursepkg.blocks.encoder import Encoder
-from coursepkg.blocks.layer_parts import initialise
+from coursepkg.blocks.layer_parts import embed, initialise, make_output
 
 
 class Transformer(nn.Module):
@@ -38,20 +38,12 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        width, n_source, n_target = (
-            config.d_model,
-            config.source_vocab_size,
-            config.vocab_size,
-        )
+        width, n_source = config.d_model, config.source_vocab_size
         self.source_embedding = nn.Embedding(n_source, width) if n_source else None
-        self.target_embedding = nn.Embedding(n_target, width)
+        self.target_embedding = nn.Embedding(config.vocab_size, width)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output: nn.Linear | None = None
-        if not config.tie_output:
-            self.output = nn.Linear(width, n_target, bias=False)
-        bias = nn.Parameter(torch.zeros(n_target)) if config.output_bias else None
-        self.output_bias = bias
+        self.output, self.output_bias = make_output(config)
         # What stands in for the projection to the vocabulary: a packed one, kNN-MT.
         self.output_head: nn.Module | None = None
         initialise(self)
@@ -140,8 +132,7 @@ class Transformer(nn.Module):
         return self._logits(x[:, -1])
 
     def _embed(self, ids: Tensor, embedding: nn.Embedding) -> Tensor:
-        x = embedding(ids)
-        return x * self.config.d_model**0.5 if self.config.scale_embeddings else x
+        return embed(self.config, embedding, ids)
 
     def _logits(self, x: Tensor) -> Tensor:
         if self.output_head is not None:

@@ -47,7 +47,6 @@ def pool_content(student: Callable[[Tensor, Tensor, list[int]], Tensor]) -> None
     wanted = torch.stack([outputs[0, 1:4].mean(dim=0), outputs[1, 1], torch.zeros(4)])
     outputs[ids < 10] = 1000.0
     found = student(outputs.clone(), ids.clone(), [0, 1, 2, 4, 5])
-    expect.is_tensor(found, (3, 4), what="the pooled vectors")
     expect.close(
         found,
         wanted,

@@ -19,7 +19,6 @@ def merge(student: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> None:
             for part, x in _cut(scores, v)
         ]
         joined = student(*(x.clone() for half in halves for x in half))
-        expect.is_tensor(joined, (12, 4), what="the joined output")
         expect.close(
             joined,
             scores.softmax(-1) @ v,

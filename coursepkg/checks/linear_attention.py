@@ -20,7 +20,6 @@ def linear_output(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     )
     kernel = phi_q @ phi_k.T
     output = student(phi_q.clone(), phi_k.clone(), v.clone())
-    expect.is_tensor(output, (9, 3), what="the output")
     expect.close(
         output,
         kernel @ v / kernel.sum(1, keepdim=True),
@@ -57,7 +56,6 @@ def rnn_step(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Any]) -
         expect.unchanged(old_S, S, what="the old state S")
         expect.unchanged(old_z, z, what="the old state z")
         weights = phi_k[: t + 1] @ phi_q[t]
-        expect.is_tensor(output, (2,), what=f"the output of token {t + 1}")
         expect.close(
             output,
             weights @ v[: t + 1] / weights.sum(),

@@ -21,17 +21,12 @@ def layer_parameters(student: Callable[[int, int, int, int], int]) -> None:
         (256, 8, 2, 688),
     ]:
         with torch.device("meta"):
-            model = Transformer(
-                TransformerConfig.modern(
-                    8,
-                    d_model=d_model,
-                    n_heads=n_heads,
-                    n_kv_heads=n_kv_heads,
-                    n_encoder_layers=1,
-                    n_decoder_layers=1,
-                    d_ff=d_ff,
-                )
+            sizes = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff}
+            layers = {"n_encoder_layers": 1, "n_decoder_layers": 1}
+            config = TransformerConfig.modern(
+                8, n_kv_heads=n_kv_heads, **sizes, **layers
             )
+            model = Transformer(config)
         expect.equal(
             student(d_model, n_heads, n_kv_heads, d_ff),
             sum(p.numel() for p in model.decoder.layers[0].parameters()),

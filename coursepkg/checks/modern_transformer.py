@@ -78,15 +78,10 @@ def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) ->
         (8000, 768, 12, 4, 8, 3072),
     ]:
         vocab_size, d_model, n_heads, n_kv_heads, n_layers, d_ff = sizes
+        heads = {"n_heads": n_heads, "n_kv_heads": n_kv_heads, "output_bias": True}
+        layers = {"n_encoder_layers": n_layers, "n_decoder_layers": n_layers}
         config = TransformerConfig.modern(
-            vocab_size,
-            d_model=d_model,
-            n_heads=n_heads,
-            n_kv_heads=n_kv_heads,
-            n_encoder_layers=n_layers,
-            n_decoder_layers=n_layers,
-            d_ff=d_ff,
-            output_bias=True,
+            vocab_size, d_model=d_model, d_ff=d_ff, **heads, **layers
         )
         with torch.device("meta"):
             model = Transformer(config)

@@ -14,7 +14,6 @@ def position_table(student: Callable[[int, int], Tensor]) -> None:
     for length, d_model in ((3, 512), (50, 8), (7, 2)):
         table = student(length, d_model)
         case = f"the table for length {length}, d_model {d_model}"
-        expect.is_tensor(table, (length, d_model), what=case)
         expect.close(
             table,
             sinusoidal_table(length, d_model),

@@ -66,10 +66,9 @@ def perspective_map(student: Callable[[np.ndarray, np.ndarray], Any]) -> None:
         answer = np.asarray(
             expect.attempted(student(source.copy(), target.copy())), dtype=np.float64
         )
-        assert answer.shape == (
-            3,
-            3,
-        ), f"the map has shape {answer.shape}; (3, 3) is expected"
+        assert answer.shape == (3, 3), (
+            f"the map has shape {answer.shape}; (3, 3) is expected"
+        )
         assert abs(answer[2, 2]) > 1e-9, (
             "the lower right entry of the map is 0; it is expected to be 1"
         )

@@ -49,9 +49,7 @@ def decoder_input(student: Callable[[Tensor, int, int], Tensor]) -> None:
     labels = torch.tensor([[7, 8, 9, 1], [5, 1, -100, -100], [6, 7, 1, -100]])
     for start, pad in ((0, 0), (3, 4)):
         given = labels.clone()
-        wanted = torch.tensor(
-            [[start, 7, 8, 9], [start, 5, 1, pad], [start, 6, 7, 1]],
-        )
+        wanted = torch.tensor([[start, 7, 8, 9], [start, 5, 1, pad], [start, 6, 7, 1]])
         found = student(given, start, pad)
         expect.unchanged(labels, given, what="labels")
         expect.is_tensor(found, wanted.shape, what="the decoder's input")

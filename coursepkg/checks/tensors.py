@@ -33,7 +33,6 @@ def masked_mean(student: Callable[[Tensor, Tensor], Tensor]) -> None:
     for b, length in enumerate(lengths.tolist()):
         x[b, length:] = 1000.0
     means = student(x.clone(), lengths.clone())
-    expect.is_tensor(means, (3, 4), what="the means")
     expect.close(
         means,
         exact,
@@ -59,7 +58,6 @@ def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
     s = torch.randn(3, 6, generator=torch.Generator().manual_seed(2))
     for shift in (0.0, 1000.0, -1000.0):
         found = student(s + shift)
-        expect.is_tensor(found, (3,), what=f"the result for scores near {shift:.0f}")
         expect.close(
             found,
             (s + shift).logsumexp(-1),

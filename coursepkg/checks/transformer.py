@@ -18,7 +18,6 @@ def normalize(student: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> Non
         weight, bias = torch.randn(2, shape[-1], generator=generator)
         result = student(x.clone(), weight.clone(), bias.clone(), eps)
         case = f"the result for x {shape}, eps {eps}"
-        expect.is_tensor(result, shape, what=case)
         expect.close(
             result,
             layer_norm(x, shape[-1:], weight, bias, eps),
@@ -99,7 +98,6 @@ def cached_attention(
                 hint="return the output and the new past",
             )
             output, past = result
-            expect.is_tensor(output, (2, size, 4), what=case)
             expect.close(
                 output,
                 full[:, piece],

@@ -19,7 +19,6 @@ def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         gamma, beta = torch.randn(2, shape[-1], generator=generator)
         normed = student(x.clone(), gamma.clone(), beta.clone())
         case = f"the norm for shape {shape}"
-        expect.is_tensor(normed, shape, what=case)
         expect.close(
             normed,
             F.layer_norm(x, shape[-1:], gamma, beta),
@@ -41,7 +40,6 @@ def softmax_gradient(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         (exact,) = torch.autograd.grad((s.softmax(-1) * u).sum(), s)
         gradient = student(s.detach().clone(), u.clone())
         case = f"the gradient for scores of size {size:.0f}"
-        expect.is_tensor(gradient, (4, 6), what=case)
         expect.close(
             gradient,
             exact,
@@ -66,7 +64,6 @@ def cross_attention(
         w_q, w_k, w_v, w_o = matrices.clone()
         output = student(y.clone(), m.clone(), w_q, w_k, w_v, w_o, n_heads)
         case = f"the output for T = {n_queries}, S = {n_keys}, {n_heads} heads"
-        expect.is_tensor(output, (n_queries, width), what=case)
         expect.close(
             output,
             _attention(matrices, n_heads)(y[None], m[None])[0].detach(),
@@ -94,7 +91,6 @@ def encoder_layer_2017(
             x.clone(), {name: weight.clone() for name, weight in p.items()}, n_heads
         )
         case = f"the output for T = {length}, E = {width}, {n_heads} heads"
-        expect.is_tensor(output, (length, width), what=case)
         expect.close(
             output,
             F.layer_norm(y + network, (width,), p["gamma_2"], p["beta_2"]),

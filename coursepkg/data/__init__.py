@@ -2,13 +2,14 @@
 
 from coursepkg.lazy import lazy_names
 
-_NAMES = {
-    "audit": "audit_parallel",
-    "audit_rows": "Row",
-    "batching": "TokenBatches make_batch padded_random_batches",
-    "download": "fetch",
-    "registry": "find_set",
-    "split": "group_records grouped_split split_fingerprint",
-}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "audit": "audit_parallel",
+        "audit_rows": "Row",
+        "batching": "TokenBatches make_batch padded_random_batches",
+        "download": "fetch",
+        "registry": "find_set",
+        "split": "group_records grouped_split split_fingerprint",
+    },
+)

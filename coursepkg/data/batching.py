@@ -9,6 +9,7 @@ source ends with EOS, the decoder reads BOS + target and is to say target + EOS.
 with BOS 1, EOS 2, and PAD 0 behind shorter sentences.
 """
 
+import dataclasses
 import hashlib
 import json
 import random
@@ -22,10 +23,9 @@ from torch import Tensor
 
 from coursepkg.text.vocabulary import BOS, EOS, PAD
 
+B = TypeVar("B")
 Pair = tuple[Sequence[int], Sequence[int]]
 """Source ids and target ids of one example, without special tokens."""
-
-B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,16 @@ class TextBatch:
             for ids in (self.src, self.tgt_in, self.tgt_out)
         )
         return TextBatch(src, tgt_in, tgt_out, self.n_tokens)
+
+
+def move_batch(batch: B, device: torch.device | str, non_blocking: bool = False) -> B:
+    """A batch of any dataclass with its tensors, and batches in it, on a device."""
+    moved = {
+        name: value.to(device, non_blocking=non_blocking)
+        for name, value in vars(batch).items()
+        if hasattr(value, "to")
+    }
+    return dataclasses.replace(batch, **moved)  # type: ignore[type-var]
 
 
 def make_batch(pairs: Sequence[Pair]) -> TextBatch:

@@ -297,10 +297,12 @@ class BeamScorer:
         sentence, reached = beams.sentence[row], score[row, place]
         total = found.total[row, place]
         is_finished = torch.ones_like(row, dtype=torch.bool)
+        # Sorted by rank, the lowest first: a high score has to come out low.
         self.finished.add(
             sentence, -reached, ids, log_probs, total, reached, is_finished
         )
         self.n_finished[beams.sentence] += ended.sum(dim=1)
+        # Early stop asks for the n-th best score alone; so many are kept and no more.
         new = score.masked_fill(~ended, -torch.inf)
         scores = torch.cat([self.best[beams.sentence], new], dim=1)
         self.best[beams.sentence] = scores.topk(self.best.shape[1], dim=1).values

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from coursepkg.metrics.ngrams import (
+    References,
     check_tokenizer,
     check_unicode,
+    count_rows,
     most,
     n_matches,
     ngrams,
-    read_pairs,
     tokenize,
 )
 from coursepkg.validation import check_choice, check_count
@@ -40,6 +41,8 @@ class BLEU:
     Raises:
         ValueError: a setting is out of range.
     """
+
+    name = "BLEU"
 
     tokenize: str = "13a"
     """A name of `tokenizers.TOKENIZERS`. Chinese needs `zh` or `char`."""
@@ -73,11 +76,6 @@ class BLEU:
         if self.smooth_value is not None and not self.smooth_value > 0:
             raise ValueError(f"smooth_value must be above 0, got {self.smooth_value}")
 
-    @property
-    def name(self) -> str:
-        """BLEU."""
-        return "BLEU"
-
     def settings(self) -> dict[str, str]:
         """Fields of the signature, SacreBLEU's first."""
         value = self._smooth_value()
@@ -90,20 +88,14 @@ class BLEU:
         }
 
     def statistics(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        self, hypotheses: Sequence[str], references: References
     ) -> np.ndarray:
         """(sentences, 2 + 2 max_order): lengths, matches and n-grams of each order.
 
         The reference length is that of the reference nearest in length, the shorter one
         of two equally near.
         """
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        return np.array(
-            [self._count(hypothesis, texts) for hypothesis, texts in pairs],
-            dtype=np.int64,
-        )
+        return count_rows(self._count, hypotheses, references, self.unicode)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 2 + 2 max_order) -> BLEU (n,)."""

@@ -16,10 +16,11 @@ import numpy as np
 
 from coursepkg.metrics.ngrams import (
     Ngrams,
+    References,
     check_unicode,
+    count_rows,
     n_matches,
     ngrams,
-    read_pairs,
 )
 from coursepkg.validation import check_count
 
@@ -72,19 +73,13 @@ class CHRF:
         }
 
     def statistics(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        self, hypotheses: Sequence[str], references: References
     ) -> np.ndarray:
         """(sentences, 3 orders): n-grams of either side and matches, by order.
 
         Of several references the one with the highest chrF counts.
         """
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        return np.array(
-            [self._count(hypothesis, texts) for hypothesis, texts in pairs],
-            dtype=np.int64,
-        )
+        return count_rows(self._count, hypotheses, references, self.unicode)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 3 orders) -> chrF (n,)."""

@@ -57,6 +57,8 @@ class MacroF1:
         ValueError: labels are empty or repeated, or zero_division is not 0, 1 or NaN.
     """
 
+    name = "macro-F1"
+
     labels: tuple[Hashable, ...]
     """All classes, each once."""
     zero_division: float = 0.0
@@ -69,11 +71,6 @@ class MacroF1:
             raise ValueError(
                 f"zero_division must be 0, 1 or NaN, got {self.zero_division}"
             )
-
-    @property
-    def name(self) -> str:
-        """Macro-F1."""
-        return "macro-F1"
 
     def settings(self) -> dict[str, str]:
         """Fields of the signature; the labels by number and a hash, in any order."""
@@ -132,16 +129,13 @@ class Accuracy:
         ValueError: unicode is unknown.
     """
 
+    name = "accuracy"
+
     unicode: str = "NFC"
     """`NFC`, or `raw` to compare code points as they stand. For texts only."""
 
     def __post_init__(self) -> None:
         check_unicode(self.unicode)
-
-    @property
-    def name(self) -> str:
-        """Accuracy."""
-        return "accuracy"
 
     def settings(self) -> dict[str, str]:
         """Fields of the signature."""

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from coursepkg.metrics.ngrams import check_unicode, read_pairs
+from coursepkg.metrics.ngrams import check_unicode, count_rows
 from coursepkg.validation import check_choice
 
 Kind = Literal["equal", "substitute", "delete", "insert"]
@@ -198,10 +198,8 @@ class ErrorRate:
         self, hypotheses: Sequence[str], references: Sequence[str]
     ) -> np.ndarray:
         """(lines, 4): hits, substitutions, deletions, insertions."""
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode, several=False)
-        return np.array(
-            [self._count(hypothesis, text) for hypothesis, (text,) in pairs],
-            dtype=np.int64,
+        return count_rows(
+            self._count, hypotheses, references, self.unicode, several=False
         )
 
     def values(self, totals: np.ndarray) -> np.ndarray:
@@ -214,10 +212,10 @@ class ErrorRate:
         names = ("hits", "substitutions", "deletions", "insertions")
         return dict(zip(names, totals.astype(int).tolist(), strict=True))
 
-    def _count(self, hypothesis: str, reference: str) -> list[int]:
-        sides = (hypothesis, reference)
+    def _count(self, hypothesis: str, references: Sequence[str]) -> list[int]:
         ours, right = (
-            text.strip() if self.unit == "character" else text.split() for text in sides
+            text.strip() if self.unit == "character" else text.split()
+            for text in (hypothesis, *references)
         )
         counts = Counter(edit.kind for edit in align(ours, right))
         return [counts[kind] for kind in get_args(Kind)]

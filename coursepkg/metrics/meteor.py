@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from coursepkg.metrics.ngrams import (
+    References,
     check_tokenizer,
     check_unicode,
-    read_pairs,
+    count_rows,
     tokenize,
 )
 
@@ -41,6 +42,8 @@ class METEOR:
     Raises:
         ValueError: a setting is out of range.
     """
+
+    name = "METEOR"
 
     alpha: float = 0.9
     """Weight of recall against precision, 0 to 1."""
@@ -64,11 +67,6 @@ class METEOR:
         check_tokenizer(self.tokenize)
         check_unicode(self.unicode)
 
-    @property
-    def name(self) -> str:
-        """METEOR."""
-        return "METEOR"
-
     def settings(self) -> dict[str, str]:
         """Fields of the signature."""
         return {
@@ -82,19 +80,10 @@ class METEOR:
         }
 
     def statistics(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        self, hypotheses: Sequence[str], references: References
     ) -> np.ndarray:
         """Hypotheses and references -> (sentences, 2): METEOR, and 1."""
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        rows = []
-        for hypothesis, texts in pairs:
-            words = self._cut(hypothesis)
-            rows.append(
-                (max(self._compare(words, self._cut(text)) for text in texts), 1.0)
-            )
-        return np.array(rows)
+        return count_rows(self._count, hypotheses, references, self.unicode)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 2) -> mean METEOR (n,)."""
@@ -103,6 +92,10 @@ class METEOR:
     def details(self, totals: np.ndarray) -> dict[str, Any]:
         """The number of sentences."""
         return {"sentences": int(totals[1])}
+
+    def _count(self, hypothesis: str, references: Sequence[str]) -> tuple[float, float]:
+        words = self._cut(hypothesis)
+        return max(self._compare(words, self._cut(text)) for text in references), 1.0
 
     def _cut(self, text: str) -> tuple[str, ...]:
         return tokenize(text.lower() if self.lowercase else text, self.tokenize)

@@ -25,11 +25,16 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import Any
 
+import numpy as np
+
 from coursepkg.validation import check_choice, describe
 
 UNICODE_FORMS = ("raw", "NFC")
 """What happens to a text before it is compared: nothing, or canonical composition
 (Unicode Annex 15)."""
+
+References = Sequence[str] | Sequence[Sequence[str]]
+"""For each sentence one text, or a list of several."""
 
 Pair = tuple[str, tuple[str, ...]]
 """A hypothesis and its references, at least one."""
@@ -59,7 +64,7 @@ def check_lengths(
 
 def read_pairs(
     hypotheses: Sequence[str],
-    references: Sequence[str] | Sequence[Sequence[str]],
+    references: References,
     *,
     unicode: str = "raw",
     several: bool = True,
@@ -91,6 +96,23 @@ def read_pairs(
             )
         )
     return pairs
+
+
+def count_rows(
+    count: Callable[[str, Sequence[str]], Any],
+    hypotheses: Sequence[str],
+    references: References,
+    unicode: str,
+    *,
+    several: bool = True,
+) -> np.ndarray:
+    """`count(hypothesis, its references)` of every sentence, (sentences, K).
+
+    Raises:
+        ValueError: as `read_pairs`.
+    """
+    pairs = read_pairs(hypotheses, references, unicode=unicode, several=several)
+    return np.array([count(*pair) for pair in pairs])
 
 
 def normalize(text: str, unicode: str) -> str:

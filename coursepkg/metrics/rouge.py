@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from coursepkg.metrics.ngrams import (
+    References,
     check_tokenizer,
     check_unicode,
+    count_rows,
     n_matches,
     ngrams,
-    read_pairs,
     tokenize,
 )
 
@@ -75,18 +76,10 @@ class ROUGE:
         }
 
     def statistics(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        self, hypotheses: Sequence[str], references: References
     ) -> np.ndarray:
         """Hypotheses and references -> (sentences, 4): precision, recall, F, and 1."""
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        rows = []
-        for hypothesis, texts in pairs:
-            tokens = self._cut(hypothesis)
-            scores = [self._compare(tokens, self._cut(text)) for text in texts]
-            rows.append((*max(scores, key=lambda row: row[2]), 1.0))
-        return np.array(rows)
+        return count_rows(self._count, hypotheses, references, self.unicode)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 4) -> mean F (n,)."""
@@ -99,6 +92,11 @@ class ROUGE:
             "recall": float(totals[1] / totals[3]),
         }
 
+    def _count(self, hypothesis: str, references: Sequence[str]) -> tuple[float, ...]:
+        tokens = self._cut(hypothesis)
+        scores = (self._compare(tokens, self._cut(text)) for text in references)
+        return *max(scores, key=lambda row: row[2]), 1.0
+
     def _cut(self, text: str) -> tuple[str, ...]:
         return tokenize(text.lower() if self.lowercase else text, self.tokenize)
 
@@ -106,20 +104,13 @@ class ROUGE:
         self, tokens: Sequence[str], other: Sequence[str]
     ) -> tuple[float, float, float]:
         if self.variant == "L":
-            common, n_tokens, n_other = (
-                lcs_length(tokens, other),
-                len(tokens),
-                len(other),
-            )
+            common = lcs_length(tokens, other)
+            n_tokens, n_other = len(tokens), len(other)
         else:
-            grams, others = (
-                ngrams(side, int(self.variant)) for side in (tokens, other)
-            )
-            common, n_tokens, n_other = (
-                n_matches(grams, others),
-                grams.total(),
-                others.total(),
-            )
+            n = int(self.variant)
+            grams, others = ngrams(tokens, n), ngrams(other, n)
+            common = n_matches(grams, others)
+            n_tokens, n_other = grams.total(), others.total()
         precision, recall = common / max(n_tokens, 1), common / max(n_other, 1)
         f_score = 2 * precision * recall / (precision + recall) if common else 0.0
         return precision, recall, f_score

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.ngrams import check_unicode, read_pairs
+from coursepkg.metrics.ngrams import References, check_unicode, count_rows
 
 MAX_SHIFT_SIZE = 10
 """Longest run of words that is moved."""
@@ -259,6 +259,8 @@ class TER:
         ValueError: unicode is unknown.
     """
 
+    name = "TER"
+
     case_sensitive: bool = False
     """Whether capital letters count."""
     normalized: bool = False
@@ -274,11 +276,6 @@ class TER:
     def __post_init__(self) -> None:
         check_unicode(self.unicode)
 
-    @property
-    def name(self) -> str:
-        """TER."""
-        return "TER"
-
     def settings(self) -> dict[str, str]:
         """Fields of the signature, SacreBLEU's first."""
         return {
@@ -291,16 +288,10 @@ class TER:
         }
 
     def statistics(
-        self,
-        hypotheses: Sequence[str],
-        references: Sequence[str] | Sequence[Sequence[str]],
+        self, hypotheses: Sequence[str], references: References
     ) -> np.ndarray:
         """(sentences, 2): edits, and the mean length of the references."""
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode)
-        return np.array(
-            [self._count(hypothesis, texts) for hypothesis, texts in pairs],
-            dtype=np.float64,
-        )
+        return count_rows(self._count, hypotheses, references, self.unicode)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 2) -> TER (n,)."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from coursepkg.training.checkpoint import (
     LAST,
+    differences,
     point_to_best,
     read_checkpoint,
     tidy,
@@ -107,14 +108,9 @@ def _holds_run(path: Path) -> bool:
 def _check_identity(
     path: Path, stored: dict[str, Any], present: dict[str, Any]
 ) -> None:
-    stored = LATER | stored
-    differ = [
-        f"{name} was {stored.get(name, 'absent')}, is {present.get(name, 'absent')}"
-        for name in sorted(stored.keys() | present.keys())
-        if stored.get(name, "absent") != present.get(name, "absent")
-    ]
+    differ = differences(LATER | stored, present, "{name} was {old}, is {new}")
     if differ:
         raise ValueError(
-            f"{path} cannot be resumed with other settings: {'; '.join(differ)};"
+            f"{path} cannot be resumed with other settings: {differ};"
             " restore them or choose another folder"
         )

@@ -186,6 +186,7 @@ def defer_sigint() -> Iterator[Callable[[], bool]]:
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal noted
         noted = True
+        # The second Ctrl-C is not deferred: it ends a step that hangs.
         signal.signal(signal.SIGINT, before)
 
     if threading.current_thread() is not threading.main_thread():

@@ -29,17 +29,10 @@ def read_calls(run: Path) -> list[dict[str, Any]]:
     path = run / CALLS
     if not path.is_file():
         return []
-    try:
-        calls = json.loads(path.read_text("utf-8"))
-    except ValueError as reason:
-        raise ValueError(
-            f"{path} is damaged: it is no JSON file; remove it, it holds times alone"
-        ) from reason
+    remedy = "remove it, it holds times alone"
+    calls = _read_json(path, remedy)
     if not isinstance(calls, list) or not all(isinstance(one, dict) for one in calls):
-        raise ValueError(
-            f"{path} is damaged: it holds no list of calls; remove it, it holds times"
-            " alone"
-        )
+        raise ValueError(f"{path} is damaged: it holds no list of calls; {remedy}")
     return calls
 
 
@@ -170,15 +163,17 @@ def read_card(path: Path) -> dict[str, Any]:
         FileNotFoundError: there is none.
         ValueError: the file is damaged.
     """
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except ValueError as reason:
-        raise ValueError(
-            f"{path} is damaged: it is no JSON file; copy it again"
-        ) from reason
+    content = _read_json(path, "copy it again")
     if not isinstance(content, dict):
         raise ValueError(f"{path} is damaged: it names nothing; copy it again")
     return content
+
+
+def _read_json(path: Path, remedy: str) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as reason:
+        raise ValueError(f"{path} is damaged: it is no JSON file; {remedy}") from reason
 
 
 def _flat(

@@ -26,7 +26,7 @@ from coursepkg.files import (
     write_tensors,
 )
 from coursepkg.processor import use_one_thread_in_forks
-from coursepkg.training.checkpoint import read_checkpoint
+from coursepkg.training.checkpoint import differences, read_checkpoint
 from coursepkg.training.weights import (
     build_for,
     check_weights_finite,
@@ -169,15 +169,10 @@ def _as_json(value: Any) -> Any:
 def _check_equal(
     path: Path, kind: str, stored: dict[str, Any], wanted: dict[str, Any]
 ) -> None:
-    differ = [
-        f"{name} is {stored.get(name, 'absent')} there and {wanted.get(name, 'absent')}"
-        " here"
-        for name in sorted(stored.keys() | wanted.keys())
-        if stored.get(name, "absent") != wanted.get(name, "absent")
-    ]
+    differ = differences(stored, wanted, "{name} is {old} there and {new} here")
     if differ:
         raise ValueError(
-            f"{path} belongs to another {kind}: {'; '.join(differ)}; use what the model"
+            f"{path} belongs to another {kind}: {differ}; use what the model"
             " was saved with"
         )
 

@@ -1,6 +1,7 @@
 """What `fit` asks of a task and of its data. Any object with these methods will do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -48,6 +49,17 @@ class Batches(Protocol):
         """
 
 
+@contextmanager
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Inside `with`, a model is in evaluation mode; afterwards in its own again."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
 @torch.no_grad()
 def mean_loss(model: nn.Module, task: Task, batches: Iterable[Any]) -> float:
     """The mean loss per unit over some batches, in evaluation mode.
@@ -55,15 +67,12 @@ def mean_loss(model: nn.Module, task: Task, batches: Iterable[Any]) -> float:
     Raises:
         ValueError: there is no batch.
     """
-    was_training, device = model.training, next(model.parameters()).device
+    device = next(model.parameters()).device
     total, n_units = 0.0, 0
-    try:
-        model.eval()
+    with eval_mode(model):
         for batch in batches:
             total += float(task.loss(model, batch.to(device)))
             n_units += task.count(batch)
-    finally:
-        model.train(was_training)
     if not n_units:
         raise ValueError("batches must hold at least one batch, got none")
     return total / n_units

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coursepkg.viz.image import one_title_a_panel
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -85,12 +87,7 @@ def alignment_grid(
                 f"panels: shape {grid.shape}; need (T, S), here"
                 f" {(len(target), len(source))}: a row a target token"
             )
-    titles = [title] * len(grids) if isinstance(title, str) else list(title)
-    if len(titles) != len(grids):
-        raise ValueError(
-            f"title: {len(titles)} titles for {len(grids)} panels; need one, or one a"
-            " panel"
-        )
+    titles = one_title_a_panel(title, len(grids))
     size = (len(grids) * (0.38 * len(source) + 0.5) + 1.4, 0.41 * len(target) + 1.6)
     figure, axes = plt.subplots(1, len(grids), figsize=size, squeeze=False, sharey=True)
     for axis, grid, name in zip(axes[0], grids, titles, strict=True):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.attention.pattern import Pattern
+from coursepkg.viz.image import one_title_a_panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +50,7 @@ def attention_heatmap(
             f"weights: shape {tuple(weights.shape)}; need (T, S) or (H, T, S) with T"
             f" {len(rows)} rows and S {len(columns)} columns"
         )
-    titles = [title] * len(grids) if isinstance(title, str) else list(title)
-    if len(titles) != len(grids):
-        raise ValueError(
-            f"title: {len(titles)} titles for {len(grids)} panels; need one, or one a"
-            " panel"
-        )
+    titles = one_title_a_panel(title, len(grids))
     small = max(len(rows), len(columns)) <= WRITE_NUMBERS_UP_TO and len(grids) == 1
     size = 0.55 if small or numbers else 0.4
     width = len(grids) * (size * len(columns) + 1.4)

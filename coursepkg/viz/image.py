@@ -5,6 +5,7 @@ import io
 import random
 import re
 import warnings
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,21 @@ CARD = (
     "background:#fff;border-radius:6px;padding:6px;max-width:100%;height:auto;"
     "box-sizing:border-box"
 )
+
+
+def one_title_a_panel(title: str | Sequence[str], n_panels: int) -> list[str]:
+    """The title of each panel, from one title for all or one a panel.
+
+    Raises:
+        ValueError: there are more titles than panels, or fewer.
+    """
+    titles = [title] * n_panels if isinstance(title, str) else list(title)
+    if len(titles) != n_panels:
+        raise ValueError(
+            f"title: {len(titles)} titles for {n_panels} panels; need one, or one a"
+            " panel"
+        )
+    return titles
 
 
 def show(figure: "Figure", *, alt: str) -> None:

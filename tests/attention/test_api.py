@@ -1,8 +1,6 @@
 """`attention` against an independent oracle, over every cell of the capability table, and its error messages."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -19,6 +17,7 @@ from coursepkg.attention.pattern import (
     sliding_window,
 )
 from tests.attention.cases import BAND_PATTERNS, PATTERNS, gradients, make_qkv, oracle
+from tests.refusals import assert_refused
 
 ON_CPU = [name for name in CAPABILITIES if name != "triton"]
 
@@ -223,30 +222,25 @@ def test_mistakes_are_named_in_one_line(changed, message):
 
 
 def test_wrong_types_are_named_too():
-    """In a process of its own: here the suite's run-time type checks would speak first."""
-    script = """
-import torch
-from coursepkg.attention import attention
-q = torch.zeros(1, 1, 2, 2)
-mistakes = [{"pattern": "causal"}, {"bias": [1, 2]}, {"dropout_p": "a"}, {"scale": "x"}, {"impl": ["sdpa"]}]
-calls = [(([1.0], q, q), {}), *(((q, q, q), mistake) for mistake in mistakes)]
-calls.append(([q.to(torch.float8_e4m3fn)] * 3, {}))
-for arguments, options in calls:
-    try:
-        attention(*arguments, **options)
-    except ValueError as error:
-        print(error)
-"""
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines() == [
-        "q must be a tensor, got list",
-        "pattern must be a Pattern such as causal() or sliding_window(4), got str",
-        "bias must be a tensor, got list",
-        "dropout_p must be at least 0 and below 1, got 'a'",
-        "scale must be a finite number or None, got 'x'",
-        "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got ['sdpa']",
-        "q has dtype torch.float8_e4m3fn, which no implementation supports; use float32 or bfloat16",
-    ]
+    preparation = "import torch\nfrom coursepkg.attention import attention\nq = torch.zeros(1, 1, 2, 2)"
+    assert_refused(
+        preparation,
+        {
+            "attention([1.0], q, q)": "q must be a tensor, got list",
+            "attention(q, q, q, pattern='causal')": (
+                "pattern must be a Pattern such as causal() or sliding_window(4), got str"
+            ),
+            "attention(q, q, q, bias=[1, 2])": "bias must be a tensor, got list",
+            "attention(q, q, q, dropout_p='a')": "dropout_p must be at least 0 and below 1, got 'a'",
+            "attention(q, q, q, scale='x')": "scale must be a finite number or None, got 'x'",
+            "attention(q, q, q, impl=['sdpa'])": (
+                "impl must be one of reference, tiled, sdpa, sparse, triton, auto, got ['sdpa']"
+            ),
+            "attention(*[q.to(torch.float8_e4m3fn)] * 3)": (
+                "q has dtype torch.float8_e4m3fn, which no implementation supports; use float32 or bfloat16"
+            ),
+        },
+    )
 
 
 @pytest.mark.parametrize("impl", [*ON_CPU, "auto"])

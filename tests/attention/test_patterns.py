@@ -74,13 +74,7 @@ patterns = st.recursive(
 
 
 @settings(deadline=None, max_examples=150)
-@given(
-    patterns,
-    st.integers(1, 12),
-    st.integers(6, 12),
-    st.integers(1, 5),
-    st.integers(1, 5),
-)
+@given(patterns, st.integers(1, 12), st.integers(6, 12), st.integers(1, 5), st.integers(1, 5))
 def test_block_map_is_sound(pattern: Pattern, n_queries, n_keys, block_q, block_k):
     """A tile called empty holds no visible pair; a tile called full holds only visible pairs."""
     mask = pattern.mask(n_queries, n_keys, batch=2, heads=3).broadcast_to(2, 3, n_queries, n_keys)
@@ -114,11 +108,7 @@ def test_band_equals_mask(window, n_queries, n_keys):
         full() & causal(),
     ):
         left, right = (10**6 if side is None else side for side in pattern.band)
-        inside = by_formula(
-            n_queries,
-            n_keys,
-            lambda i, j, left=left, right=right: -right <= i - j <= left,
-        )
+        inside = by_formula(n_queries, n_keys, lambda i, j, left=left, right=right: -right <= i - j <= left)
         assert torch.equal(pattern.mask(n_queries, n_keys)[0, 0], inside)
     assert (causal() | sliding_window(2)).band is None
     assert dilated_window(2, 3).band is None
@@ -139,10 +129,7 @@ def test_random_blocks_repeat_and_differ_by_seed():
 def test_padding_and_heads_keep_their_dimensions():
     assert padding([1, 3]).mask(2, 3, batch=2).shape == (2, 1, 2, 3)
     assert per_head([full(), causal()]).mask(2, 3, heads=2).shape == (1, 2, 2, 3)
-    assert padding([1, 3]).mask(1, 3, batch=2)[:, 0, 0].tolist() == [
-        [True, False, False],
-        [True, True, True],
-    ]
+    assert padding([1, 3]).mask(1, 3, batch=2)[:, 0, 0].tolist() == [[True, False, False], [True, True, True]]
 
 
 def test_visible_pairs_counts():
@@ -159,23 +146,14 @@ def test_visible_pairs_counts():
         (lambda: global_tokens(-1), "n_tokens must be"),
         (lambda: random_blocks(0, 4), "n_blocks must be"),
         (lambda: padding(torch.tensor([[1, 2]])), "lengths must be one integer a sequence"),
-        (
-            lambda: global_tokens(9).mask(4, 4),
-            "global_tokens(9) is too large: there are only 4 keys",
-        ),
+        (lambda: global_tokens(9).mask(4, 4), "global_tokens(9) is too large: there are only 4 keys"),
         (
             lambda: random_blocks(3, 4).mask(8, 8),
             "random_blocks(3, 4) is too large: 8 keys make only 2 blocks",
         ),
-        (
-            lambda: padding([1, 2]).mask(4, 4, batch=3),
-            "padding has 2 lengths, but the batch has 3",
-        ),
+        (lambda: padding([1, 2]).mask(4, 4, batch=3), "padding has 2 lengths, but the batch has 3"),
         (lambda: padding([9]).mask(4, 4), "lengths in 0..4"),
-        (
-            lambda: per_head([causal()]).mask(4, 4, heads=2),
-            "per_head has 1 patterns, but there are 2 heads",
-        ),
+        (lambda: per_head([causal()]).mask(4, 4, heads=2), "per_head has 1 patterns, but there are 2 heads"),
         (lambda: (causal() & global_tokens(9)).mask(4, 4), "too large"),
     ],
 )

@@ -1,8 +1,5 @@
 """Attention to the top scores against a sort of the dense scores."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,6 +8,7 @@ from hypothesis import strategies as st
 from coursepkg.attention.pattern import causal, from_predicate, padding, random_blocks, sliding_window
 from coursepkg.attention.topk import top_scores_attention, topk_mask
 from tests.attention.cases import PATTERNS, gradients, make_qkv, oracle
+from tests.refusals import assert_refused
 
 
 def kept_pairs(q, k, n_keep, pattern):
@@ -173,20 +171,20 @@ def test_mistakes_are_named(change, message):
 
 
 def test_wrong_types_are_named_too():
-    """In a process of its own: here the suite's run-time type checks would speak first."""
-    script = """
+    preparation = """
 import torch
 from coursepkg.attention import top_scores_attention
 q = torch.zeros(1, 1, 2, 2)
-for arguments, options in [(([1.0], q, q, 2), {}), ((q, q, q, 2.0), {}), ((q, q, q, 2), {"pattern": "causal"})]:
-    try:
-        top_scores_attention(*arguments, **options)
-    except ValueError as error:
-        print(error)
 """
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines() == [
-        "q must have 4 dimensions (batch, heads, length, head dim), got list",
-        "n_keep must be an integer of at least 1, got 2.0",
-        "pattern must be a Pattern such as sliding_window(4), got str",
-    ]
+    assert_refused(
+        preparation,
+        {
+            "top_scores_attention([1.0], q, q, 2)": (
+                "q must have 4 dimensions (batch, heads, length, head dim), got list"
+            ),
+            "top_scores_attention(q, q, q, 2.0)": "n_keep must be an integer of at least 1, got 2.0",
+            "top_scores_attention(q, q, q, 2, pattern='causal')": (
+                "pattern must be a Pattern such as sliding_window(4), got str"
+            ),
+        },
+    )

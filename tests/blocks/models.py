@@ -11,14 +11,7 @@ from coursepkg.blocks.transformer import Transformer
 from coursepkg.text.vocabulary import BOS, EOS, pad_batch
 
 V = 23
-SIZES = {
-    "d_model": 16,
-    "n_heads": 4,
-    "n_encoder_layers": 2,
-    "n_decoder_layers": 2,
-    "d_ff": 24,
-    "max_len": 24,
-}
+SIZES = {"d_model": 16, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 24, "max_len": 24}
 MODERN = {"norm": "rms", "norm_first": True, "final_norm": True, "activation": "swiglu", "bias": False}
 CONFIGS = {
     "2017": {},

@@ -5,6 +5,8 @@ import math
 import torch
 from torch.nn import functional as F
 
+from tests.checks.solutions import solution_tests
+
 
 def two_way(cosines, temperature):
     labels = torch.arange(len(cosines))
@@ -12,23 +14,8 @@ def two_way(cosines, temperature):
     return (F.cross_entropy(scores, labels) + F.cross_entropy(scores.T, labels)) / 2
 
 
-def test_two_way_loss_right(assert_accepts):
-    assert_accepts("contrastive.two_way_loss", two_way)
-
-
-def test_two_way_loss_one_way(assert_rejects):
-    def one_way(cosines, temperature):
-        return F.cross_entropy(cosines / temperature, torch.arange(len(cosines)))
-
-    assert_rejects("contrastive.two_way_loss", one_way, "along rows and along columns")
-
-
-def test_two_way_loss_multiplies_by_the_temperature(assert_rejects):
-    assert_rejects("contrastive.two_way_loss", lambda c, t: two_way(c, 1 / t), "divide by the temperature")
-
-
-def test_two_way_loss_sums(assert_rejects):
-    assert_rejects("contrastive.two_way_loss", lambda c, t: two_way(c, t) * len(c), "the mean over the pairs")
+def one_way(cosines, temperature):
+    return F.cross_entropy(cosines / temperature, torch.arange(len(cosines)))
 
 
 def pool(outputs, ids, left_out):
@@ -37,27 +24,13 @@ def pool(outputs, ids, left_out):
     return total / counts.sum(dim=1, keepdim=True).clamp_min(1)
 
 
-def test_pool_content_right(assert_accepts):
-    assert_accepts("contrastive.pool_content", pool)
+def shrinks(outputs, ids, left_out):
+    return (outputs * ~torch.isin(ids, torch.tensor(left_out))[..., None]).mean(dim=1)
 
 
-def test_pool_content_leaves_out_padding_only(assert_rejects):
-    assert_rejects("contrastive.pool_content", lambda o, i, left_out: pool(o, i, [0]), "what is left out")
-
-
-def test_pool_content_divides_by_all_positions(assert_rejects):
-    def shrinks(outputs, ids, left_out):
-        return (outputs * ~torch.isin(ids, torch.tensor(left_out))[..., None]).mean(dim=1)
-
-    assert_rejects("contrastive.pool_content", shrinks, "nor in the number")
-
-
-def test_pool_content_divides_by_zero(assert_rejects):
-    def not_a_number(outputs, ids, left_out):
-        counts = ~torch.isin(ids, torch.tensor(left_out))
-        return (outputs * counts[..., None]).sum(dim=1) / counts.sum(dim=1, keepdim=True)
-
-    assert_rejects("contrastive.pool_content", not_a_number, "NaN")
+def not_a_number(outputs, ids, left_out):
+    counts = ~torch.isin(ids, torch.tensor(left_out))
+    return (outputs * counts[..., None]).sum(dim=1) / counts.sum(dim=1, keepdim=True)
 
 
 def clashes(pairs):
@@ -67,54 +40,41 @@ def clashes(pairs):
     )
 
 
-def test_wrong_negatives_right(assert_accepts):
-    assert_accepts("contrastive.wrong_negatives", clashes)
+def copies(pairs):
+    return torch.tensor([[i != j and a == b for j, b in enumerate(pairs)] for i, a in enumerate(pairs)])
 
 
-def test_wrong_negatives_only_where_both_sides_agree(assert_rejects):
-    def copies(pairs):
-        return torch.tensor([[i != j and a == b for j, b in enumerate(pairs)] for i, a in enumerate(pairs)])
-
-    assert_rejects("contrastive.wrong_negatives", copies, "their source or their target")
-
-
-def test_wrong_negatives_forbids_the_positive(assert_rejects):
-    assert_rejects(
-        "contrastive.wrong_negatives", lambda pairs: clashes(pairs) | torch.eye(len(pairs)).bool(), "diagonal"
-    )
-
-
-def test_wrong_negatives_across_sides(assert_rejects):
-    def mixes(pairs):
-        sides = [{tuple(side) for side in pair} for pair in pairs]
-        return torch.tensor(
-            [[i != j and bool(a & b) for j, b in enumerate(sides)] for i, a in enumerate(sides)]
-        )
-
-    assert_rejects("contrastive.wrong_negatives", mixes, "side with side")
-
-
-def test_wrong_negatives_of_numbers(assert_rejects):
-    assert_rejects("contrastive.wrong_negatives", lambda pairs: clashes(pairs).long(), "torch.bool")
+def mixes(pairs):
+    sides = [{tuple(side) for side in pair} for pair in pairs]
+    return torch.tensor([[i != j and bool(a & b) for j, b in enumerate(sides)] for i, a in enumerate(sides)])
 
 
 def solved(positive, negative, n_negatives, wanted):
     return (positive - negative) / math.log(n_negatives * wanted / (1 - wanted))
 
 
-def test_temperature_for_right(assert_accepts):
-    assert_accepts("contrastive.temperature_for", solved)
+RIGHT = {"two_way_loss": two_way, "pool_content": pool, "wrong_negatives": clashes, "temperature_for": solved}
 
+WRONG = {
+    "two_way_loss one way": (one_way, "along rows and along columns"),
+    "two_way_loss multiplies by the temperature": (
+        lambda c, t: two_way(c, 1 / t),
+        "divide by the temperature",
+    ),
+    "two_way_loss sums": (lambda c, t: two_way(c, t) * len(c), "the mean over the pairs"),
+    "pool_content leaves out padding only": (lambda o, i, left_out: pool(o, i, [0]), "what is left out"),
+    "pool_content divides by all positions": (shrinks, "nor in the number"),
+    "pool_content divides by zero": (not_a_number, "NaN"),
+    "wrong_negatives only where both sides agree": (copies, "their source or their target"),
+    "wrong_negatives forbids the positive": (
+        lambda pairs: clashes(pairs) | torch.eye(len(pairs)).bool(),
+        "diagonal",
+    ),
+    "wrong_negatives across sides": (mixes, "side with side"),
+    "wrong_negatives of numbers": (lambda pairs: clashes(pairs).long(), "torch.bool"),
+    "temperature_for one negative": (lambda p, q, n, w: solved(p, q, 1, w), "its own term"),
+    "temperature_for the inverse": (lambda p, q, n, w: 1 / solved(p, q, n, w), "the partner's probability"),
+    "temperature_for the wrong sign": (lambda p, q, n, w: -solved(p, q, n, w), "must be above 0"),
+}
 
-def test_temperature_for_one_negative(assert_rejects):
-    assert_rejects("contrastive.temperature_for", lambda p, q, n, w: solved(p, q, 1, w), "its own term")
-
-
-def test_temperature_for_the_inverse(assert_rejects):
-    assert_rejects(
-        "contrastive.temperature_for", lambda p, q, n, w: 1 / solved(p, q, n, w), "the partner's probability"
-    )
-
-
-def test_temperature_for_the_wrong_sign(assert_rejects):
-    assert_rejects("contrastive.temperature_for", lambda p, q, n, w: -solved(p, q, n, w), "must be above 0")
+test_right, test_wrong = solution_tests("contrastive", RIGHT, WRONG)

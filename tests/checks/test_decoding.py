@@ -2,17 +2,7 @@
 
 import torch
 
-
-def test_penalised_right(assert_accepts):
-    assert_accepts("decoding.penalised", lambda s, n, alpha: s / ((5 + n) / 6) ** alpha)
-
-
-def test_penalised_by_the_plain_length(assert_rejects):
-    assert_rejects("decoding.penalised", lambda s, n, alpha: s / n**alpha, "((5 + length) / 6)")
-
-
-def test_penalised_times_the_penalty(assert_rejects):
-    assert_rejects("decoding.penalised", lambda s, n, alpha: s * ((5 + n) / 6) ** alpha, "divide by")
+from tests.checks.solutions import solution_tests
 
 
 def nucleus(probs, p, strict=True):
@@ -23,36 +13,15 @@ def nucleus(probs, p, strict=True):
     return kept
 
 
-def test_nucleus_right(assert_accepts):
-    # Where p is 1 a probability of 0 may stay or go; the case has none.
-    assert_accepts("decoding.nucleus", nucleus)
+def sorted_mask(probs, p):
+    held = probs.sort(descending=True).values
+    return held.cumsum(0) - held < p
 
 
-def test_nucleus_without_the_token_that_crosses(assert_rejects):
-    assert_rejects(
-        "decoding.nucleus", lambda probs, p: nucleus(probs, p, strict=False), "the one that crosses"
-    )
-
-
-def test_nucleus_by_a_threshold(assert_rejects):
-    assert_rejects("decoding.nucleus", lambda probs, p: probs >= 1 - p, "the fewest")
-
-
-def test_nucleus_in_the_sorted_order(assert_rejects):
-    def sorted_mask(probs, p):
-        held = probs.sort(descending=True).values
-        return held.cumsum(0) - held < p
-
-    assert_rejects("decoding.nucleus", sorted_mask, "kept tokens")
-
-
-def test_nucleus_that_writes_to_its_input(assert_rejects):
-    def in_place(probs, p):
-        kept = nucleus(probs, p)
-        probs[~kept] = 0.0
-        return kept
-
-    assert_rejects("decoding.nucleus", in_place, "changed in place")
+def in_place(probs, p):
+    kept = nucleus(probs, p)
+    probs[~kept] = 0.0
+    return kept
 
 
 def beam_step(totals, log_probs, size, eos, *, first=None, rows_apart=False, forget=False):
@@ -69,29 +38,16 @@ def beam_step(totals, log_probs, size, eos, *, first=None, rows_apart=False, for
     return ended, alive[:size]
 
 
-def test_beam_step_right(assert_accepts):
-    assert_accepts("decoding.beam_step", beam_step)
+def beam_step_ends_anywhere(*arguments):
+    return beam_step(*arguments, first=4)
 
 
-def test_beam_step_ends_anywhere(assert_rejects):
-    def wrong(*arguments):
-        return beam_step(*arguments, first=4)
-
-    assert_rejects("decoding.beam_step", wrong, "only among the best K")
+def beam_step_one_child_a_row(*arguments):
+    return beam_step(*arguments, rows_apart=True)
 
 
-def test_beam_step_one_child_a_row(assert_rejects):
-    def wrong(*arguments):
-        return beam_step(*arguments, rows_apart=True)
-
-    assert_rejects("decoding.beam_step", wrong, "two may share a row")
-
-
-def test_beam_step_forgets_the_past(assert_rejects):
-    def wrong(*arguments):
-        return beam_step(*arguments, forget=True)
-
-    assert_rejects("decoding.beam_step", wrong, "for totals")
+def beam_step_forgets_the_past(*arguments):
+    return beam_step(*arguments, forget=True)
 
 
 def can_stop(alive, finished, now, limit, alpha, lengths=None):
@@ -99,26 +55,41 @@ def can_stop(alive, finished, now, limit, alpha, lengths=None):
     return min(finished) >= alive / max(lp)
 
 
-def test_can_stop_right(assert_accepts):
-    assert_accepts("decoding.can_stop", can_stop)
+def can_stop_by_the_present_length(alive, finished, now, limit, alpha):
+    return can_stop(alive, finished, now, limit, alpha, (now,))
 
 
-def test_can_stop_by_the_present_length(assert_rejects):
-    def wrong(alive, finished, now, limit, alpha):
-        return can_stop(alive, finished, now, limit, alpha, (now,))
-
-    assert_rejects("decoding.can_stop", wrong, "lp(limit)")
+def can_stop_by_the_limit_alone(alive, finished, now, limit, alpha):
+    return can_stop(alive, finished, now, limit, alpha, (limit,))
 
 
-def test_can_stop_by_the_limit_alone(assert_rejects):
-    def wrong(alive, finished, now, limit, alpha):
-        return can_stop(alive, finished, now, limit, alpha, (limit,))
-
-    assert_rejects("decoding.can_stop", wrong, "lp(now + 1)")
+def can_stop_by_the_best_finished(alive, finished, now, limit, alpha):
+    return can_stop(alive, [max(finished)], now, limit, alpha)
 
 
-def test_can_stop_by_the_best_finished(assert_rejects):
-    def wrong(alive, finished, now, limit, alpha):
-        return can_stop(alive, [max(finished)], now, limit, alpha)
+RIGHT = {
+    "penalised": lambda s, n, alpha: s / ((5 + n) / 6) ** alpha,
+    "nucleus": nucleus,
+    "beam_step": beam_step,
+    "can_stop": can_stop,
+}
 
-    assert_rejects("decoding.can_stop", wrong, "the worst of the n best")
+WRONG = {
+    "penalised by the plain length": (lambda s, n, alpha: s / n**alpha, "((5 + length) / 6)"),
+    "penalised times the penalty": (lambda s, n, alpha: s * ((5 + n) / 6) ** alpha, "divide by"),
+    "nucleus without the token that crosses": (
+        lambda probs, p: nucleus(probs, p, strict=False),
+        "the one that crosses",
+    ),
+    "nucleus by a threshold": (lambda probs, p: probs >= 1 - p, "the fewest"),
+    "nucleus in the sorted order": (sorted_mask, "kept tokens"),
+    "nucleus that writes to its input": (in_place, "changed in place"),
+    "beam_step ends anywhere": (beam_step_ends_anywhere, "only among the best K"),
+    "beam_step one child a row": (beam_step_one_child_a_row, "two may share a row"),
+    "beam_step forgets the past": (beam_step_forgets_the_past, "for totals"),
+    "can_stop by the present length": (can_stop_by_the_present_length, "lp(limit)"),
+    "can_stop by the limit alone": (can_stop_by_the_limit_alone, "lp(now + 1)"),
+    "can_stop by the best finished": (can_stop_by_the_best_finished, "the worst of the n best"),
+}
+
+test_right, test_wrong = solution_tests("decoding", RIGHT, WRONG)

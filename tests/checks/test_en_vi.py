@@ -4,36 +4,17 @@ import html
 import re
 import unicodedata
 
-import pytest
-
 from coursepkg.projects.translation.corpus import sentence_key
 from coursepkg.text.cleaning import unescape
 from coursepkg.text.spacing import detokenize
+from tests.checks.solutions import solution_tests
 
 
 def nfc(text):
     return unicodedata.normalize("NFC", text)
 
 
-def test_plain_text_right(assert_accepts):
-    assert_accepts("en_vi.plain_text", lambda line: detokenize(nfc(unescape(line).text)))
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda line: unescape(detokenize(nfc(line))).text,
-        lambda line: detokenize(nfc(html.unescape(line))),
-        lambda line: detokenize(unescape(line).text),
-        lambda line: nfc(unescape(line).text),
-        lambda line: detokenize(nfc(line)),
-    ],
-    ids=["attached first", "unescaped once", "NFD stays", "not attached", "entities stay"],
-)
-def test_plain_text_wrong(assert_rejects, wrong):
-    assert_rejects("en_vi.plain_text", wrong, "unescape until nothing changes")
-
-
+WHOLE = "unescape until nothing changes"
 IGNORED = ("bs", "seed", "version", "protocol")
 
 
@@ -49,30 +30,9 @@ def forbids(a, b, ignored=IGNORED, whole=True):
     return sorted({*found, "n"} if cut else found)
 
 
-def test_forbids_right(assert_accepts):
-    assert_accepts("en_vi.forbids", forbids)
-
-
-def test_forbids_counts_the_version(assert_rejects):
-    assert_rejects(
-        "en_vi.forbids", lambda a, b: forbids(a, b, ignored=("bs", "seed")), "without bs, seed, version"
-    )
-
-
-def test_forbids_takes_half_a_test(assert_rejects):
-    assert_rejects("en_vi.forbids", lambda a, b: forbids(a, b, whole=False), "a test must be whole")
-
-
-def test_forbids_looks_at_common_fields_alone(assert_rejects):
-    def common(a, b):
-        shared = fields_of(a).keys() & fields_of(b).keys()
-        return [key for key in forbids(a, b) if key in shared]
-
-    assert_rejects("en_vi.forbids", common, "missing ones too")
-
-
-def test_forbids_compares_the_texts(assert_rejects):
-    assert_rejects("en_vi.forbids", lambda a, b: [] if a == b else ["data"], "what forbids comparing")
+def common(a, b):
+    shared = fields_of(a).keys() & fields_of(b).keys()
+    return [key for key in forbids(a, b) if key in shared]
 
 
 def leaks(train, test, key=sentence_key):
@@ -81,34 +41,9 @@ def leaks(train, test, key=sentence_key):
     return sum(a for a, _ in found), sum(b for _, b in found), sum(any(row) for row in found)
 
 
-def test_leaks_right(assert_accepts):
-    assert_accepts("en_vi.leaks", leaks)
-
-
-def test_leaks_of_whole_lines(assert_rejects):
-    assert_rejects("en_vi.leaks", lambda train, test: leaks(train, test, key=lambda t, _: t), "the leaks")
-
-
-def test_leaks_adds_both_sides(assert_rejects):
-    def added(train, test):
-        english, vietnamese, _ = leaks(train, test)
-        return english, vietnamese, english + vietnamese
-
-    assert_rejects("en_vi.leaks", added, "each once in the third number")
-
-
-def test_leaks_of_different_sentences(assert_rejects):
-    assert_rejects(
-        "en_vi.leaks", lambda train, test: leaks(train, list({t[0]: t for t in test}.values())), "the leaks"
-    )
-
-
-def test_leaks_across_languages(assert_rejects):
-    assert_rejects(
-        "en_vi.leaks",
-        lambda train, test: leaks([*train, *((vi, en) for en, vi in train)], test),
-        "within one language",
-    )
+def added(train, test):
+    english, vietnamese, _ = leaks(train, test)
+    return english, vietnamese, english + vietnamese
 
 
 def read_alignment(links, n_target, crosses=lambda s, t, u, v: (s - u) * (t - v) < 0):
@@ -116,33 +51,56 @@ def read_alignment(links, n_target, crosses=lambda s, t, u, v: (s - u) * (t - v)
     return alone, sorted({s for s, t in links if any(crosses(s, t, u, v) for u, v in links)})
 
 
-def test_read_alignment_right(assert_accepts):
-    assert_accepts("en_vi.read_alignment", read_alignment)
+def touching(links, n_target):
+    return read_alignment(links, n_target, lambda s, t, u, v: (s, t) != (u, v) and (s - u) * (t - v) <= 0)
 
 
-def test_read_alignment_counts_touching_links(assert_rejects):
-    def touching(links, n_target):
-        return read_alignment(links, n_target, lambda s, t, u, v: (s, t) != (u, v) and (s - u) * (t - v) <= 0)
-
-    assert_rejects("en_vi.read_alignment", touching, "strictly opposite")
+def later(links, n_target):
+    return read_alignment(links, n_target, lambda s, t, u, v: s > u and t < v)
 
 
-def test_read_alignment_names_one_word_of_a_crossing(assert_rejects):
-    def later(links, n_target):
-        return read_alignment(links, n_target, lambda s, t, u, v: s > u and t < v)
-
-    assert_rejects("en_vi.read_alignment", later, "both of its words moved")
+def short(links, n_target):
+    return read_alignment(links, max((t for _, t in links), default=-1) + 1)
 
 
-def test_read_alignment_forgets_the_end(assert_rejects):
-    def short(links, n_target):
-        return read_alignment(links, max((t for _, t in links), default=-1) + 1)
-
-    assert_rejects("en_vi.read_alignment", short, "the last ones may be alone")
+def swapped(links, n_target):
+    return read_alignment({(t, s) for s, t in links}, n_target)
 
 
-def test_read_alignment_mixes_the_sides(assert_rejects):
-    def swapped(links, n_target):
-        return read_alignment({(t, s) for s, t in links}, n_target)
+RIGHT = {
+    "plain_text": lambda line: detokenize(nfc(unescape(line).text)),
+    "forbids": forbids,
+    "leaks": leaks,
+    "read_alignment": read_alignment,
+}
 
-    assert_rejects("en_vi.read_alignment", swapped, "the second of each pair")
+WRONG = {
+    "plain_text attached first": (lambda line: unescape(detokenize(nfc(line))).text, WHOLE),
+    "plain_text unescaped once": (lambda line: detokenize(nfc(html.unescape(line))), WHOLE),
+    "plain_text that stays NFD": (lambda line: detokenize(unescape(line).text), WHOLE),
+    "plain_text not attached": (lambda line: nfc(unescape(line).text), WHOLE),
+    "plain_text where entities stay": (lambda line: detokenize(nfc(line)), WHOLE),
+    "forbids counts the version": (
+        lambda a, b: forbids(a, b, ignored=("bs", "seed")),
+        "without bs, seed, version",
+    ),
+    "forbids takes half a test": (lambda a, b: forbids(a, b, whole=False), "a test must be whole"),
+    "forbids looks at common fields alone": (common, "missing ones too"),
+    "forbids compares the texts": (lambda a, b: [] if a == b else ["data"], "what forbids comparing"),
+    "leaks of whole lines": (lambda train, test: leaks(train, test, key=lambda t, _: t), "the leaks"),
+    "leaks adds both sides": (added, "each once in the third number"),
+    "leaks of different sentences": (
+        lambda train, test: leaks(train, list({t[0]: t for t in test}.values())),
+        "the leaks",
+    ),
+    "leaks across languages": (
+        lambda train, test: leaks([*train, *((vi, en) for en, vi in train)], test),
+        "within one language",
+    ),
+    "read_alignment counts touching links": (touching, "strictly opposite"),
+    "read_alignment names one word of a crossing": (later, "both of its words moved"),
+    "read_alignment forgets the end": (short, "the last ones may be alone"),
+    "read_alignment mixes the sides": (swapped, "the second of each pair"),
+}
+
+test_right, test_wrong = solution_tests("en_vi", RIGHT, WRONG)

@@ -2,30 +2,12 @@
 
 import torch
 
+from tests.checks.solutions import solution_tests
+
 
 def layer(d_model, n_heads, n_kv_heads, d_ff, *, attentions=2, matrices=3, norms=3):
     attention = 2 * d_model**2 + 2 * d_model * n_kv_heads * (d_model // n_heads)
     return attentions * attention + matrices * d_model * d_ff + norms * d_model
-
-
-def test_layer_parameters_right(assert_accepts):
-    assert_accepts("modern_model.layer_parameters", layer)
-
-
-def test_layer_parameters_as_many_keys_as_queries(assert_rejects):
-    assert_rejects(
-        "modern_model.layer_parameters", lambda e, h, g, f: layer(e, h, h, f), "32, 4 and 2 heads, d_ff 64 is"
-    )
-
-
-def test_layer_parameters_of_an_encoder_layer(assert_rejects):
-    assert_rejects(
-        "modern_model.layer_parameters", lambda *s: layer(*s, attentions=1, norms=2), "two attentions"
-    )
-
-
-def test_layer_parameters_without_the_gate(assert_rejects):
-    assert_rejects("modern_model.layer_parameters", lambda *s: layer(*s, matrices=2), "three matrices")
 
 
 def family(vocab_size, n_layers, width):
@@ -46,44 +28,8 @@ def test_the_family_holds_small():
     assert family(8000, 4, 256) == 8_246_784
 
 
-def test_widest_right(assert_accepts):
-    assert_accepts("modern_model.widest", widest)
-
-
-def test_widest_goes_over_the_budget(assert_rejects):
-    assert_rejects("modern_model.widest", lambda *s: widest(*s) + 128, "is expected")
-
-
-def test_widest_stays_below_the_budget(assert_rejects):
-    assert_rejects("modern_model.widest", lambda v, n, b: widest(v, n, b - 1), "the budget itself")
-
-
-def test_widest_forgets_the_embedding(assert_rejects):
-    assert_rejects(
-        "modern_model.widest",
-        lambda *s: widest(*s, size=lambda v, n, w: family(0, n, w)),
-        "count embedding",
-    )
-
-
 def cache(layers, heads, width, source, written, beams, size):
     return 2 * layers * heads * width * (source + beams * written) * size
-
-
-def test_cache_bytes_right(assert_accepts):
-    assert_accepts("modern_model.cache_bytes", cache)
-
-
-def test_cache_bytes_of_keys_alone(assert_rejects):
-    assert_rejects("modern_model.cache_bytes", lambda *s: cache(*s) // 2, "keys and values")
-
-
-def test_cache_bytes_with_the_source_for_each_beam(assert_rejects):
-    assert_rejects(
-        "modern_model.cache_bytes",
-        lambda la, h, d, s, t, b, n: cache(la, h, d, s * b, t, b, n),
-        "stored once",
-    )
 
 
 def score(q, k, m, n, *, base=10000.0, scale=True, sign=1):
@@ -95,21 +41,30 @@ def score(q, k, m, n, *, base=10000.0, scale=True, sign=1):
     return total / len(q) ** 0.5 if scale else total
 
 
-def test_rotated_score_right(assert_accepts):
-    assert_accepts("modern_model.rotated_score", score)
+RIGHT = {"layer_parameters": layer, "widest": widest, "cache_bytes": cache, "rotated_score": score}
 
+WRONG = {
+    "layer_parameters as many keys as queries": (
+        lambda e, h, g, f: layer(e, h, h, f),
+        "32, 4 and 2 heads, d_ff 64 is",
+    ),
+    "layer_parameters of an encoder layer": (lambda *s: layer(*s, attentions=1, norms=2), "two attentions"),
+    "layer_parameters without the gate": (lambda *s: layer(*s, matrices=2), "three matrices"),
+    "widest goes over the budget": (lambda *s: widest(*s) + 128, "is expected"),
+    "widest stays below the budget": (lambda v, n, b: widest(v, n, b - 1), "the budget itself"),
+    "widest forgets the embedding": (
+        lambda *s: widest(*s, size=lambda v, n, w: family(0, n, w)),
+        "count embedding",
+    ),
+    "cache_bytes of keys alone": (lambda *s: cache(*s) // 2, "keys and values"),
+    "cache_bytes with the source for each beam": (
+        lambda la, h, d, s, t, b, n: cache(la, h, d, s * b, t, b, n),
+        "stored once",
+    ),
+    "rotated_score without the scale": (lambda *a: score(*a, scale=False), "1 / sqrt(D)"),
+    "rotated_score by the sum of positions": (lambda q, k, m, n: score(q, k, m, -n), "a query at 5"),
+    "rotated_score turned the wrong way": (lambda *a: score(*a, sign=-1), "a query at 7 and a key at 3"),
+    "rotated_score without rotation": (lambda q, k, m, n: score(q, k, 0, 0), "a query at 7"),
+}
 
-def test_rotated_score_without_the_scale(assert_rejects):
-    assert_rejects("modern_model.rotated_score", lambda *a: score(*a, scale=False), "1 / sqrt(D)")
-
-
-def test_rotated_score_by_the_sum_of_positions(assert_rejects):
-    assert_rejects("modern_model.rotated_score", lambda q, k, m, n: score(q, k, m, -n), "a query at 5")
-
-
-def test_rotated_score_turned_the_wrong_way(assert_rejects):
-    assert_rejects("modern_model.rotated_score", lambda *a: score(*a, sign=-1), "a query at 7 and a key at 3")
-
-
-def test_rotated_score_without_rotation(assert_rejects):
-    assert_rejects("modern_model.rotated_score", lambda q, k, m, n: score(q, k, 0, 0), "a query at 7")
+test_right, test_wrong = solution_tests("modern_model", RIGHT, WRONG)

@@ -1,64 +1,50 @@
 """The checks of the chapter on multi-query attention accept what is right and say what is wrong."""
 
-
-def test_longest_context_right(assert_accepts):
-    def right(budget, n_layers, n_kv_heads, head_dim, n_bytes):
-        return budget // (2 * n_layers * n_kv_heads * head_dim * n_bytes)
-
-    assert_accepts("mqa.longest_context", right)
+from tests.checks.solutions import solution_tests
 
 
-def test_longest_context_without_values(assert_rejects):
-    def keys_only(budget, n_layers, n_kv_heads, head_dim, n_bytes):
-        return budget // (n_layers * n_kv_heads * head_dim * n_bytes)
-
-    assert_rejects("mqa.longest_context", keys_only, "a key and a value")
+def longest_context_right(budget, n_layers, n_kv_heads, head_dim, n_bytes):
+    return budget // (2 * n_layers * n_kv_heads * head_dim * n_bytes)
 
 
-def test_longest_context_with_a_fraction(assert_rejects):
-    def fraction(budget, n_layers, n_kv_heads, head_dim, n_bytes):
-        return budget / (2 * n_layers * n_kv_heads * head_dim * n_bytes)
-
-    assert_rejects("mqa.longest_context", fraction, "whole tokens")
+def keys_only(budget, n_layers, n_kv_heads, head_dim, n_bytes):
+    return budget // (n_layers * n_kv_heads * head_dim * n_bytes)
 
 
-def test_shared_attention_right(assert_accepts):
-    def right(q, k, v):
-        return ((q @ k.unsqueeze(1).mT / q.shape[-1] ** 0.5).softmax(-1)) @ v.unsqueeze(1)
-
-    assert_accepts("mqa.shared_attention", right)
+def fraction(budget, n_layers, n_kv_heads, head_dim, n_bytes):
+    return budget / (2 * n_layers * n_kv_heads * head_dim * n_bytes)
 
 
-def test_shared_attention_without_scale(assert_rejects):
-    def unscaled(q, k, v):
-        return (q @ k.unsqueeze(1).mT).softmax(-1) @ v.unsqueeze(1)
-
-    assert_rejects("mqa.shared_attention", unscaled, "1/sqrt(D)")
+def shared_attention_right(q, k, v):
+    return ((q @ k.unsqueeze(1).mT / q.shape[-1] ** 0.5).softmax(-1)) @ v.unsqueeze(1)
 
 
-def test_shared_attention_softmax_over_queries(assert_rejects):
-    def over_queries(q, k, v):
-        return (q @ k.unsqueeze(1).mT / q.shape[-1] ** 0.5).softmax(-2) @ v.unsqueeze(1)
-
-    assert_rejects("mqa.shared_attention", over_queries, "softmax over the keys")
+def unscaled(q, k, v):
+    return (q @ k.unsqueeze(1).mT).softmax(-1) @ v.unsqueeze(1)
 
 
-def test_shared_attention_wrong_shape(assert_rejects):
-    def flat(q, k, v):
-        return (q.flatten(1, 2) @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
-
-    assert_rejects("mqa.shared_attention", flat, "shape")
+def over_queries(q, k, v):
+    return (q @ k.unsqueeze(1).mT / q.shape[-1] ** 0.5).softmax(-2) @ v.unsqueeze(1)
 
 
-def test_pool_heads_right(assert_accepts):
-    assert_accepts("mqa.pool_heads", lambda weight, d: weight.unflatten(0, (-1, d)).mean(0))
+def flat(q, k, v):
+    return (q.flatten(1, 2) @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
 
 
-def test_pool_heads_mixed_order(assert_rejects):
-    assert_rejects(
-        "mqa.pool_heads", lambda weight, d: weight.unflatten(0, (d, -1)).mean(1), "head 0 come first"
-    )
+RIGHT = {
+    "longest_context": longest_context_right,
+    "shared_attention": shared_attention_right,
+    "pool_heads": lambda weight, d: weight.unflatten(0, (-1, d)).mean(0),
+}
 
+WRONG = {
+    "longest_context without values": (keys_only, "a key and a value"),
+    "longest_context with a fraction": (fraction, "whole tokens"),
+    "shared_attention without scale": (unscaled, "1/sqrt(D)"),
+    "shared_attention softmax over queries": (over_queries, "softmax over the keys"),
+    "shared_attention wrong shape": (flat, "shape"),
+    "pool_heads mixed order": (lambda weight, d: weight.unflatten(0, (d, -1)).mean(1), "head 0 come first"),
+    "pool_heads first head": (lambda weight, d: weight[:d].clone(), "average over H"),
+}
 
-def test_pool_heads_first_head(assert_rejects):
-    assert_rejects("mqa.pool_heads", lambda weight, d: weight[:d].clone(), "average over H")
+test_right, test_wrong = solution_tests("mqa", RIGHT, WRONG)

@@ -3,6 +3,7 @@
 import unicodedata
 
 from coursepkg.text.vietnamese import TONE_MARKS, TONES, split_tone
+from tests.checks.solutions import solution_tests
 
 
 def rates(lines):
@@ -11,74 +12,38 @@ def rates(lines):
     return corpus, mean, sum(edits == 0 for edits, _ in lines) / len(lines)
 
 
-def test_three_rates_right(assert_accepts):
-    assert_accepts("ocr_errors.three_rates", rates)
+def exchanged(lines):
+    corpus, mean, accuracy = rates(lines)
+    return mean, corpus, accuracy
 
 
-def test_three_rates_exchanged(assert_rejects):
-    def exchanged(lines):
-        corpus, mean, accuracy = rates(lines)
-        return mean, corpus, accuracy
-
-    assert_rejects("ocr_errors.three_rates", exchanged, "then divide once")
+def cut(lines):
+    corpus, _, accuracy = rates(lines)
+    return corpus, sum(min(1, edits / length) for edits, length in lines) / len(lines), accuracy
 
 
-def test_three_rates_cut_at_one(assert_rejects):
-    def cut(lines):
-        corpus, _, accuracy = rates(lines)
-        return corpus, sum(min(1, edits / length) for edits, length in lines) / len(lines), accuracy
-
-    assert_rejects("ocr_errors.three_rates", cut, "may exceed 1")
-
-
-def test_three_rates_accuracy_of_characters(assert_rejects):
-    def of_characters(lines):
-        corpus, mean, _ = rates(lines)
-        return corpus, mean, 1 - corpus
-
-    assert_rejects("ocr_errors.three_rates", of_characters, "without any edit")
-
-
-def test_three_rates_as_one_number(assert_rejects):
-    assert_rejects("ocr_errors.three_rates", lambda lines: rates(lines)[0], "not three numbers")
+def of_characters(lines):
+    corpus, mean, _ = rates(lines)
+    return corpus, mean, 1 - corpus
 
 
 def toneless(text):
     return "".join(TONES.get(letter, (letter, ""))[0] for letter in unicodedata.normalize("NFC", text))
 
 
-def test_without_tone_right(assert_accepts):
-    assert_accepts("ocr_errors.without_tone", toneless)
+def plain(text):
+    apart = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
 
 
-def test_without_tone_all_marks(assert_rejects):
-    def plain(text):
-        apart = unicodedata.normalize("NFD", text)
-        return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
-
-    assert_rejects("ocr_errors.without_tone", plain, "circumflex, breve, horn")
+def five_marks(text):
+    apart = unicodedata.normalize("NFD", text)
+    kept = "".join(c for c in apart if c not in TONE_MARKS.values())
+    return unicodedata.normalize("NFC", kept)
 
 
-def test_without_tone_tilde_of_any_letter(assert_rejects):
-    def five_marks(text):
-        apart = unicodedata.normalize("NFD", text)
-        kept = "".join(c for c in apart if c not in TONE_MARKS.values())
-        return unicodedata.normalize("NFC", kept)
-
-    assert_rejects("ocr_errors.without_tone", five_marks, "Piñata")
-
-
-def test_without_tone_left_apart(assert_rejects):
-    assert_rejects(
-        "ocr_errors.without_tone", lambda text: unicodedata.normalize("NFD", toneless(text)), "compose it"
-    )
-
-
-def test_without_tone_in_nfc_only(assert_rejects):
-    def looked_up(text):
-        return "".join(TONES.get(letter, (letter, ""))[0] for letter in text)
-
-    assert_rejects("ocr_errors.without_tone", looked_up, "NFD")
+def looked_up(text):
+    return "".join(TONES.get(letter, (letter, ""))[0] for letter in text)
 
 
 def differences(right, read):
@@ -92,33 +57,16 @@ def differences(right, read):
     return {name for name in first if first[name] != second[name]}
 
 
-def test_what_differs_right(assert_accepts):
-    assert_accepts("ocr_errors.what_differs", differences)
-    assert_accepts("ocr_errors.what_differs", lambda right, read: sorted(differences(right, read)))
+def first(right, read):
+    found = differences(right, read)
+    return next(({name} for name in ("letter", "vowel mark", "tone", "case") if name in found), set())
 
 
-def test_what_differs_first_only(assert_rejects):
-    def first(right, read):
-        found = differences(right, read)
-        return next(({name} for name in ("letter", "vowel mark", "tone", "case") if name in found), set())
-
-    assert_rejects("ocr_errors.what_differs", first, "what differs between 'ấ' and 'a'")
-
-
-def test_what_differs_bar_as_letter(assert_rejects):
-    def bar_is_letter(right, read):
-        found = differences(right, read)
-        if "đ" in (right + read).lower() and "vowel mark" in found:
-            return found - {"vowel mark"} | {"letter"}
-        return found
-
-    assert_rejects("ocr_errors.what_differs", bar_is_letter, "bar of đ")
-
-
-def test_what_differs_as_text(assert_rejects):
-    assert_rejects(
-        "ocr_errors.what_differs", lambda right, read: ", ".join(differences(right, read)), "a set of names"
-    )
+def bar_is_letter(right, read):
+    found = differences(right, read)
+    if "đ" in (right + read).lower() and "vowel mark" in found:
+        return found - {"vowel mark"} | {"letter"}
+    return found
 
 
 def gap(confidences, right, n_bins, *, weighted=True, closed="right"):
@@ -137,27 +85,8 @@ def gap(confidences, right, n_bins, *, weighted=True, closed="right"):
     return total if weighted else total / max(1, used)
 
 
-def test_calibration_error_right(assert_accepts):
-    assert_accepts("ocr_errors.calibration_error", gap)
-
-
-def test_calibration_error_not_weighted(assert_rejects):
-    assert_rejects(
-        "ocr_errors.calibration_error", lambda *given: gap(*given, weighted=False), "share of all readings"
-    )
-
-
-def test_calibration_error_closed_on_the_left(assert_rejects):
-    assert_rejects(
-        "ocr_errors.calibration_error", lambda *given: gap(*given, closed="left"), "k/n < confidence"
-    )
-
-
-def test_calibration_error_signed(assert_rejects):
-    def signed(confidences, right, n_bins):
-        return sum(c - r for c, r in zip(confidences, right, strict=True)) / len(right)
-
-    assert_rejects("ocr_errors.calibration_error", signed, "calibration error of")
+def signed(confidences, right, n_bins):
+    return sum(c - r for c, r in zip(confidences, right, strict=True)) / len(right)
 
 
 def handed(lines, target, *, of_all=True, together=True):
@@ -173,28 +102,43 @@ def handed(lines, target, *, of_all=True, together=True):
     return len(lines)
 
 
-def test_lines_to_hand_over_right(assert_accepts):
-    assert_accepts("ocr_errors.lines_to_hand_over", handed)
+def knows_the_edits(lines, target):
+    return handed([(-edits, edits, length) for _, edits, length in lines], target)
 
 
-def test_lines_to_hand_over_of_the_kept(assert_rejects):
-    assert_rejects(
-        "ocr_errors.lines_to_hand_over",
+RIGHT = {
+    "three_rates": rates,
+    "without_tone": toneless,
+    "what_differs": differences,
+    "what_differs 2": lambda right, read: sorted(differences(right, read)),
+    "calibration_error": gap,
+    "lines_to_hand_over": handed,
+}
+
+WRONG = {
+    "three_rates exchanged": (exchanged, "then divide once"),
+    "three_rates cut at one": (cut, "may exceed 1"),
+    "three_rates accuracy of characters": (of_characters, "without any edit"),
+    "three_rates as one number": (lambda lines: rates(lines)[0], "not three numbers"),
+    "without_tone all marks": (plain, "circumflex, breve, horn"),
+    "without_tone tilde of any letter": (five_marks, "Piñata"),
+    "without_tone left apart": (lambda text: unicodedata.normalize("NFD", toneless(text)), "compose it"),
+    "without_tone in nfc only": (looked_up, "NFD"),
+    "what_differs first only": (first, "what differs between 'ấ' and 'a'"),
+    "what_differs bar as letter": (bar_is_letter, "bar of đ"),
+    "what_differs as text": (lambda right, read: ", ".join(differences(right, read)), "a set of names"),
+    "calibration_error not weighted": (lambda *given: gap(*given, weighted=False), "share of all readings"),
+    "calibration_error closed on the left": (lambda *given: gap(*given, closed="left"), "k/n < confidence"),
+    "calibration_error signed": (signed, "calibration error of"),
+    "lines_to_hand_over of the kept": (
         lambda lines, target: handed(lines, target, of_all=False),
         "characters of all lines",
-    )
-
-
-def test_lines_to_hand_over_ties_apart(assert_rejects):
-    assert_rejects(
-        "ocr_errors.lines_to_hand_over",
+    ),
+    "lines_to_hand_over ties apart": (
         lambda lines, target: handed(lines, target, together=False),
         "equal ones together",
-    )
+    ),
+    "lines_to_hand_over most edits first": (knows_the_edits, "lowest confidence first"),
+}
 
-
-def test_lines_to_hand_over_most_edits_first(assert_rejects):
-    def knows_the_edits(lines, target):
-        return handed([(-edits, edits, length) for _, edits, length in lines], target)
-
-    assert_rejects("ocr_errors.lines_to_hand_over", knows_the_edits, "lowest confidence first")
+test_right, test_wrong = solution_tests("ocr_errors", RIGHT, WRONG)

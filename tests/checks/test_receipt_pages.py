@@ -6,6 +6,8 @@ from collections import Counter
 
 import numpy as np
 
+from tests.checks.solutions import solution_tests
+
 
 def iou(a, b):
     wide = max(0, min(a[2], b[2]) - max(a[0], b[0]))
@@ -14,29 +16,15 @@ def iou(a, b):
     return wide * high / (total - wide * high)
 
 
-def test_overlap_right(assert_accepts):
-    assert_accepts("receipt_pages.overlap", iou)
+def signed(a, b):
+    common = (min(a[2], b[2]) - max(a[0], b[0])) * (min(a[3], b[3]) - max(a[1], b[1]))
+    total = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
+    return common / (total - common)
 
 
-def test_overlap_of_boxes_apart(assert_rejects):
-    def signed(a, b):
-        common = (min(a[2], b[2]) - max(a[0], b[0])) * (min(a[3], b[3]) - max(a[1], b[1]))
-        total = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1])
-        return common / (total - common)
-
-    assert_rejects("receipt_pages.overlap", signed, "where that is negative")
-
-
-def test_overlap_counted_twice(assert_rejects):
-    def over_the_sum(a, b):
-        common = iou(a, b)
-        return common / (1 + common)
-
-    assert_rejects("receipt_pages.overlap", over_the_sum, "counts once")
-
-
-def test_overlap_as_a_pair(assert_rejects):
-    assert_rejects("receipt_pages.overlap", lambda a, b: (iou(a, b),), "one number")
+def over_the_sum(a, b):
+    common = iou(a, b)
+    return common / (1 + common)
 
 
 def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, grow=True):
@@ -64,26 +52,6 @@ def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, gr
     return found
 
 
-def test_map_boxes_right(assert_accepts):
-    assert_accepts("receipt_pages.map_boxes", boxes)
-
-
-def test_map_boxes_joined_by_a_corner(assert_rejects):
-    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, corners=True), "share a side")
-
-
-def test_map_boxes_a_pixel_too_small(assert_rejects):
-    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, edge=0), "c to c + 1")
-
-
-def test_map_boxes_mean_of_the_region(assert_rejects):
-    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, in_box=False), "all of its pixels")
-
-
-def test_map_boxes_without_unclip(assert_rejects):
-    assert_rejects("receipt_pages.map_boxes", lambda *a: boxes(*a, grow=False), "area times unclip")
-
-
 def merged(words, gap, lower=min, order=sorted):
     lines, before = [], 0
     for left, right, height in order(words):
@@ -95,29 +63,14 @@ def merged(words, gap, lower=min, order=sorted):
     return lines
 
 
-def test_merge_words_right(assert_accepts):
-    assert_accepts("receipt_pages.merge_words", merged)
-
-
-def test_merge_words_by_the_higher(assert_rejects):
-    assert_rejects("receipt_pages.merge_words", lambda w, g: merged(w, g, lower=max), "lower of the two")
-
-
-def test_merge_words_as_given(assert_rejects):
-    assert_rejects("receipt_pages.merge_words", lambda w, g: merged(w, g, order=list), "left to right")
-
-
-def test_merge_words_from_the_first(assert_rejects):
-    def from_the_first(words, gap):
-        lines = []
-        for left, right, height in sorted(words):
-            if lines and left - lines[-1][0] - 50 <= gap * height:
-                lines[-1] = (lines[-1][0], right)
-            else:
-                lines.append((left, right))
-        return lines
-
-    assert_rejects("receipt_pages.merge_words", from_the_first, "end of the last word")
+def from_the_first(words, gap):
+    lines = []
+    for left, right, height in sorted(words):
+        if lines and left - lines[-1][0] - 50 <= gap * height:
+            lines[-1] = (lines[-1][0], right)
+        else:
+            lines.append((left, right))
+    return lines
 
 
 def in_order(words, degrees, sign=-1, rows=True):
@@ -137,55 +90,51 @@ def in_order(words, degrees, sign=-1, rows=True):
     return [i for row in found for i in sorted(row, key=lambda i: flat[i][0])]
 
 
-def test_reading_order_right(assert_accepts):
-    assert_accepts("receipt_pages.reading_order", in_order)
-
-
-def test_reading_order_without_the_angle(assert_rejects):
-    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, 0), "turn the page back")
-
-
-def test_reading_order_turned_the_wrong_way(assert_rejects):
-    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, d, sign=1), "minus that angle")
-
-
-def test_reading_order_from_top_to_bottom_alone(assert_rejects):
-    assert_rejects("receipt_pages.reading_order", lambda w, d: in_order(w, d, rows=False), "in one row")
-
-
 def f1(read, printed, key=lambda text: Counter(unicodedata.normalize("NFC", text).split())):
     a, b = key(read), key(printed)
     both = sum(a.values()) + sum(b.values())
     return 2 * sum((a & b).values()) / both if both else 1.0
 
 
-def test_bag_of_words_right(assert_accepts):
-    assert_accepts("receipt_pages.bag_of_words", f1)
+def sets(text):
+    return Counter(set(unicodedata.normalize("NFC", text).split()))
 
 
-def test_bag_of_words_as_sets(assert_rejects):
-    def sets(text):
-        return Counter(set(unicodedata.normalize("NFC", text).split()))
-
-    assert_rejects("receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=sets), "as often as")
+def folded(text):
+    return Counter(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def test_bag_of_words_without_a_form(assert_rejects):
-    assert_rejects(
-        "receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=lambda t: Counter(t.split())), "NFC"
-    )
+def recall(read, printed):
+    a, b = (Counter(unicodedata.normalize("NFC", t).split()) for t in (read, printed))
+    return (a & b).total() / max(1, b.total())
 
 
-def test_bag_of_words_without_case(assert_rejects):
-    def folded(text):
-        return Counter(unicodedata.normalize("NFC", text).casefold().split())
+RIGHT = {
+    "overlap": iou,
+    "map_boxes": boxes,
+    "merge_words": merged,
+    "reading_order": in_order,
+    "bag_of_words": f1,
+}
 
-    assert_rejects("receipt_pages.bag_of_words", lambda r, p: f1(r, p, key=folded), "keep case")
+WRONG = {
+    "overlap of boxes apart": (signed, "where that is negative"),
+    "overlap counted twice": (over_the_sum, "counts once"),
+    "overlap as a pair": (lambda a, b: (iou(a, b),), "one number"),
+    "map_boxes joined by a corner": (lambda *a: boxes(*a, corners=True), "share a side"),
+    "map_boxes a pixel too small": (lambda *a: boxes(*a, edge=0), "c to c + 1"),
+    "map_boxes mean of the region": (lambda *a: boxes(*a, in_box=False), "all of its pixels"),
+    "map_boxes without unclip": (lambda *a: boxes(*a, grow=False), "area times unclip"),
+    "merge_words by the higher": (lambda w, g: merged(w, g, lower=max), "lower of the two"),
+    "merge_words as given": (lambda w, g: merged(w, g, order=list), "left to right"),
+    "merge_words from the first": (from_the_first, "end of the last word"),
+    "reading_order without the angle": (lambda w, d: in_order(w, 0), "turn the page back"),
+    "reading_order turned the wrong way": (lambda w, d: in_order(w, d, sign=1), "minus that angle"),
+    "reading_order from top to bottom alone": (lambda w, d: in_order(w, d, rows=False), "in one row"),
+    "bag_of_words as sets": (lambda r, p: f1(r, p, key=sets), "as often as"),
+    "bag_of_words without a form": (lambda r, p: f1(r, p, key=lambda t: Counter(t.split())), "NFC"),
+    "bag_of_words without case": (lambda r, p: f1(r, p, key=folded), "keep case"),
+    "bag_of_words recall alone": (recall, "words of both"),
+}
 
-
-def test_bag_of_words_recall_alone(assert_rejects):
-    def recall(read, printed):
-        a, b = (Counter(unicodedata.normalize("NFC", t).split()) for t in (read, printed))
-        return (a & b).total() / max(1, b.total())
-
-    assert_rejects("receipt_pages.bag_of_words", recall, "words of both")
+test_right, test_wrong = solution_tests("receipt_pages", RIGHT, WRONG)

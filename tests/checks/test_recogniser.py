@@ -4,55 +4,23 @@ from itertools import groupby, pairwise
 
 import torch
 
+from tests.checks.solutions import solution_tests
+
 
 def merged(path):
     return [symbol for symbol, _ in groupby(path) if symbol]
 
 
-def test_collapse_right(assert_accepts):
-    assert_accepts("recogniser.collapse", merged)
-
-
-def test_collapse_as_tuple(assert_accepts):
-    assert_accepts("recogniser.collapse", lambda path: tuple(merged(path)))
-
-
-def test_collapse_blanks_first(assert_rejects):
-    def dropped(path):
-        return [symbol for symbol, _ in groupby(one for one in path if one)]
-
-    assert_rejects("recogniser.collapse", dropped, "keeps both")
-
-
-def test_collapse_without_merging(assert_rejects):
-    assert_rejects("recogniser.collapse", lambda path: [one for one in path if one], "merge equal")
-
-
-def test_collapse_each_symbol_once(assert_rejects):
-    assert_rejects("recogniser.collapse", lambda path: list(dict.fromkeys(merged(path))), "the text of")
+def dropped(path):
+    return [symbol for symbol, _ in groupby(one for one in path if one)]
 
 
 def repeats(text):
     return sum(a == b for a, b in pairwise(text))
 
 
-def test_columns_needed_right(assert_accepts):
-    assert_accepts("recogniser.columns_needed", lambda text: len(text) + repeats(text))
-
-
-def test_columns_needed_without_repeats(assert_rejects):
-    assert_rejects("recogniser.columns_needed", len, "one for the blank")
-
-
-def test_columns_needed_a_blank_everywhere(assert_rejects):
-    assert_rejects("recogniser.columns_needed", lambda text: max(0, 2 * len(text) - 1), "'phở'")
-
-
-def test_columns_needed_letters_anywhere_equal(assert_rejects):
-    def anywhere(text):
-        return len(text) + len(text) - len(set(text))
-
-    assert_rejects("recogniser.columns_needed", anywhere, "equal neighbours")
+def anywhere(text):
+    return len(text) + len(text) - len(set(text))
 
 
 def forward(probabilities, text, jumps_over_equal=False, ends=2, starts=2):
@@ -69,46 +37,16 @@ def forward(probabilities, text, jumps_over_equal=False, ends=2, starts=2):
     return sum(alpha[-ends:])
 
 
-def test_text_probability_right(assert_accepts):
-    assert_accepts("recogniser.text_probability", forward)
+def of_tensor(probabilities, text):
+    return torch.tensor(forward(probabilities, text), dtype=torch.float64)
 
 
-def test_text_probability_as_tensor(assert_accepts):
-    def of_tensor(probabilities, text):
-        return torch.tensor(forward(probabilities, text), dtype=torch.float64)
-
-    assert_accepts("recogniser.text_probability", of_tensor)
-
-
-def test_text_probability_jumps_between_equal_letters(assert_rejects):
-    assert_rejects(
-        "recogniser.text_probability",
-        lambda table, text: forward(table, text, jumps_over_equal=True),
-        "different characters",
-    )
-
-
-def test_text_probability_must_end_in_a_blank(assert_rejects):
-    assert_rejects(
-        "recogniser.text_probability", lambda table, text: forward(table, text, ends=1), "last two"
-    )
-
-
-def test_text_probability_must_begin_with_a_blank(assert_rejects):
-    assert_rejects(
-        "recogniser.text_probability", lambda table, text: forward(table, text, starts=1), "the probability"
-    )
-
-
-def test_text_probability_of_the_best_path(assert_rejects):
-    def best(table, text):
-        path = [max(range(len(row)), key=row.__getitem__) for row in table]
-        found = 1.0
-        for row, symbol in zip(table, path, strict=True):
-            found *= row[symbol]
-        return found if merged(path) == text else 0.0
-
-    assert_rejects("recogniser.text_probability", best, "the probability of [1, 2] in 3 columns")
+def best(table, text):
+    path = [max(range(len(row)), key=row.__getitem__) for row in table]
+    found = 1.0
+    for row, symbol in zip(table, path, strict=True):
+        found *= row[symbol]
+    return found if merged(path) == text else 0.0
 
 
 def arithmetic(layers, width, floor=True):
@@ -121,36 +59,18 @@ def arithmetic(layers, width, floor=True):
     return columns, step, field
 
 
-def test_stack_shape_right(assert_accepts):
-    assert_accepts("recogniser.stack_shape", arithmetic)
+def added(layers, width):
+    columns, _, field = arithmetic(layers, width)
+    return columns, sum(stride for _, stride, _ in layers), field
 
 
-def test_stack_shape_rounded_up(assert_rejects):
-    assert_rejects("recogniser.stack_shape", lambda *given: arithmetic(*given, floor=False), "floor")
-
-
-def test_stack_shape_strides_added(assert_rejects):
-    def added(layers, width):
-        columns, _, field = arithmetic(layers, width)
-        return columns, sum(stride for _, stride, _ in layers), field
-
-    assert_rejects("recogniser.stack_shape", added, "strides multiply")
-
-
-def test_stack_shape_field_with_its_own_stride(assert_rejects):
-    def behind(layers, width):
-        columns, step, _ = arithmetic(layers, width)
-        field = so_far = 1
-        for kernel, stride, _ in layers:
-            so_far *= stride
-            field += (kernel - 1) * so_far
-        return columns, step, field
-
-    assert_rejects("recogniser.stack_shape", behind, "before it")
-
-
-def test_stack_shape_two_numbers(assert_rejects):
-    assert_rejects("recogniser.stack_shape", lambda *given: arithmetic(*given)[:2], "not three numbers")
+def behind(layers, width):
+    columns, step, _ = arithmetic(layers, width)
+    field = so_far = 1
+    for kernel, stride, _ in layers:
+        so_far *= stride
+        field += (kernel - 1) * so_far
+    return columns, step, field
 
 
 def distance(a, b):
@@ -170,33 +90,54 @@ def corpus_rate(pairs):
     return sum(distance(*pair) for pair in pairs) / sum(len(right) for _, right in pairs)
 
 
-def test_grouped_cer_right(assert_accepts):
-    assert_accepts("recogniser.grouped_cer", lambda lines: by_group(lines, corpus_rate))
+def mean(pairs):
+    return sum(distance(*pair) / len(pair[1]) for pair in pairs) / len(pairs)
 
 
-def test_grouped_cer_mean_of_lines(assert_rejects):
-    def mean(pairs):
-        return sum(distance(*pair) / len(pair[1]) for pair in pairs) / len(pairs)
-
-    assert_rejects("recogniser.grouped_cer", lambda lines: by_group(lines, mean), "divide once")
+def of_readings(pairs):
+    return sum(distance(*pair) for pair in pairs) / max(1, sum(len(read) for read, _ in pairs))
 
 
-def test_grouped_cer_by_what_was_read(assert_rejects):
-    def of_readings(pairs):
-        return sum(distance(*pair) for pair in pairs) / max(1, sum(len(read) for read, _ in pairs))
-
-    assert_rejects("recogniser.grouped_cer", lambda lines: by_group(lines, of_readings), "references")
+def by_place(pairs):
+    wrong = sum(a != b for pair in pairs for a, b in zip(*pair, strict=False))
+    return wrong / sum(len(right) for _, right in pairs)
 
 
-def test_grouped_cer_by_place(assert_rejects):
-    def by_place(pairs):
-        wrong = sum(a != b for pair in pairs for a, b in zip(*pair, strict=False))
-        return wrong / sum(len(right) for _, right in pairs)
+RIGHT = {
+    "collapse": merged,
+    "collapse as tuple": lambda path: tuple(merged(path)),
+    "columns_needed": lambda text: len(text) + repeats(text),
+    "text_probability": forward,
+    "text_probability as tensor": of_tensor,
+    "stack_shape": arithmetic,
+    "grouped_cer": lambda lines: by_group(lines, corpus_rate),
+}
 
-    assert_rejects("recogniser.grouped_cer", lambda lines: by_group(lines, by_place), "the CER of group")
+WRONG = {
+    "collapse blanks first": (dropped, "keeps both"),
+    "collapse without merging": (lambda path: [one for one in path if one], "merge equal"),
+    "collapse each symbol once": (lambda path: list(dict.fromkeys(merged(path))), "the text of"),
+    "columns_needed without repeats": (len, "one for the blank"),
+    "columns_needed a blank everywhere": (lambda text: max(0, 2 * len(text) - 1), "'phở'"),
+    "columns_needed letters anywhere equal": (anywhere, "equal neighbours"),
+    "text_probability jumps between equal letters": (
+        lambda table, text: forward(table, text, jumps_over_equal=True),
+        "different characters",
+    ),
+    "text_probability must end in a blank": (lambda table, text: forward(table, text, ends=1), "last two"),
+    "text_probability must begin with a blank": (
+        lambda table, text: forward(table, text, starts=1),
+        "the probability",
+    ),
+    "text_probability of the best path": (best, "the probability of [1, 2] in 3 columns"),
+    "stack_shape rounded up": (lambda *given: arithmetic(*given, floor=False), "floor"),
+    "stack_shape strides added": (added, "strides multiply"),
+    "stack_shape field with its own stride": (behind, "before it"),
+    "stack_shape two numbers": (lambda *given: arithmetic(*given)[:2], "not three numbers"),
+    "grouped_cer mean of lines": (lambda lines: by_group(lines, mean), "divide once"),
+    "grouped_cer by what was read": (lambda lines: by_group(lines, of_readings), "references"),
+    "grouped_cer by place": (lambda lines: by_group(lines, by_place), "the CER of group"),
+    "grouped_cer all together": (lambda lines: corpus_rate([one[1:] for one in lines]), "a dict is expected"),
+}
 
-
-def test_grouped_cer_all_together(assert_rejects):
-    assert_rejects(
-        "recogniser.grouped_cer", lambda lines: corpus_rate([one[1:] for one in lines]), "a dict is expected"
-    )
+test_right, test_wrong = solution_tests("recogniser", RIGHT, WRONG)

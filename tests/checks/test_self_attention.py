@@ -3,6 +3,7 @@
 import torch
 
 from coursepkg.attention import attention, causal, padding
+from tests.checks.solutions import solution_tests
 
 
 def one_head(x, w_q, w_k, w_v):
@@ -10,43 +11,24 @@ def one_head(x, w_q, w_k, w_v):
     return scores.softmax(-1) @ (x @ w_v)
 
 
-def test_one_head_right(assert_accepts):
-    assert_accepts("self_attention.one_head", one_head)
+def unscaled(x, w_q, w_k, w_v):
+    return ((x @ w_q) @ (x @ w_k).T).softmax(-1) @ (x @ w_v)
 
 
-def test_one_head_without_scale(assert_rejects):
-    def unscaled(x, w_q, w_k, w_v):
-        return ((x @ w_q) @ (x @ w_k).T).softmax(-1) @ (x @ w_v)
-
-    assert_rejects("self_attention.one_head", unscaled, "not divided by sqrt(D)")
+def without_root(x, w_q, w_k, w_v):
+    return ((x @ w_q) @ (x @ w_k).T / w_q.shape[1]).softmax(-1) @ (x @ w_v)
 
 
-def test_one_head_divided_by_d(assert_rejects):
-    def without_root(x, w_q, w_k, w_v):
-        return ((x @ w_q) @ (x @ w_k).T / w_q.shape[1]).softmax(-1) @ (x @ w_v)
-
-    assert_rejects("self_attention.one_head", without_root, "the root is missing")
+def wide(x, w_q, w_k, w_v):
+    return ((x @ w_q) @ (x @ w_k).T / x.shape[1] ** 0.5).softmax(-1) @ (x @ w_v)
 
 
-def test_one_head_with_the_width_of_x(assert_rejects):
-    def wide(x, w_q, w_k, w_v):
-        return ((x @ w_q) @ (x @ w_k).T / x.shape[1] ** 0.5).softmax(-1) @ (x @ w_v)
-
-    assert_rejects("self_attention.one_head", wide, "not of x")
+def columns(x, w_q, w_k, w_v):
+    return ((x @ w_q) @ (x @ w_k).T / w_q.shape[1] ** 0.5).softmax(0) @ (x @ w_v)
 
 
-def test_one_head_over_the_queries(assert_rejects):
-    def columns(x, w_q, w_k, w_v):
-        return ((x @ w_q) @ (x @ w_k).T / w_q.shape[1] ** 0.5).softmax(0) @ (x @ w_v)
-
-    assert_rejects("self_attention.one_head", columns, "softmax over the keys")
-
-
-def test_one_head_that_forgets_the_values(assert_rejects):
-    def no_values(x, w_q, w_k, w_v):
-        return one_head(x, w_q, w_k, w_k)
-
-    assert_rejects("self_attention.one_head", no_values, "is expected")
+def no_values(x, w_q, w_k, w_v):
+    return one_head(x, w_q, w_k, w_k)
 
 
 def visible(n_queries, n_keys, lengths):
@@ -55,40 +37,24 @@ def visible(n_queries, n_keys, lengths):
     return (j <= i) & (j < lengths[:, None, None, None])
 
 
-def test_visible_right(assert_accepts):
-    assert_accepts("self_attention.visible", visible)
+def top_left(n_queries, n_keys, lengths):
+    i, j = torch.arange(n_queries)[:, None], torch.arange(n_keys)
+    return (j <= i) & (j < lengths[:, None, None, None])
 
 
-def test_visible_aligned_to_the_first_key(assert_rejects):
-    def top_left(n_queries, n_keys, lengths):
-        i, j = torch.arange(n_queries)[:, None], torch.arange(n_keys)
-        return (j <= i) & (j < lengths[:, None, None, None])
-
-    assert_rejects("self_attention.visible", top_left, "the last query stands beside the last key")
+def strictly_before(n_queries, n_keys, lengths):
+    return visible(n_queries, n_keys, lengths) & (
+        torch.arange(n_keys) < torch.arange(n_queries)[:, None] + n_keys - n_queries
+    )
 
 
-def test_visible_that_hides_itself(assert_rejects):
-    def strictly_before(n_queries, n_keys, lengths):
-        return visible(n_queries, n_keys, lengths) & (
-            torch.arange(n_keys) < torch.arange(n_queries)[:, None] + n_keys - n_queries
-        )
-
-    assert_rejects("self_attention.visible", strictly_before, "hides a key")
+def causal_only(n_queries, n_keys, lengths):
+    return causal().mask(n_queries, n_keys).expand(len(lengths), 1, -1, -1)
 
 
-def test_visible_padding(assert_rejects):
-    def causal_only(n_queries, n_keys, lengths):
-        return causal().mask(n_queries, n_keys).expand(len(lengths), 1, -1, -1)
-
-    assert_rejects("self_attention.visible", causal_only, "shows padding")
-
-
-def test_visible_future(assert_rejects):
-    def padding_only(n_queries, n_keys, lengths):
-        real = padding(lengths).mask(n_queries, n_keys, batch=len(lengths))
-        return real.expand(-1, 1, n_queries, n_keys)
-
-    assert_rejects("self_attention.visible", padding_only, "after the query's own position")
+def padding_only(n_queries, n_keys, lengths):
+    real = padding(lengths).mask(n_queries, n_keys, batch=len(lengths))
+    return real.expand(-1, 1, n_queries, n_keys)
 
 
 def multi_head(q, k, v, n_heads):
@@ -96,25 +62,15 @@ def multi_head(q, k, v, n_heads):
     return attention(*heads).transpose(1, 2).flatten(-2)
 
 
-def test_multi_head_right(assert_accepts):
-    assert_accepts("self_attention.multi_head", multi_head)
+def scrambled(q, k, v, n_heads):
+    batch, length, width = q.shape
+    heads = [x.reshape(batch, n_heads, length, width // n_heads) for x in (q, k, v)]
+    return attention(*heads).reshape(batch, length, width)
 
 
-def test_multi_head_reshaped_without_transpose(assert_rejects):
-    def scrambled(q, k, v, n_heads):
-        batch, length, width = q.shape
-        heads = [x.reshape(batch, n_heads, length, width // n_heads) for x in (q, k, v)]
-        return attention(*heads).reshape(batch, length, width)
-
-    assert_rejects("self_attention.multi_head", scrambled, "head h takes columns")
-
-
-def test_multi_head_with_the_scale_of_the_model(assert_rejects):
-    def wrong_scale(q, k, v, n_heads):
-        heads = [x.unflatten(-1, (n_heads, -1)).transpose(1, 2) for x in (q, k, v)]
-        return attention(*heads, scale=q.shape[-1] ** -0.5).transpose(1, 2).flatten(-2)
-
-    assert_rejects("self_attention.multi_head", wrong_scale, "scale is that of one head")
+def wrong_scale(q, k, v, n_heads):
+    heads = [x.unflatten(-1, (n_heads, -1)).transpose(1, 2) for x in (q, k, v)]
+    return attention(*heads, scale=q.shape[-1] ** -0.5).transpose(1, 2).flatten(-2)
 
 
 def other_weights(weights, values):
@@ -127,29 +83,32 @@ def other_weights(weights, values):
     )
 
 
-def test_other_weights_right(assert_accepts):
-    assert_accepts("self_attention.other_weights", other_weights)
+def too_far(weights, values):
+    return weights + 10 * (other_weights(weights, values) - weights)
 
 
-def test_other_weights_that_are_the_same(assert_rejects):
-    assert_rejects("self_attention.other_weights", lambda weights, values: weights, "was moved")
+def unnormalised(weights, values):
+    return other_weights(weights, values) * 1.5
 
 
-def test_other_weights_with_another_output(assert_rejects):
-    assert_rejects(
-        "self_attention.other_weights", lambda weights, values: weights.flip(0), "the values do not see"
-    )
+RIGHT = {"one_head": one_head, "visible": visible, "multi_head": multi_head, "other_weights": other_weights}
 
+WRONG = {
+    "one_head without scale": (unscaled, "not divided by sqrt(D)"),
+    "one_head divided by d": (without_root, "the root is missing"),
+    "one_head with the width of x": (wide, "not of x"),
+    "one_head over the queries": (columns, "softmax over the keys"),
+    "one_head that forgets the values": (no_values, "is expected"),
+    "visible aligned to the first key": (top_left, "the last query stands beside the last key"),
+    "visible that hides itself": (strictly_before, "hides a key"),
+    "visible padding": (causal_only, "shows padding"),
+    "visible future": (padding_only, "after the query's own position"),
+    "multi_head reshaped without transpose": (scrambled, "head h takes columns"),
+    "multi_head with the scale of the model": (wrong_scale, "scale is that of one head"),
+    "other_weights that are the same": (lambda weights, values: weights, "was moved"),
+    "other_weights with another output": (lambda weights, values: weights.flip(0), "the values do not see"),
+    "other_weights that are negative": (too_far, "negative"),
+    "other_weights with another sum": (unnormalised, "sum"),
+}
 
-def test_other_weights_that_are_negative(assert_rejects):
-    def too_far(weights, values):
-        return weights + 10 * (other_weights(weights, values) - weights)
-
-    assert_rejects("self_attention.other_weights", too_far, "negative")
-
-
-def test_other_weights_with_another_sum(assert_rejects):
-    def unnormalised(weights, values):
-        return other_weights(weights, values) * 1.5
-
-    assert_rejects("self_attention.other_weights", unnormalised, "sum")
+test_right, test_wrong = solution_tests("self_attention", RIGHT, WRONG)

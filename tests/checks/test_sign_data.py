@@ -6,44 +6,24 @@ from itertools import combinations
 
 import numpy as np
 
+from tests.checks.solutions import solution_tests
+
 
 def by_time(times, count):
     moments = times[0] + (times[-1] - times[0]) * np.linspace(0, 1, count)
     return [max(i for i, time in enumerate(times) if time <= moment) for moment in moments]
 
 
-def test_even_frames_right(assert_accepts):
-    assert_accepts("sign_data.even_frames", by_time)
+def by_number(times, count):
+    return np.linspace(0, len(times) - 1, count).astype(int)
 
 
-def test_even_frames_by_searching(assert_accepts):
-    assert_accepts(
-        "sign_data.even_frames",
-        lambda times, count: (
-            np.searchsorted(times, np.linspace(times[0], times[-1], count), side="right") - 1
-        ),
-    )
+def nearest(times, count):
+    return [int(np.abs(times - moment).argmin()) for moment in np.linspace(times[0], times[-1], count)]
 
 
-def test_even_frames_by_number(assert_rejects):
-    def by_number(times, count):
-        return np.linspace(0, len(times) - 1, count).astype(int)
-
-    assert_rejects("sign_data.even_frames", by_number, "moments go by time")
-
-
-def test_even_frames_the_nearest(assert_rejects):
-    def nearest(times, count):
-        return [int(np.abs(times - moment).argmin()) for moment in np.linspace(times[0], times[-1], count)]
-
-    assert_rejects("sign_data.even_frames", nearest, "on the screen")
-
-
-def test_even_frames_from_zero(assert_rejects):
-    def from_zero(times, count):
-        return np.searchsorted(times, np.linspace(0, times[-1], count), side="right") - 1
-
-    assert_rejects("sign_data.even_frames", from_zero, "2, 3, 4, 6")
+def from_zero(times, count):
+    return np.searchsorted(times, np.linspace(0, times[-1], count), side="right") - 1
 
 
 def of_one_colour(frames, spread):
@@ -52,70 +32,34 @@ def of_one_colour(frames, spread):
     return [i for i in range(len(frames)) if apart[i].max() <= spread]
 
 
-def test_solid_frames_right(assert_accepts):
-    assert_accepts("sign_data.solid_frames", of_one_colour)
+def gray(frames, spread):
+    apart = np.abs(frames.astype(int) - np.median(frames, axis=(1, 2, 3), keepdims=True))
+    return [i for i in range(len(frames)) if apart[i].max() <= spread]
 
 
-def test_solid_frames_with_one_median_for_all_channels(assert_rejects):
-    def gray(frames, spread):
-        apart = np.abs(frames.astype(int) - np.median(frames, axis=(1, 2, 3), keepdims=True))
-        return [i for i in range(len(frames)) if apart[i].max() <= spread]
-
-    assert_rejects("sign_data.solid_frames", gray, "each channel")
+def on_average(frames, spread):
+    values = frames.astype(int)
+    apart = np.abs(values - np.median(values, axis=(1, 2), keepdims=True))
+    return [i for i in range(len(frames)) if apart[i].mean() <= spread]
 
 
-def test_solid_frames_by_the_mean(assert_rejects):
-    def on_average(frames, spread):
-        values = frames.astype(int)
-        apart = np.abs(values - np.median(values, axis=(1, 2), keepdims=True))
-        return [i for i in range(len(frames)) if apart[i].mean() <= spread]
-
-    assert_rejects("sign_data.solid_frames", on_average, "furthest off")
+def in_bytes(frames, spread):
+    return [i for i in range(len(frames)) if (frames[i] - frames[i, 0, 0]).max() <= spread]
 
 
-def test_solid_frames_in_bytes(assert_rejects):
-    def in_bytes(frames, spread):
-        return [i for i in range(len(frames)) if (frames[i] - frames[i, 0, 0]).max() <= spread]
-
-    assert_rejects("sign_data.solid_frames", in_bytes, "wrap round")
-
-
-def test_solid_frames_changed_in_place(assert_rejects):
-    def greedy(frames, spread):
-        found = of_one_colour(frames, spread)
-        frames[:] = 0
-        return found
-
-    assert_rejects("sign_data.solid_frames", greedy, "changed in place")
+def greedy(frames, spread):
+    found = of_one_colour(frames, spread)
+    frames[:] = 0
+    return found
 
 
-def test_count_words_right(assert_accepts):
-    assert_accepts(
-        "sign_data.count_words", lambda names: Counter(unicodedata.normalize("NFC", name) for name in names)
-    )
+def folded(names):
+    return Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
 
 
-def test_count_words_as_they_are(assert_rejects):
-    assert_rejects("sign_data.count_words", lambda names: dict(Counter(names)), "NFC")
-
-
-def test_count_words_without_capitals(assert_rejects):
-    def folded(names):
-        return Counter(unicodedata.normalize("NFC", name).casefold() for name in names)
-
-    assert_rejects("sign_data.count_words", folded, "capitals")
-
-
-def test_count_words_without_marks(assert_rejects):
-    def bare(names):
-        plain = (unicodedata.normalize("NFD", name) for name in names)
-        return Counter("".join(c for c in name if not unicodedata.combining(c)) for name in plain)
-
-    assert_rejects("sign_data.count_words", bare, "marks")
-
-
-def test_count_words_as_a_list(assert_rejects):
-    assert_rejects("sign_data.count_words", lambda names: sorted(set(names)), "a dictionary is expected")
+def bare(names):
+    plain = (unicodedata.normalize("NFD", name) for name in names)
+    return Counter("".join(c for c in name if not unicodedata.combining(c)) for name in plain)
 
 
 def every_choice(words_of, count):
@@ -128,32 +72,44 @@ def every_choice(words_of, count):
     return set()
 
 
-def test_held_out_right(assert_accepts):
-    assert_accepts("sign_data.held_out", every_choice)
+def richest(words_of, count):
+    return sorted(words_of, key=lambda signer: -len(words_of[signer]))[:count]
 
 
-def test_held_out_the_first(assert_rejects):
-    assert_rejects(
-        "sign_data.held_out", lambda words_of, count: set(list(words_of)[:count]), "missing on one side"
-    )
+def anybody(words_of, count):
+    return every_choice(words_of, count) or {next(iter(words_of))}
 
 
-def test_held_out_those_with_most_words(assert_rejects):
-    def richest(words_of, count):
-        return sorted(words_of, key=lambda signer: -len(words_of[signer]))[:count]
-
-    assert_rejects("sign_data.held_out", richest, "missing on one side")
+def one(words_of, count):
+    return set(list(every_choice(words_of, count))[:1])
 
 
-def test_held_out_where_nobody_can_go(assert_rejects):
-    def anybody(words_of, count):
-        return every_choice(words_of, count) or {next(iter(words_of))}
+RIGHT = {
+    "even_frames": by_time,
+    "even_frames by searching": lambda times, count: (
+        np.searchsorted(times, np.linspace(times[0], times[-1], count), side="right") - 1
+    ),
+    "solid_frames": of_one_colour,
+    "count_words": lambda names: Counter(unicodedata.normalize("NFC", name) for name in names),
+    "held_out": every_choice,
+}
 
-    assert_rejects("sign_data.held_out", anybody, "an empty set")
+WRONG = {
+    "even_frames by number": (by_number, "moments go by time"),
+    "even_frames the nearest": (nearest, "on the screen"),
+    "even_frames from zero": (from_zero, "2, 3, 4, 6"),
+    "solid_frames with one median for all channels": (gray, "each channel"),
+    "solid_frames by the mean": (on_average, "furthest off"),
+    "solid_frames in bytes": (in_bytes, "wrap round"),
+    "solid_frames changed in place": (greedy, "changed in place"),
+    "count_words as they are": (lambda names: dict(Counter(names)), "NFC"),
+    "count_words without capitals": (folded, "capitals"),
+    "count_words without marks": (bare, "marks"),
+    "count_words as a list": (lambda names: sorted(set(names)), "a dictionary is expected"),
+    "held_out the first": (lambda words_of, count: set(list(words_of)[:count]), "missing on one side"),
+    "held_out those with most words": (richest, "missing on one side"),
+    "held_out where nobody can go": (anybody, "an empty set"),
+    "held_out too few": (one, "number of signers"),
+}
 
-
-def test_held_out_too_few(assert_rejects):
-    def one(words_of, count):
-        return set(list(every_choice(words_of, count))[:1])
-
-    assert_rejects("sign_data.held_out", one, "number of signers")
+test_right, test_wrong = solution_tests("sign_data", RIGHT, WRONG)

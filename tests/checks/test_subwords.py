@@ -3,6 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
+from tests.checks.solutions import solution_tests
+
 
 def count(words, weight=True):
     pairs = Counter()
@@ -12,36 +14,16 @@ def count(words, weight=True):
     return pairs
 
 
-def test_best_pair_right(assert_accepts):
-    assert_accepts(
-        "subwords.best_pair", lambda w: min(count(w).items(), key=lambda item: (-item[1], item[0]))
-    )
+def unweighted(words):
+    return min(count(words, weight=False).items(), key=lambda item: (-item[1], item[0]))
 
 
-def test_best_pair_forgets_the_counts_of_words(assert_rejects):
-    def unweighted(words):
-        return min(count(words, weight=False).items(), key=lambda item: (-item[1], item[0]))
-
-    assert_rejects("subwords.best_pair", unweighted, "as often as its word occurs")
-
-
-def test_best_pair_takes_the_largest_of_equals(assert_rejects):
-    assert_rejects(
-        "subwords.best_pair",
-        lambda w: max(count(w).items(), key=lambda item: (item[1], item[0])),
-        "the smaller one wins",
-    )
-
-
-def test_best_pair_counts_a_pair_once_a_word(assert_rejects):
-    def once(words):
-        pairs = Counter()
-        for word, n in words.items():
-            for pair in set(pairwise(word)):
-                pairs[pair] += n
-        return min(pairs.items(), key=lambda item: (-item[1], item[0]))
-
-    assert_rejects("subwords.best_pair", once, "a a a holds the pair a a twice")
+def once(words):
+    pairs = Counter()
+    for word, n in words.items():
+        for pair in set(pairwise(word)):
+            pairs[pair] += n
+    return min(pairs.items(), key=lambda item: (-item[1], item[0]))
 
 
 def apply(word, merges):
@@ -57,48 +39,26 @@ def apply(word, merges):
     return tokens
 
 
-def test_encode_word_right(assert_accepts):
-    assert_accepts("subwords.encode_word", apply)
+def greedy(word, merges):
+    tokens, rules = list(word), set(merges)
+    i = 0
+    while i + 1 < len(tokens):
+        if (tokens[i], tokens[i + 1]) in rules:
+            tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+            i = 0
+        else:
+            i += 1
+    return tokens
 
 
-def test_encode_word_merges_from_left_to_right_instead_of_by_rank(assert_rejects):
-    def greedy(word, merges):
-        tokens, rules = list(word), set(merges)
-        i = 0
-        while i + 1 < len(tokens):
-            if (tokens[i], tokens[i + 1]) in rules:
-                tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
-                i = 0
-            else:
-                i += 1
-        return tokens
-
-    assert_rejects("subwords.encode_word", greedy, "learned first goes first")
-
-
-def test_encode_word_merges_one_place_only(assert_rejects):
-    def first_place(word, merges):
-        tokens = list(word)
-        for pair in merges:
-            for i, found in enumerate(pairwise(tokens)):
-                if found == pair:
-                    tokens[i : i + 2] = ["".join(pair)]
-                    break
-        return tokens
-
-    assert_rejects("subwords.encode_word", first_place, "every place")
-
-
-def test_cut_right(assert_accepts):
-    assert_accepts("subwords.cut", lambda ids, max_len: [*ids[: max_len - 1], 2])
-
-
-def test_cut_after_adding_eos(assert_rejects):
-    assert_rejects("subwords.cut", lambda ids, max_len: [*ids, 2][:max_len], "cut first, then add EOS")
-
-
-def test_cut_one_too_long(assert_rejects):
-    assert_rejects("subwords.cut", lambda ids, max_len: [*ids[:max_len], 2], "cut([7, 8, 9], 3)")
+def first_place(word, merges):
+    tokens = list(word)
+    for pair in merges:
+        for i, found in enumerate(pairwise(tokens)):
+            if found == pair:
+                tokens[i : i + 2] = ["".join(pair)]
+                break
+    return tokens
 
 
 def solve(text, log_probs):
@@ -113,21 +73,35 @@ def solve(text, log_probs):
     return best[-1][1]
 
 
-def test_viterbi_right(assert_accepts):
-    assert_accepts("subwords.viterbi", solve)
+def longest_first(text, log_probs):
+    pieces = []
+    while text:
+        piece = next(text[:n] for n in range(len(text), 0, -1) if text[:n] in log_probs)
+        pieces.append(piece)
+        text = text[len(piece) :]
+    return pieces
 
 
-def test_viterbi_takes_the_longest_piece_first(assert_rejects):
-    def longest_first(text, log_probs):
-        pieces = []
-        while text:
-            piece = next(text[:n] for n in range(len(text), 0, -1) if text[:n] in log_probs)
-            pieces.append(piece)
-            text = text[len(piece) :]
-        return pieces
+RIGHT = {
+    "best_pair": lambda w: min(count(w).items(), key=lambda item: (-item[1], item[0])),
+    "encode_word": apply,
+    "cut": lambda ids, max_len: [*ids[: max_len - 1], 2],
+    "viterbi": solve,
+}
 
-    assert_rejects("subwords.viterbi", longest_first, "need not be part of the best whole")
+WRONG = {
+    "best_pair forgets the counts of words": (unweighted, "as often as its word occurs"),
+    "best_pair takes the largest of equals": (
+        lambda w: max(count(w).items(), key=lambda item: (item[1], item[0])),
+        "the smaller one wins",
+    ),
+    "best_pair counts a pair once a word": (once, "a a a holds the pair a a twice"),
+    "encode_word merges from left to right instead of by rank": (greedy, "learned first goes first"),
+    "encode_word merges one place only": (first_place, "every place"),
+    "cut after adding eos": (lambda ids, max_len: [*ids, 2][:max_len], "cut first, then add EOS"),
+    "cut one too long": (lambda ids, max_len: [*ids[:max_len], 2], "cut([7, 8, 9], 3)"),
+    "viterbi takes the longest piece first": (longest_first, "need not be part of the best whole"),
+    "viterbi of single characters": (lambda text, log_probs: list(text), "is better"),
+}
 
-
-def test_viterbi_of_single_characters(assert_rejects):
-    assert_rejects("subwords.viterbi", lambda text, log_probs: list(text), "is better")
+test_right, test_wrong = solution_tests("subwords", RIGHT, WRONG)

@@ -5,25 +5,11 @@ import re
 
 import torch
 
+from tests.checks.solutions import solution_tests
+
 
 def text_of(similarity):
     return f"{math.floor(max(1.0, similarity) * 5 + 0.5) / 5:.1f}"
-
-
-def test_similarity_text_right(assert_accepts):
-    assert_accepts("t5.similarity_text", text_of)
-
-
-def test_similarity_text_without_the_clip(assert_rejects):
-    assert_rejects("t5.similarity_text", lambda s: f"{math.floor(s * 5 + 0.5) / 5:.1f}", "the string for 0.0")
-
-
-def test_similarity_text_rounds_to_tenths(assert_rejects):
-    assert_rejects("t5.similarity_text", lambda s: f"{max(1.0, s):.1f}", "nearest 0.2")
-
-
-def test_similarity_text_as_a_number(assert_rejects):
-    assert_rejects("t5.similarity_text", lambda s: float(text_of(s)), "is 1.0, '1.0' is expected")
 
 
 def restore(source, target):
@@ -35,20 +21,9 @@ def restore(source, target):
     return " ".join(words)
 
 
-def test_restored_right(assert_accepts):
-    assert_accepts("t5.restored", restore)
-
-
-def test_restored_leaves_the_sentinels(assert_rejects):
-    assert_rejects("t5.restored", lambda source, target: source, "belongs where that sentinel stands")
-
-
-def test_restored_appends_what_was_cut(assert_rejects):
-    def appends(source, target):
-        words = [w for w in f"{source} {target}".split() if not w.startswith("<extra_id_")]
-        return " ".join(words)
-
-    assert_rejects("t5.restored", appends, "belongs where that sentinel stands")
+def appends(source, target):
+    words = [w for w in f"{source} {target}".split() if not w.startswith("<extra_id_")]
+    return " ".join(words)
 
 
 def shift(labels, start, pad):
@@ -57,32 +32,12 @@ def shift(labels, start, pad):
     return shifted.where(shifted != -100, pad)
 
 
-def test_decoder_input_right(assert_accepts):
-    assert_accepts("t5.decoder_input", shift)
+def keeps(labels, start, pad):
+    return torch.cat([torch.full_like(labels[:, :1], start), labels[:, :-1]], dim=1)
 
 
-def test_decoder_input_keeps_the_ignored(assert_rejects):
-    def keeps(labels, start, pad):
-        return torch.cat([torch.full_like(labels[:, :1], start), labels[:, :-1]], dim=1)
-
-    assert_rejects("t5.decoder_input", keeps, "an embedding has no row -100")
-
-
-def test_decoder_input_not_shifted(assert_rejects):
-    assert_rejects(
-        "t5.decoder_input", lambda labels, start, pad: labels.where(labels != -100, pad), "one place later"
-    )
-
-
-def test_decoder_input_in_place(assert_rejects):
-    def overwrites(labels, start, pad):
-        return labels.copy_(shift(labels, start, pad))
-
-    assert_rejects("t5.decoder_input", overwrites, "labels was changed in place")
-
-
-def test_decoder_input_starts_with_padding_always(assert_rejects):
-    assert_rejects("t5.decoder_input", lambda labels, start, pad: shift(labels, 0, pad), "start in front")
+def overwrites(labels, start, pad):
+    return labels.copy_(shift(labels, start, pad))
 
 
 def bucket(steps, n_buckets, max_distance):
@@ -93,22 +48,36 @@ def bucket(steps, n_buckets, max_distance):
     return min(exact + int(growth * (n_buckets - exact)), n_buckets - 1)
 
 
-def test_causal_bucket_right(assert_accepts):
-    assert_accepts("t5.causal_bucket", bucket)
+def beyond(steps, n_buckets, max_distance):
+    exact = n_buckets // 2
+    growth = math.log(max(steps, exact) / exact) / math.log(max_distance / exact)
+    return steps if steps < exact else exact + int(growth * (n_buckets - exact))
 
 
-def test_causal_bucket_only_clips(assert_rejects):
-    assert_rejects("t5.causal_bucket", lambda s, n, m: min(s, n - 1), "then logarithmic")
+RIGHT = {"similarity_text": text_of, "restored": restore, "decoder_input": shift, "causal_bucket": bucket}
 
+WRONG = {
+    "similarity_text without the clip": (
+        lambda s: f"{math.floor(s * 5 + 0.5) / 5:.1f}",
+        "the string for 0.0",
+    ),
+    "similarity_text rounds to tenths": (lambda s: f"{max(1.0, s):.1f}", "nearest 0.2"),
+    "similarity_text as a number": (lambda s: float(text_of(s)), "is 1.0, '1.0' is expected"),
+    "restored leaves the sentinels": (lambda source, target: source, "belongs where that sentinel stands"),
+    "restored appends what was cut": (appends, "belongs where that sentinel stands"),
+    "decoder_input keeps the ignored": (keeps, "an embedding has no row -100"),
+    "decoder_input not shifted": (
+        lambda labels, start, pad: labels.where(labels != -100, pad),
+        "one place later",
+    ),
+    "decoder_input in place": (overwrites, "labels was changed in place"),
+    "decoder_input starts with padding always": (
+        lambda labels, start, pad: shift(labels, 0, pad),
+        "start in front",
+    ),
+    "causal_bucket only clips": (lambda s, n, m: min(s, n - 1), "then logarithmic"),
+    "causal_bucket without a last one": (beyond, "the last one for all the rest"),
+    "causal_bucket of an encoder": (lambda s, n, m: bucket(s, n // 2, m), "below half of the buckets"),
+}
 
-def test_causal_bucket_without_a_last_one(assert_rejects):
-    def beyond(steps, n_buckets, max_distance):
-        exact = n_buckets // 2
-        growth = math.log(max(steps, exact) / exact) / math.log(max_distance / exact)
-        return steps if steps < exact else exact + int(growth * (n_buckets - exact))
-
-    assert_rejects("t5.causal_bucket", beyond, "the last one for all the rest")
-
-
-def test_causal_bucket_of_an_encoder(assert_rejects):
-    assert_rejects("t5.causal_bucket", lambda s, n, m: bucket(s, n // 2, m), "below half of the buckets")
+test_right, test_wrong = solution_tests("t5", RIGHT, WRONG)

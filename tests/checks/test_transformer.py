@@ -2,59 +2,30 @@
 
 import torch
 
+from tests.checks.solutions import solution_tests
+
 
 def normal(x, weight, bias, eps):
     centred = x - x.mean(-1, keepdim=True)
     return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
 
 
-def test_normalize_right(assert_accepts):
-    assert_accepts("transformer.normalize", normal)
+def over_batch(x, weight, bias, eps):
+    return (x - x.mean(0)) / (x.var(0, unbiased=False) + eps).sqrt() * weight + bias
 
 
-def test_normalize_over_the_batch(assert_rejects):
-    def over_batch(x, weight, bias, eps):
-        return (x - x.mean(0)) / (x.var(0, unbiased=False) + eps).sqrt() * weight + bias
-
-    assert_rejects("transformer.normalize", over_batch, "over the last dimension")
+def unbiased(x, weight, bias, eps):
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() * weight + bias
 
 
-def test_normalize_with_unbiased_variance(assert_rejects):
-    def unbiased(x, weight, bias, eps):
-        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() * weight + bias
-
-    assert_rejects("transformer.normalize", unbiased, "divides by E")
-
-
-def test_normalize_with_eps_outside_the_root(assert_rejects):
-    def outside(x, weight, bias, eps):
-        deviation = x.std(-1, keepdim=True, unbiased=False)
-        return (x - x.mean(-1, keepdim=True)) / (deviation + eps) * weight + bias
-
-    assert_rejects("transformer.normalize", outside, "inside the root")
+def outside(x, weight, bias, eps):
+    deviation = x.std(-1, keepdim=True, unbiased=False)
+    return (x - x.mean(-1, keepdim=True)) / (deviation + eps) * weight + bias
 
 
 def count(vocab, E, F, n):
     attention, network, norm = 4 * (E * E + E), 2 * E * F + F + E, 2 * E
     return vocab * E + n * (3 * attention + 2 * network + 5 * norm)
-
-
-def test_n_parameters_right(assert_accepts):
-    assert_accepts("transformer.n_parameters", count)
-
-
-def test_n_parameters_without_biases(assert_rejects):
-    assert_rejects(
-        "transformer.n_parameters",
-        lambda V, E, F, n: V * E + n * (12 * E * E + 4 * E * F + 10 * E),
-        "4 (E^2 + E)",
-    )
-
-
-def test_n_parameters_with_a_second_embedding(assert_rejects):
-    assert_rejects(
-        "transformer.n_parameters", lambda V, E, F, n: count(V, E, F, n) + V * E, "vocabulary 37000"
-    )
 
 
 def right_bridge(y, m, lengths, W_q, W_k, W_v):
@@ -63,29 +34,16 @@ def right_bridge(y, m, lengths, W_q, W_k, W_v):
     return scores.masked_fill(~real[:, None], float("-inf")).softmax(-1) @ (m @ W_v)
 
 
-def test_bridge_right(assert_accepts):
-    assert_accepts("transformer.bridge", right_bridge)
+def unmasked(y, m, lengths, *weights):
+    return right_bridge(y, m, torch.full_like(lengths, m.shape[1]), *weights)
 
 
-def test_bridge_without_mask(assert_rejects):
-    def unmasked(y, m, lengths, *weights):
-        return right_bridge(y, m, torch.full_like(lengths, m.shape[1]), *weights)
-
-    assert_rejects("transformer.bridge", unmasked, "no weight at or behind")
+def exchanged(y, m, lengths, W_q, W_k, W_v):
+    return right_bridge(m, y, lengths.clamp(max=y.shape[1]), W_q, W_k, W_v)
 
 
-def test_bridge_with_sides_exchanged(assert_rejects):
-    def exchanged(y, m, lengths, W_q, W_k, W_v):
-        return right_bridge(m, y, lengths.clamp(max=y.shape[1]), W_q, W_k, W_v)
-
-    assert_rejects("transformer.bridge", exchanged, "(2, 3, 4)")
-
-
-def test_bridge_without_scale(assert_rejects):
-    def unscaled(y, m, lengths, W_q, W_k, W_v):
-        return right_bridge(y, m, lengths, W_q * W_q.shape[1] ** 0.5, W_k, W_v)
-
-    assert_rejects("transformer.bridge", unscaled, "sqrt(D)")
+def unscaled(y, m, lengths, W_q, W_k, W_v):
+    return right_bridge(y, m, lengths, W_q * W_q.shape[1] ** 0.5, W_k, W_v)
 
 
 def right_cache(q, k, v, past, shift=1):
@@ -97,21 +55,29 @@ def right_cache(q, k, v, past, shift=1):
     return scores.masked_fill(hidden, float("-inf")).softmax(-1) @ v, (k, v)
 
 
-def test_cached_attention_right(assert_accepts):
-    assert_accepts("transformer.cached_attention", right_cache)
+RIGHT = {"normalize": normal, "n_parameters": count, "bridge": right_bridge, "cached_attention": right_cache}
 
+WRONG = {
+    "normalize over the batch": (over_batch, "over the last dimension"),
+    "normalize with unbiased variance": (unbiased, "divides by E"),
+    "normalize with eps outside the root": (outside, "inside the root"),
+    "n_parameters without biases": (
+        lambda V, E, F, n: V * E + n * (12 * E * E + 4 * E * F + 10 * E),
+        "4 (E^2 + E)",
+    ),
+    "n_parameters with a second embedding": (
+        lambda V, E, F, n: count(V, E, F, n) + V * E,
+        "vocabulary 37000",
+    ),
+    "bridge without mask": (unmasked, "no weight at or behind"),
+    "bridge with sides exchanged": (exchanged, "(2, 3, 4)"),
+    "bridge without scale": (unscaled, "sqrt(D)"),
+    "cached_attention forgets": (lambda q, k, v, past: right_cache(q, k, v, None), "P + i"),
+    "cached_attention sees the future": (lambda q, k, v, past: right_cache(q, k, v, past, 99), "P + i"),
+    "cached_attention returns the output alone": (
+        lambda q, k, v, past: right_cache(q, k, v, past)[0],
+        "the new past",
+    ),
+}
 
-def test_cached_attention_forgets(assert_rejects):
-    assert_rejects("transformer.cached_attention", lambda q, k, v, past: right_cache(q, k, v, None), "P + i")
-
-
-def test_cached_attention_sees_the_future(assert_rejects):
-    assert_rejects(
-        "transformer.cached_attention", lambda q, k, v, past: right_cache(q, k, v, past, 99), "P + i"
-    )
-
-
-def test_cached_attention_returns_the_output_alone(assert_rejects):
-    assert_rejects(
-        "transformer.cached_attention", lambda q, k, v, past: right_cache(q, k, v, past)[0], "the new past"
-    )
+test_right, test_wrong = solution_tests("transformer", RIGHT, WRONG)

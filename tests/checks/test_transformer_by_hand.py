@@ -4,33 +4,20 @@ import math
 
 import torch.nn.functional as F
 
-
-def test_layer_norm_right(assert_accepts):
-    assert_accepts(
-        "transformer_by_hand.layer_norm", lambda x, gamma, beta: F.layer_norm(x, x.shape[-1:], gamma, beta)
-    )
+from tests.checks.solutions import solution_tests
 
 
-def test_layer_norm_over_the_batch(assert_rejects):
-    def batch(x, gamma, beta):
-        deviation = x - x.mean((0, 1))
-        return gamma * deviation / (x.var((0, 1), correction=0) + 1e-5).sqrt() + beta
-
-    assert_rejects("transformer_by_hand.layer_norm", batch, "features of one position")
+def batch(x, gamma, beta):
+    deviation = x - x.mean((0, 1))
+    return gamma * deviation / (x.var((0, 1), correction=0) + 1e-5).sqrt() + beta
 
 
-def test_layer_norm_divides_by_one_less(assert_rejects):
-    def unbiased(x, gamma, beta):
-        return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt() + beta
-
-    assert_rejects("transformer_by_hand.layer_norm", unbiased, "divides by E")
+def unbiased(x, gamma, beta):
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt() + beta
 
 
-def test_layer_norm_without_epsilon(assert_rejects):
-    def bare(x, gamma, beta):
-        return gamma * (x - x.mean(-1, keepdim=True)) / x.std(-1, correction=0, keepdim=True) + beta
-
-    assert_rejects("transformer_by_hand.layer_norm", bare, "NaN")
+def bare(x, gamma, beta):
+    return gamma * (x - x.mean(-1, keepdim=True)) / x.std(-1, correction=0, keepdim=True) + beta
 
 
 def gradient(s, u):
@@ -38,28 +25,14 @@ def gradient(s, u):
     return p * (u - (p * u).sum(-1, keepdim=True))
 
 
-def test_softmax_gradient_right(assert_accepts):
-    assert_accepts("transformer_by_hand.softmax_gradient", gradient)
+def elementwise(s, u):
+    p = s.softmax(-1)
+    return p * (1 - p) * u
 
 
-def test_softmax_gradient_without_the_sum(assert_rejects):
-    assert_rejects("transformer_by_hand.softmax_gradient", lambda s, u: s.softmax(-1) * u, "p_j (u_j - sum")
-
-
-def test_softmax_gradient_of_a_sigmoid(assert_rejects):
-    def elementwise(s, u):
-        p = s.softmax(-1)
-        return p * (1 - p) * u
-
-    assert_rejects("transformer_by_hand.softmax_gradient", elementwise, "p_j (u_j - sum")
-
-
-def test_softmax_gradient_sums_over_the_queries(assert_rejects):
-    def wrong_axis(s, u):
-        p = s.softmax(-1)
-        return p * (u - (p * u).sum(0, keepdim=True))
-
-    assert_rejects("transformer_by_hand.softmax_gradient", wrong_axis, "a number a row")
+def wrong_axis(s, u):
+    p = s.softmax(-1)
+    return p * (u - (p * u).sum(0, keepdim=True))
 
 
 def attend(q, k, v, n_heads, root=None):
@@ -72,28 +45,12 @@ def cross(y, m, w_q, w_k, w_v, w_o, n_heads):
     return attend(y @ w_q, m @ w_k, m @ w_v, n_heads) @ w_o
 
 
-def test_cross_attention_right(assert_accepts):
-    assert_accepts("transformer_by_hand.cross_attention", cross)
+def unprojected(y, m, w_q, w_k, w_v, w_o, n_heads):
+    return attend(y @ w_q, m, m, n_heads) @ w_o
 
 
-def test_cross_attention_leaves_keys_and_values_as_they_are(assert_rejects):
-    def unprojected(y, m, w_q, w_k, w_v, w_o, n_heads):
-        return attend(y @ w_q, m, m, n_heads) @ w_o
-
-    assert_rejects("transformer_by_hand.cross_attention", unprojected, "projected from m")
-
-
-def test_cross_attention_takes_the_root_of_the_width(assert_rejects):
-    def wide(y, m, w_q, w_k, w_v, w_o, n_heads):
-        return attend(y @ w_q, m @ w_k, m @ w_v, n_heads, root=y.shape[-1]) @ w_o
-
-    assert_rejects("transformer_by_hand.cross_attention", wide, "its own dimension")
-
-
-def test_cross_attention_swaps_query_and_key_side(assert_rejects):
-    assert_rejects(
-        "transformer_by_hand.cross_attention", lambda y, m, *rest: cross(m, y, *rest), "(3, 8) is expected"
-    )
+def wide(y, m, w_q, w_k, w_v, w_o, n_heads):
+    return attend(y @ w_q, m @ w_k, m @ w_v, n_heads, root=y.shape[-1]) @ w_o
 
 
 def layer(x, p, n_heads, *, pre_norm=False, relu=True, residual=True):
@@ -114,29 +71,38 @@ def layer(x, p, n_heads, *, pre_norm=False, relu=True, residual=True):
     return norm(residual * y + network(y), 2)
 
 
-def test_encoder_layer_right(assert_accepts):
-    assert_accepts("transformer_by_hand.encoder_layer_2017", layer)
+RIGHT = {
+    "layer_norm": lambda x, gamma, beta: F.layer_norm(x, x.shape[-1:], gamma, beta),
+    "softmax_gradient": gradient,
+    "cross_attention": cross,
+    "encoder_layer_2017 encoder layer right": layer,
+}
 
-
-def test_encoder_layer_with_the_norm_first(assert_rejects):
-    assert_rejects(
-        "transformer_by_hand.encoder_layer_2017",
+WRONG = {
+    "layer_norm over the batch": (batch, "features of one position"),
+    "layer_norm divides by one less": (unbiased, "divides by E"),
+    "layer_norm without epsilon": (bare, "NaN"),
+    "softmax_gradient without the sum": (lambda s, u: s.softmax(-1) * u, "p_j (u_j - sum"),
+    "softmax_gradient of a sigmoid": (elementwise, "p_j (u_j - sum"),
+    "softmax_gradient sums over the queries": (wrong_axis, "a number a row"),
+    "cross_attention leaves keys and values as they are": (unprojected, "projected from m"),
+    "cross_attention takes the root of the width": (wide, "its own dimension"),
+    "cross_attention swaps query and key side": (
+        lambda y, m, *rest: cross(m, y, *rest),
+        "(3, 8) is expected",
+    ),
+    "encoder_layer_2017 encoder layer with the norm first": (
         lambda x, p, n_heads: layer(x, p, n_heads, pre_norm=True),
         "then normalise the sum",
-    )
-
-
-def test_encoder_layer_without_the_maximum(assert_rejects):
-    assert_rejects(
-        "transformer_by_hand.encoder_layer_2017",
+    ),
+    "encoder_layer_2017 encoder layer without the maximum": (
         lambda x, p, n_heads: layer(x, p, n_heads, relu=False),
         "max(0, .)",
-    )
-
-
-def test_encoder_layer_without_residuals(assert_rejects):
-    assert_rejects(
-        "transformer_by_hand.encoder_layer_2017",
+    ),
+    "encoder_layer_2017 encoder layer without residuals": (
         lambda x, p, n_heads: layer(x, p, n_heads, residual=False),
         "add its output to its input",
-    )
+    ),
+}
+
+test_right, test_wrong = solution_tests("transformer_by_hand", RIGHT, WRONG)

@@ -19,10 +19,7 @@ TRAIN = [
     ("他 每天 早上 喝 咖啡 。", "Sáng nào anh ấy cũng uống cà phê ."),
     ("我 想 喝水 。", "Tôi khát ."),
 ]
-DEV = [
-    ("他 每天 早上 喝 茶 。", "Sáng nào anh ấy cũng uống trà ."),
-    ("你好 。", "Chào bạn ."),
-]
+DEV = [("他 每天 早上 喝 茶 。", "Sáng nào anh ấy cũng uống trà ."), ("你好 。", "Chào bạn .")]
 
 
 def rows(pairs, file: str = "a.zh") -> list[Row]:
@@ -170,10 +167,7 @@ records = st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=3), min_siz
 def test_a_key_in_two_parts_is_a_leak() -> None:
     parts = {"train": [["Anna", 1], ["Ben", 2], ["Anna", 3]], "dev": [["Cleo", 1]], "test": [["Anna", 9]]}
     leaks = find_leaks(parts)
-    assert leaks == [
-        Leak("Anna", {"train": (0, 2), "test": (0,)}),
-        Leak(1, {"train": (0,), "dev": (0,)}),
-    ]
+    assert leaks == [Leak("Anna", {"train": (0, 2), "test": (0,)}), Leak(1, {"train": (0,), "dev": (0,)})]
     assert leaking_records(leaks, "train") == {0, 2}
     assert leaking_records(leaks, "dev") == {0}
     assert leaking_records(leaks, "elsewhere") == set()

@@ -317,10 +317,7 @@ def test_a_check_sees_the_file_before_it_gets_its_name(tmp_path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path) -> None:
-    with (
-        serving(Site(TWO_LINES)) as site,
-        pytest.raises(FileNotFoundError, match="nowhere"),
-    ):
+    with serving(Site(TWO_LINES)) as site, pytest.raises(FileNotFoundError, match="nowhere"):
         download(site.url, tmp_path / "nowhere" / "a", retries=0)
 
 

@@ -11,14 +11,7 @@ from coursepkg.decoding import RecomputedState
 from coursepkg.text.vocabulary import pad_batch
 
 V = 12
-SMALL = {
-    "d_model": 16,
-    "n_heads": 4,
-    "n_encoder_layers": 1,
-    "n_decoder_layers": 2,
-    "d_ff": 24,
-    "max_len": 32,
-}
+SMALL = {"d_model": 16, "n_heads": 4, "n_encoder_layers": 1, "n_decoder_layers": 2, "d_ff": 24, "max_len": 32}
 TRANSFORMERS = {
     "2017": TransformerConfig.vaswani2017(V, **SMALL),
     "modern": TransformerConfig.modern(V, **SMALL | {"n_kv_heads": 2}),

@@ -26,15 +26,8 @@ ends = st.sampled_from([EOS, None])
 @given(tables, st.integers(1, 5), st.integers(1, 7), alphas, ends, st.data())
 def test_equals_its_definition(table, size, limit, alpha, eos, data) -> None:
     n_best = data.draw(st.integers(1, size))
-    found = beam_search(
-        table.start(3),
-        beam_size=size,
-        max_len=limit,
-        length_penalty=alpha,
-        n_best=n_best,
-        eos=eos,
-        early_stop=data.draw(st.booleans()),
-    )
+    options = {"max_len": limit, "length_penalty": alpha, "eos": eos, "early_stop": data.draw(st.booleans())}
+    found = beam_search(table.start(3), beam_size=size, n_best=n_best, **options)
     for sentence, hypotheses in enumerate(found):
         wanted = slow_beam(table, sentence, limit, eos, size, alpha, n_best)
         assert len(hypotheses) == len(wanted)
@@ -49,15 +42,8 @@ def test_a_huge_beam_is_exhaustive_search(n_tokens, seed, limit, alpha, eos) -> 
     eos = None if eos is None else 0
     wanted = all_sequences(table, 0, limit, eos, alpha)
     size = len(wanted) + 1
-    found = beam_search(
-        table.start(1),
-        beam_size=size,
-        max_len=limit,
-        length_penalty=alpha,
-        n_best=size,
-        eos=eos,
-        early_stop=False,
-    )[0]
+    options = {"max_len": limit, "length_penalty": alpha, "eos": eos, "early_stop": False}
+    found = beam_search(table.start(1), beam_size=size, n_best=size, **options)[0]
     assert len(found) == len(wanted)
     for a, b in zip(found, wanted, strict=True):
         same(a, b)

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coursepkg.decoding import Forbid, Hypothesis, beam_search
-from coursepkg.decoding.rerank import (
-    language_model_scorer,
-    model_log_prob,
-    n_tokens,
-    rerank,
-    reverse_scorer,
-)
+from coursepkg.decoding.rerank import language_model_scorer, model_log_prob, n_tokens, rerank, reverse_scorer
 from tests.decoding.models import make, sources
 
 

@@ -24,10 +24,7 @@ def corpus(rng: random.Random) -> tuple[list[str], list[str]]:
 def assert_equal(hypotheses: list[str], references: list[str]) -> None:
     words = jiwer.process_words(references, hypotheses)
     characters = jiwer.process_characters(references, hypotheses)
-    for metric, theirs, rate in (
-        (WER("raw"), words, words.wer),
-        (CER("raw"), characters, characters.cer),
-    ):
+    for metric, theirs, rate in ((WER("raw"), words, words.wer), (CER("raw"), characters, characters.cer)):
         found = score(metric, hypotheses, references)
         assert found.value == pytest.approx(rate, rel=0, abs=1e-12)
         assert found.details == {

@@ -40,9 +40,7 @@ def test_edits_equal_sacrebleu_where_words_repeat(hypothesis: str, reference: st
 
 
 @pytest.mark.parametrize(
-    ("n_words", "n_other"),
-    [(60, 60), (120, 100), (40, 90), (2, 120), (1, 200), (150, 3), (80, 20)],
-    ids=str,
+    ("n_words", "n_other"), [(60, 60), (120, 100), (40, 90), (2, 120), (1, 200), (150, 3), (80, 20)], ids=str
 )
 def test_edits_equal_sacrebleu_beyond_the_beam_and_the_limits(n_words: int, n_other: int) -> None:
     """Far from the diagonal the edit distance is not exact any more, and a search is cut short: by the same rules."""

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.position import sinusoidal_table
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.text.vocabulary import BOS, PAD
@@ -30,6 +31,14 @@ MARIAN_NAMES = {
     "feed_forward.down_proj": "fc2",
     "feed_forward_residual.norm": "final_layer_norm",
 }
+
+
+def gate_model(**changes: Any) -> Transformer:
+    """A small model of 2017 in eval mode, on which a suite shows that results agree."""
+    torch.manual_seed(0)
+    layers = {"n_encoder_layers": 2, "n_decoder_layers": 2}
+    sizes = {"d_model": 32, "n_heads": 4, "d_ff": 64} | layers
+    return Transformer(TransformerConfig.vaswani2017(60, **sizes, **changes)).eval()
 
 
 class TorchTransformer(nn.Module):

@@ -11,7 +11,7 @@ from coursepkg.attention.api import attention
 from coursepkg.bench.machine import Device
 from coursepkg.bench.measure import BenchmarkCase, Comparison, Gate
 from coursepkg.bench.suites.attention import random_qkv
-from coursepkg.bench.suites.baselines import generate, marian
+from coursepkg.bench.suites.baselines import gate_model, generate, marian
 from coursepkg.blocks.cache import RecomputedState
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack_where_possible
@@ -39,7 +39,7 @@ def cases(device: Device) -> list[BenchmarkCase]:
 
 def _cached_greedy(device: Device, batch: int = 8) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
-    small, few = _gate_model(), _sources(device, 3)[:, :9] % 60
+    small, few = gate_model(max_len=40), _sources(device, 3)[:, :9] % 60
     return BenchmarkCase(
         name=(
             f"greedy, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET}"
@@ -119,7 +119,7 @@ def _cross_attention(
 def _against_hugging_face(device: Device, batch: int = 32) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
     theirs = marian(model)
-    small, few = _gate_model(), _sources(device, 3)[:, :9] % 60
+    small, few = gate_model(max_len=40), _sources(device, 3)[:, :9] % 60
     baseline = marian(small)
     return BenchmarkCase(
         name=(
@@ -154,18 +154,6 @@ def _model(device: Device) -> Transformer:
     torch.manual_seed(0)
     model = Transformer(TransformerConfig.vaswani2017(VOCABULARY, max_len=128)).eval()
     return model.to(device.kind, torch.bfloat16 if device.is_cuda else torch.float32)
-
-
-def _gate_model() -> Transformer:
-    torch.manual_seed(0)
-    sizes = {
-        "d_model": 32,
-        "n_heads": 4,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 2,
-        "d_ff": 64,
-    }
-    return Transformer(TransformerConfig.vaswani2017(60, max_len=40, **sizes)).eval()
 
 
 def _prepared_beam(packs: bool, model: Transformer, src: Tensor) -> list[Tensor]:

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from coursepkg.bench.machine import Device
 from coursepkg.bench.measure import BenchmarkCase, Comparison, Gate, Utilisation
-from coursepkg.bench.suites.baselines import TorchTransformer
+from coursepkg.bench.suites.baselines import TorchTransformer, gate_model
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import (
@@ -77,7 +77,8 @@ def _against_torch(device: Device, sentences: int = 16) -> BenchmarkCase:
     )
     ours = _model(device)
     theirs = TorchTransformer(ours).to(device.kind)
-    gate_model, small = _gate_model(), padded_random_batches(draw_pairs(4, 60), 4)[0]
+    tiny = gate_model(max_len=128, final_norm=True)
+    small = padded_random_batches(draw_pairs(4, 60), 4)[0]
     n_tokens = int((batch.src != PAD).sum()) + batch.n_tokens
     return BenchmarkCase(
         name=f"training step, 6+6 layers, d 512, {sentences} pairs, {n_tokens} tokens",
@@ -91,12 +92,12 @@ def _against_torch(device: Device, sentences: int = 16) -> BenchmarkCase:
         gates=[
             Gate(
                 "Transformer",
-                compute=lambda: _loss_and_gradient(gate_model.float(), small),
+                compute=lambda: _loss_and_gradient(tiny.float(), small),
                 plain=lambda: _loss_and_gradient(
-                    TorchTransformer(gate_model.float()).eval(), small
+                    TorchTransformer(tiny.float()).eval(), small
                 ),
                 exact=lambda: _loss_and_gradient(
-                    TorchTransformer(gate_model).double().eval(), small
+                    TorchTransformer(tiny).double().eval(), small
                 ),
             )
         ],
@@ -171,20 +172,6 @@ def _model(device: Device, **changes: int) -> Transformer:
         VOCABULARY, final_norm=True, max_len=128, **changes
     )
     return Transformer(config).to(device.kind)
-
-
-def _gate_model() -> Transformer:
-    torch.manual_seed(0)
-    sizes = {
-        "d_model": 32,
-        "n_heads": 4,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 2,
-        "d_ff": 64,
-    }
-    return Transformer(
-        TransformerConfig.vaswani2017(60, final_norm=True, max_len=128, **sizes)
-    ).eval()
 
 
 def _loss(model: Callable[..., Tensor], batch: TextBatch) -> Tensor:

@@ -16,25 +16,22 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from coursepkg.files import whole_file
+from coursepkg.app.error_gallery import write_gallery
 from coursepkg.metrics.edit import CER
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.ocr.data.geometry import crop_corners
 from coursepkg.projects.ocr.detector.lines import check_rgb
 from coursepkg.projects.ocr.evaluation import marked_html
 from coursepkg.projects.ocr.page.read import Page
-from coursepkg.viz.image import page_head, picture_data
+from coursepkg.viz.image import picture_data
 
 STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 sans-serif; margin: 2rem auto;
-  max-width: 70rem; padding: 0 1rem; }
+body { max-width: 70rem; }
 table { border-collapse: collapse; width: 100%; }
-td, th { border-top: 1px solid #8888; padding: .5rem; text-align: left;
+td, th { border-top: 1px solid var(--line); padding: .5rem; text-align: left;
   vertical-align: top; }
 img { background: #fff; height: auto; max-height: 6rem; max-width: 100%; }
-p.text { font-family: monospace; margin: .2rem 0; overflow-wrap: anywhere;
-  white-space: pre-wrap; }
+p.text { font-family: monospace; white-space: pre-wrap; }
 ins { background: #d5520040; text-decoration: underline; }
 del { background: #0072b240; text-decoration: none; }
 """
@@ -124,17 +121,16 @@ def write_error_gallery(
     shown = ranked[:most]
     have = "lines have an error" if order == "error" else "lines were read"
     first = "worst" if order == "error" else "least sure"
-    rows = "\n".join(
-        _row(number, rate, one) for number, (rate, one) in enumerate(shown, start=1)
+    write_gallery(
+        path,
+        title=title,
+        opening=f"<p>{len(ranked)} of {len(readings)} {have}; {len(shown)} are shown,"
+        f" {first} first. <ins>Read</ins> and <del>right</del> differ where they are"
+        " marked.</p>\n<table>\n<tr><th>CER</th><th>line</th></tr>",
+        entries=(_row(i, rate, one) for i, (rate, one) in enumerate(shown, start=1)),
+        closing="</table>",
+        style=STYLE,
     )
-    body = (
-        f"<h1>{escape(title)}</h1>\n<p>{len(ranked)} of {len(readings)} {have};"
-        f" {len(shown)} are shown, {first} first. <ins>Read</ins> and <del>right</del>"
-        " differ where they are"
-        f" marked.</p>\n<table>\n<tr><th>CER</th><th>line</th></tr>\n{rows}\n</table>"
-    )
-    with whole_file(path) as file:
-        file.write(f"{page_head(title, STYLE)}{body}\n</body>\n</html>\n".encode())
     return len(shown)
 
 
@@ -147,34 +143,24 @@ def _ranked(readings: Sequence[Reading], order: str) -> Sequence[Ranked]:
 
 
 def _row(number: int, rate: float | None, one: Reading) -> str:
-    read, right = marked_html(
-        one.hypothesis, one.hypothesis if one.reference is None else one.reference
-    )
-    picture = (
-        "<p>The picture could not be read.</p>"
-        if one.image is None
-        else _picture(one.image, number)
-    )
-    return (
-        f"<tr><td>{'' if rate is None else f'{rate:.0%}'}</td><td>{picture}\n"
-        f'<p class="text" lang="vi">read {read or "nothing"}</p>\n'
-        + (
-            ""
-            if one.reference is None
-            else f'<p class="text" lang="vi">right {right}</p>\n'
+    reference = one.hypothesis if one.reference is None else one.reference
+    read, right = marked_html(one.hypothesis, reference)
+    picture = "<p>The picture could not be read.</p>"
+    if one.image is not None:
+        height, width = one.image.shape
+        picture = (
+            f'<img src="{picture_data(one.image)}" width="{width}" height="{height}"'
+            f' alt="crop of line {number}">'
         )
-        + f"<p><small>confidence {one.confidence:.2f},"
-        f" {escape(one.name)}</small></p></td></tr>"
+    rows = [f'{picture}\n<p class="text" lang="vi">read {read or "nothing"}</p>']
+    if one.reference is not None:
+        rows.append(f'<p class="text" lang="vi">right {right}</p>')
+    rows.append(
+        f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small>"
     )
-
-
-def _picture(image: np.ndarray, number: int) -> str:
-    height, width = image.shape
-    data = picture_data(image)
-    return (
-        f'<img src="{data}" width="{width}" height="{height}" alt="crop of line'
-        f' {number}">'
-    )
+    cell = "\n".join(rows)
+    shown = "" if rate is None else f"{rate:.0%}"
+    return f"<tr><td>{shown}</td><td>{cell}</p></td></tr>\n"
 
 
 def page_readings(

@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from coursepkg.app.evaluation import limited, origin_of
+from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import (
     check_out_file,
     check_out_folder,
     print_json,
+    required_out,
     write_json_output,
+    write_texts,
+)
+from coursepkg.app.verbs import (
+    export_model,
+    model_parameters,
+    parameters_as_text,
+    report_findings,
+    report_training,
 )
 from coursepkg.bench.machine import circumstances
-from coursepkg.files import whole_file
-from coursepkg.processor import check_threads
 from coursepkg.projects.ocr.corpora import CORPORA
 from coursepkg.projects.ocr.corpus import PARTS, Corpus, pack_corpus
 from coursepkg.projects.ocr.data.audit import (
@@ -49,18 +56,17 @@ from coursepkg.projects.ocr.options import (
     Export,
     Pack,
     Train,
+    reading_options,
 )
 from coursepkg.projects.ocr.predict import Recognizer
-from coursepkg.projects.ocr.recipe import PRESETS, Recipe
+from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.projects.ocr.training import (
-    Trained,
     fits,
     mean_loss,
     picture_options,
     train,
 )
-from coursepkg.training.run_card import read_calls, stored_card
-from coursepkg.training.weights import parameter_counts
+from coursepkg.training.run_card import stored_card
 from coursepkg.validation import check_count, check_share, counted
 
 
@@ -73,10 +79,12 @@ def audit_command(options: Audit) -> int:
     parts = {part: corpus.labels[part] for part in PARTS if corpus.labels[part]}
     found = audit_lines(parts, faults=corpus.faults)
     print(as_text(found))
-    write_json_output(
-        _facts(corpus) | as_json(found), out=common.out, as_json=common.json
+    return report_findings(
+        _facts(corpus) | as_json(found),
+        out=common.out,
+        as_json=common.json,
+        leaks=found.leaks,
     )
-    return int(found.leaks)
 
 
 def describe_command(options: Describe) -> int:
@@ -93,50 +101,40 @@ def describe_command(options: Describe) -> int:
         corpus.sizes(),
         height=recipe.height,
     )
-    parameters = model_parameters(recipe, corpus)
+    vocab_size = len(character_vocabulary(corpus.texts["train"]))
+    parameters = model_parameters(
+        lambda: build_model(recipe, vocab_size, pretrained=False)
+    )
     document = _facts(corpus) | statistics
     document |= {
         "parts": {part: len(corpus.labels[part]) for part in PARTS},
         "preset": preset,
+        "parameters": parameters["total"],
     }
-    document |= {"parameters": parameters["total"]}
     for name, value in document.items():
         print(f"{name}: {f'{value:,}' if isinstance(value, int) else value}")
-    for name, value in parameters.items():
-        if name != "total":
-            print(f"  {name}: {value:,}")
+    print(parameters_as_text(parameters))
     document |= {"parameters by part": parameters, "recipe": recipe.described()}
     write_json_output(document, out=common.out, as_json=common.json)
     return 0
 
 
-def model_parameters(recipe: Recipe, corpus: Corpus) -> dict[str, int]:
-    """Trainable numbers of the recipe's network, by part and in `total`."""
-    vocabulary = character_vocabulary(corpus.texts["train"])
-    with torch.device("meta"):
-        return parameter_counts(build_model(recipe, len(vocabulary), pretrained=False))
-
-
 def pack_command(options: Pack) -> int:
     """Pack a corpus into the folder `--out`."""
     common = options.common
-    if common.out is None:
-        raise ValueError("--out FOLDER must be given, the folder to pack into")
-    check_out_folder(common.out)
+    out = required_out(common.out, "the folder to pack into")
+    check_out_folder(out)
     recipe = PRESETS[common.preset or "tiny"]
     check_count("--height", options.height, least=0)
     box_width = recipe.box_width if options.box_width is None else options.box_width
     check_count("--box-width", box_width, least=0)
     corpus = common.corpus(is_tiny=common.is_tiny)
     print_notes(corpus)
-    packed = pack_corpus(
-        corpus, common.out, height=options.height or recipe.height, box_width=box_width
-    )
-    print(
-        f"packed in {common.out}; train with: coursepkg ocr train --data {common.out}"
-    )
+    height = options.height or recipe.height
+    packed = pack_corpus(corpus, out, height=height, box_width=box_width)
+    print(f"packed in {out}; train with: coursepkg ocr train --data {out}")
     if common.json:
-        print_json(_facts(packed) | {"out": str(common.out)})
+        print_json(_facts(packed) | {"out": str(out)})
     return 0
 
 
@@ -194,8 +192,9 @@ def evaluate_command(options: Evaluate) -> int:
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
     recognizer = Recognizer.load(folder, precision=options.precision)
+    way = reading_options(options)
     # A way of reading that the model lacks is an error before anything is read.
-    recognizer.describe_reading(options.reader, options.beam_size, options.second_look)
+    recognizer.describe_reading(**way)
     card = stored_card(folder)
     corpus = _corpus(options.common, card)
     found = read_part(
@@ -204,10 +203,8 @@ def evaluate_command(options: Evaluate) -> int:
         corpus,
         options.part,
         limit=options.limit,
-        reader=options.reader,
-        beam_size=options.beam_size,
-        second_look=options.second_look,
         batch_size=options.batch_size,
+        **way,
     )
     print(found.result)
     if found.loss is not None:
@@ -219,18 +216,20 @@ def evaluate_command(options: Evaluate) -> int:
         "loss": loss,
         "notes": list(found.notes),
         "part": options.part,
-    }
-    document |= {
         "corpus": corpus.described(),
         "model": folder.name,
         "fingerprint": recognizer.fingerprint,
     }
-    document |= _origin(options, recognizer, folder, card) | circumstances()
+    document |= origin_of(recognizer.recipe, card, folder)
+    document["reading"] = {
+        "reader": options.reader or recognizer.recipe.reader,
+        "beam_size": options.beam_size or recognizer.recipe.beam_size,
+        "second_look": recognizer.tta_below(**way),
+        "dtype": str(recognizer.dtype).removeprefix("torch."),
+    }
+    document |= circumstances()
     if options.common.out is not None:
-        _write(options.common.out, found, document)
-        _write_worst(
-            options, options.common.out / "worst.html", found.readings, document
-        )
+        _write(options, options.common.out, found, document)
     if options.common.json:
         print_json(document)
     return 0
@@ -243,10 +242,8 @@ def read_part(
     part: str,
     *,
     limit: int = 0,
-    reader: str | None = None,
-    beam_size: int | None = None,
-    second_look: int | float | None = None,
     batch_size: int = 64,
+    **way: Any,
 ) -> ReadPart:
     """Read a part of a corpus and score it; unreadable lines count as wrong.
 
@@ -256,26 +253,19 @@ def read_part(
         corpus: to read.
         part: train, dev or test.
         limit: so many of its lines, the first ones; 0 takes all.
-        reader: see `Recognizer.read_lines`.
-        beam_size: see there.
-        second_look: see there.
-        batch_size: see there.
+        batch_size: see `Recognizer.read_lines`.
+        **way: reader, beam_size and second_look of it.
     """
     lines = corpus.lines(part, limit)
-    way: dict[str, Any] = {
-        "reader": reader,
-        "beam_size": beam_size,
-        "second_look": second_look,
-    }
     found = _read(recognizer, lines, batch_size=batch_size, **way)
     references = [line.text for line in lines]
     learnt, unclear = training_texts(card, corpus)
-    limited = f", first {limit}" if limit and limit < len(corpus.labels[part]) else ""
+    first = limited(limit, len(corpus.labels[part]))
     used = recognizer.describe_reading(**way)
     result = evaluate(
         [None if one.error is not None else one.text for one in found],
         references,
-        protocol=f"{corpus.name} {part}{limited}, split {corpus.protocol}, {used}",
+        protocol=f"{corpus.name} {part}{first}, split {corpus.protocol}, {used}",
         seen=None if learnt is None else seen_texts(learnt, references),
         groups=[line.group for line in lines],
     )
@@ -329,17 +319,11 @@ def _reading(line: TextLine | Unreadable, found: LineReading) -> Reading:
 def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
     """The lines that the options name, or those that the model learnt from."""
     learnt = card.get("data")
-    if (
-        common.data == "auto"
-        and isinstance(learnt, dict)
-        and learnt.get("name") in CORPORA
-    ):
-        protocol = learnt.get("protocol")
-        split = (
-            protocol
-            if protocol in PROTOCOLS and common.split == "auto"
-            else common.split
-        )
+    is_known = isinstance(learnt, dict) and learnt.get("name") in CORPORA
+    if common.data == "auto" and isinstance(learnt, dict) and is_known:
+        split, protocol = common.split, learnt.get("protocol")
+        if protocol in PROTOCOLS and split == "auto":
+            split = protocol
         generate = common.generate or int(learnt.get("generate", 0))
         common = dataclasses.replace(
             common, data=learnt["name"], split=split, generate=generate
@@ -347,36 +331,10 @@ def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
     return common.corpus(is_tiny=common.preset == "tiny")
 
 
-def _origin(
-    options: Evaluate, recognizer: Recognizer, folder: Path, card: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The model with its recipe, seed and data, and how it read."""
-    recipe = recognizer.recipe
-    return {
-        "recipe": recipe.described(),
-        "seed": card.get("seed"),
-        "training": (
-            {
-                name: value
-                for name, value in card.items()
-                if name not in ("recipe", "seed")
-            }
-            | {"calls": read_calls(folder)}
-        ),
-        "reading": {
-            "reader": options.reader or recipe.reader,
-            "beam_size": options.beam_size or recipe.beam_size,
-            "second_look": recognizer.tta_below(
-                options.reader, options.beam_size, options.second_look
-            ),
-            "dtype": str(recognizer.dtype).removeprefix("torch."),
-        },
-    }
-
-
-def _write(out: Path, found: ReadPart, document: dict[str, Any]) -> None:
-    """Readings, references and scores, each file whole or not at all."""
-    out.mkdir(parents=True, exist_ok=True)
+def _write(
+    options: Evaluate, out: Path, found: ReadPart, document: dict[str, Any]
+) -> None:
+    """Readings, references, scores and the page of the worst, each file whole."""
     result = found.result
     document["confusions"] = commonest_confusions(result.hypotheses, result.references)
     rows = [
@@ -389,23 +347,14 @@ def _write(out: Path, found: ReadPart, document: dict[str, Any]) -> None:
         "readings.tsv": "".join(["name\tconfidence\treference\thypothesis\n", *rows]),
         "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
     }
-    for name, content in files.items():
-        with whole_file(out / name) as file:
-            file.write(content.encode())
-
-
-def _write_worst(
-    options: Evaluate,
-    path: Path,
-    readings: Sequence[Reading],
-    document: Mapping[str, Any],
-) -> None:
+    write_texts(out, files)
     title = (
         f"Worst readings of {document['model']}: {document['corpus']['name']},"
         f" {document['part']}"
     )
+    path, most, order = out / "worst.html", options.worst, options.worst_by
     shown = write_error_gallery(
-        path, readings, title=title, most=options.worst, order=options.worst_by
+        path, found.readings, title=title, most=most, order=order
     )
     print(f"{shown} worst readings in {path}")
 
@@ -413,9 +362,7 @@ def _write_worst(
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
-    check_threads(options.threads)
-    if options.threads or common.is_tiny:
-        torch.set_num_threads(options.threads or 1)
+    set_training_threads(options.threads, common.preset)
     corpus = common.corpus(is_tiny=common.is_tiny)
     print_notes(corpus)
     parts = {name: corpus.part(name) for name in ("train", "dev")}
@@ -433,35 +380,21 @@ def train_command(options: Train) -> int:
         seed=options.seed,
         resume=options.resume,
     )
-    return _report(options, trained, corpus, out)
-
-
-def _report(options: Train, trained: Trained, corpus: Corpus, out: Path) -> int:
     recognizer = Recognizer(trained.model, trained.vocabulary, options.recipe)
-    result = read_part(recognizer, trained.card, corpus, "dev").result
-    print(result)
-    print(
-        f"model in {out}; score it with: coursepkg ocr evaluate --model {out} --part"
-        " test"
-    )
-    if options.common.json:
-        card = trained.card | {
-            "seconds": trained.history.seconds,
-            "stopped": trained.history.stopped,
-        }
-        print_json({"out": str(out), "card": card, "dev": result.as_json()})
-    return 0
+    scores = read_part(recognizer, trained.card, corpus, "dev").result
+    then = f"score it with: coursepkg ocr evaluate --model {out} --part test"
+    return report_training(trained, scores, out=out, then=then, as_json=common.json)
 
 
 def export_command(options: Export) -> int:
     """Export and return the exit code."""
     from coursepkg.projects.ocr.export import export_program
 
-    if options.common.out is None:
-        raise ValueError("--out FOLDER must be given, the folder to write")
     folder = options.common.model_folder(options.model)
-    card = export_program(Recognizer.load(folder), options.common.out)
-    print(f"exported to {options.common.out}")
-    if options.common.json:
-        print_json({"out": str(options.common.out), "model": folder.name} | card)
-    return 0
+    return export_model(
+        options.common.out,
+        folder,
+        lambda out: export_program(Recognizer.load(folder), out),
+        lambda card: "",
+        as_json=options.common.json,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from coursepkg.app.options import (
+    PRESET_HELP,
     File,
     Flag,
     Folder,
@@ -25,7 +26,13 @@ from coursepkg.app.options import (
 )
 from coursepkg.projects.ocr.detector.engines import DetectorSettings, EngineName
 from coursepkg.projects.ocr.detector.lines import WORD_GAP
-from coursepkg.projects.ocr.recipe import PRESETS, READERS, ReadingPrecision, Recipe
+from coursepkg.projects.ocr.recipe import (
+    PRESETS,
+    READERS,
+    ReaderKind,
+    ReadingPrecision,
+    Recipe,
+)
 from coursepkg.validation import (
     check_count,
     check_field,
@@ -37,18 +44,39 @@ from coursepkg.validation import (
 if TYPE_CHECKING:
     from coursepkg.projects.ocr.corpus import Corpus
 
-Preset = Literal["tiny", "small", "report"]
+PresetOption = Annotated[
+    Literal["tiny", "small", "report"] | None, tyro.conf.arg(help=PRESET_HELP)
+]
 Split = Literal["auto", "line", "receipt", "seller", "test"]
-ReaderKind = Literal["ctc", "attention", "joint"]
+BeamSize = Annotated[
+    int | None,
+    tyro.conf.arg(
+        help="Beams; 1 is greedy. The model's recipe decides if it is not given."
+    ),
+]
+SecondLook = Annotated[
+    float | None,
+    tyro.conf.arg(
+        help="Confidence in [0, 1] below which a line is read again, narrower and "
+        "wider; 0 reads none again. Not given, it is 0.9 for joint reading; the other "
+        "readers have no second look."
+    ),
+]
+Precision = Annotated[
+    ReadingPrecision,
+    tyro.conf.arg(
+        help="32-true reads alike on every machine; auto encodes in bfloat16 where the "
+        "processor multiplies that itself, which is faster and may read a doubtful "
+        "letter otherwise."
+    ),
+]
 
 
 @dataclass(frozen=True)
 class Common:
     """What every verb takes."""
 
-    preset: Preset | None = None
-    """Settings to start from; the other verbs then take the run that `train` made by
-    it."""
+    preset: PresetOption = None
     data: str = "auto"
     """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: packed lines,
     a table in the form of MC-OCR, or pictures with a labels.tsv. auto is what the model
@@ -167,16 +195,9 @@ class Evaluate:
     reader: ReaderKind | None = None
     """Who reads: the CTC head, the decoder, or both. The model's recipe decides if it
     is not given."""
-    beam_size: int | None = None
-    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
-    second_look: float | None = None
-    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0
-    reads none again. Not given, it is 0.9 for joint reading; the other readers have no
-    second look."""
-    precision: ReadingPrecision = "32-true"
-    """32-true reads alike on every machine; auto encodes in bfloat16 where the
-    processor multiplies that itself, which is faster and may read a doubtful letter
-    otherwise."""
+    beam_size: BeamSize = None
+    second_look: SecondLook = None
+    precision: Precision = "32-true"
     batch_size: int = 64
     """Lines encoded at once."""
     limit: int = 0
@@ -207,15 +228,11 @@ class ReadOptions:
     """Boxes that the detector is less sure of are left out, in [0, 1]."""
     min_confidence: float = 0.0
     """Lines that the recogniser is less sure of are left out, in [0, 1]."""
-    reader: Literal["ctc", "attention", "joint"] | None = None
+    reader: ReaderKind | None = None
     """Who reads: the CTC head (fastest), the decoder, or both. The model's recipe
     decides if it is not given."""
-    beam_size: int | None = None
-    """Beams; 1 is greedy. The model's recipe decides if it is not given."""
-    second_look: float | None = None
-    """Confidence in [0, 1] below which a line is read again, narrower and wider; 0
-    reads none again. Not given, it is 0.9 for joint reading; the other readers have no
-    second look."""
+    beam_size: BeamSize = None
+    second_look: SecondLook = None
     batch_size: int = 64
     """Lines encoded at once; it changes the time and never the result."""
     word_gap: float = WORD_GAP
@@ -234,25 +251,18 @@ class ReadOptions:
         check_field(self, "word_gap", self.word_gap >= 0, "at least 0")
         check_share("--margin", self.margin)
         check_count("--batch-size", self.batch_size)
-        check_field(
-            self,
-            "reader",
-            self.reader in (None, *READERS),
-            f"one of {', '.join(READERS)}",
-        )
+        known = f"one of {', '.join(READERS)}"
+        check_field(self, "reader", self.reader in (None, *READERS), known)
         if self.beam_size is not None:
             check_count("--beam-size", self.beam_size)
         if self.second_look is not None:
             check_share("--second-look", self.second_look)
 
-    @property
-    def way(self) -> dict[str, Any]:
-        """Who reads and how, as `Recognizer.read_lines` takes it."""
-        return {
-            "reader": self.reader,
-            "beam_size": self.beam_size,
-            "second_look": self.second_look,
-        }
+
+def reading_options(options: Evaluate | ReadOptions) -> dict[str, Any]:
+    """Who reads and how, as `Recognizer.read_lines` takes it."""
+    names = ("reader", "beam_size", "second_look")
+    return {name: getattr(options, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -267,10 +277,7 @@ class Predict:
     read: tyro.conf.OmitArgPrefixes[ReadOptions] = field(default_factory=ReadOptions)
     """How a page is read."""
     model: Model = None
-    precision: ReadingPrecision = "32-true"
-    """32-true reads alike on every machine; auto encodes in bfloat16 where the
-    processor multiplies that itself, which is faster and may read a doubtful letter
-    otherwise."""
+    precision: Precision = "32-true"
     text: File = None
     """Write plain text here."""
     overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None

@@ -5,16 +5,21 @@
 ['Phở bò tái', '45.000']
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
 
-from coursepkg.app.recipe import recipe_from
+from coursepkg.app.model_folder import (
+    check_finished,
+    default_device,
+    read_trained,
+    weights_sha256,
+)
 from coursepkg.projects.ocr.data.images import fit_image, read_gray
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import (
@@ -39,7 +44,6 @@ from coursepkg.projects.ocr.readers import (
 )
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.text.vocabulary import Vocabulary
-from coursepkg.training.saved_model import CARD, load_model
 from coursepkg.validation import as_list, check_count, check_largest
 
 DEFAULT = Path(__file__).parent / "checkpoint"
@@ -91,32 +95,22 @@ class Recognizer:
             ValueError: a file is damaged, or vocabulary and weights do not belong
                 together.
         """
-        folder = Path(folder)
-        if not (folder / "model").is_dir():
-            unfinished = (folder / "run").is_dir()
-            hint = (
-                "training was not finished: add --resume"
-                if unfinished
-                else "train one there first"
-            )
-            raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
+        folder = check_finished(folder)
         if not (folder / VOCABULARY).is_file():
             raise FileNotFoundError(
                 f"{folder} has no {VOCABULARY}; copy the whole folder again"
             )
         vocabulary = Vocabulary.load(folder / VOCABULARY)
-        model, meta = load_model(
-            folder / "model", rebuild, vocabulary=vocabulary.fingerprint
+        model, recipe, _ = read_trained(
+            folder,
+            rebuild,
+            Recipe,
+            needs={},
+            lacks="reads no lines",
+            vocabulary=vocabulary.fingerprint,
         )
-        if not isinstance(model, LineTransformer):
-            raise ValueError(f"{folder}: its model reads no lines")
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return cls(
-            model.float().to(device),
-            vocabulary,
-            recipe_from(Recipe, meta.get("recipe"), str(folder / "model" / CARD)),
-            precision=precision,
-        )
+        model = cast(LineTransformer, model).to(default_device())
+        return cls(model, vocabulary, recipe, precision=precision)
 
     @classmethod
     def load_default(cls, *, precision: str = "32-true") -> "Recognizer":
@@ -128,10 +122,8 @@ class Recognizer:
         """SHA-256 of weights, vocabulary, fixed width of pictures and bfloat16."""
         box = f" box {self.recipe.box_width}" if self.recipe.box_width else ""
         half = " bfloat16" if self.dtype == torch.bfloat16 else ""
-        digest = hashlib.sha256(f"{self.vocabulary.fingerprint}{box}{half}".encode())
-        for name, weight in self.model.state_dict().items():
-            digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
-        return digest.hexdigest()
+        told = f"{self.vocabulary.fingerprint}{box}{half}"
+        return weights_sha256(told, [self.model])
 
     def read_lines(
         self,

@@ -1,13 +1,13 @@
 """All that decides a recogniser besides its data and its seed; and the presets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from coursepkg.app.recipe import (
     AttentionDropout,
     ClipNorm,
     Count,
+    Described,
     Ema,
     FeedForwardWidth,
     Fraction,
@@ -20,13 +20,10 @@ from coursepkg.app.recipe import (
     WeightDecay,
     check_fields,
 )
-from coursepkg.validation import (
-    as_json,
-    with_tuples,
-)
+from coursepkg.validation import check_count, check_finite
 
-SCHEDULES = ("constant", "inverse-sqrt", "cosine", "staircase")
-READERS = ("ctc", "attention", "joint")
+ReaderKind = Literal["ctc", "attention", "joint"]
+READERS = get_args(ReaderKind)
 ReadingPrecision = Literal["32-true", "auto"]
 """What a finished network encodes in: float32; or bfloat16 where the processor
 multiplies that itself."""
@@ -36,9 +33,13 @@ LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
 """Fields that cards of older runs do not name, with what they were then."""
 
 
+BOTTLENECK = 4
+"""Channels of a ResNet bottleneck's output, as a multiple of the width inside."""
+
+
 @dataclass(frozen=True)
-class Recipe:
-    """Text, model, training and decoding; the defaults are the preset `small`."""
+class NetworkSettings:
+    """What a recipe says of the network; the defaults are those of `small`."""
 
     height: Count = 40
     """Height of the pictures in pixels, a multiple of 8."""
@@ -77,6 +78,64 @@ class Recipe:
     """Probability of dropping a component of an embedding or a sublayer's output, in
     [0, 1)."""
     attention_dropout: AttentionDropout = 0.0
+
+
+@dataclass(frozen=True)
+class ModelConfig(NetworkSettings):
+    """Sizes and choices of a `LineTransformer`."""
+
+    vocab_size: int = field(kw_only=True)
+    """Characters with the four special tokens (V); id 0, padding, is the blank of
+    CTC."""
+
+    def __post_init__(self) -> None:
+        counts = ("vocab_size", "height", "max_width", "max_len", "d_model", "n_heads")
+        for name in (*counts, "n_encoder_layers", "n_decoder_layers", "d_ff"):
+            check_count(name, getattr(self, name))
+        for name, known in (
+            ("backbone", ("small", "resnet")),
+            ("sequence", ("fold", "grid")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got"
+                    f" {getattr(self, name)!r}"
+                )
+        for name in ("dropout", "attention_dropout"):
+            check_finite(name, getattr(self, name))
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
+        self._check_stages()
+
+    def _check_stages(self) -> None:
+        if self.height % 8:
+            raise ValueError(f"height must be a multiple of 8, got {self.height}")
+        least = 1 if self.backbone == "resnet" else 0
+        for name, low in (("channels", 1), ("n_blocks", least)):
+            if len(getattr(self, name)) != 4:
+                raise ValueError(
+                    f"{name} must be 4 numbers, one a stage, got {getattr(self, name)}"
+                )
+            for value in getattr(self, name):
+                check_count(name, value, least=low)
+        if self.backbone == "resnet" and any(c % BOTTLENECK for c in self.channels):
+            raise ValueError(
+                f"channels must be multiples of {BOTTLENECK} in a resnet, got"
+                f" {self.channels}"
+            )
+        if self.sequence == "grid" and self.d_model % 4:
+            raise ValueError(
+                "d_model must be a multiple of 4 for positions in a grid, got"
+                f" {self.d_model}"
+            )
+
+
+@dataclass(frozen=True)
+class Recipe(NetworkSettings, Described):
+    """Text, model, training and decoding; the defaults are the preset `small`."""
+
     learns: Literal["all", "ctc", "decoder"] = "all"
     """What is trained: everything; CNN, encoder and CTC head without the decoder; or
     the decoder behind them alone."""
@@ -117,7 +176,7 @@ class Recipe:
     validate_every: Size0 = 0
     """Steps between validations; 0 validates at the end of each epoch."""
     precision: Precision = "auto"
-    reader: Literal["ctc", "attention", "joint"] = "joint"
+    reader: ReaderKind = "joint"
     """Who reads: the CTC head alone, the decoder, or both, whose scores are added."""
     beam_size: Count = 1
     """Beams of the search; 1 is greedy."""
@@ -152,39 +211,14 @@ class Recipe:
         """Widest picture to train on in pixels; padding adds less than a step."""
         return self.max_width - STEP
 
-    @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> "Recipe":
-        """The recipe that `described` gave these fields, as JSON gives them back."""
-        return cls(**with_tuples(fields))
-
-    def described(self) -> dict[str, Any]:
-        """All fields, as JSON can hold them."""
-        return as_json(self)
-
 
 TINY = Recipe(
-    precision="32-true",
-    height=32,
-    max_width=512,
-    max_len=64,
-    channels=(16, 32, 64, 96),
-    n_blocks=(0, 0, 0, 1),
-    d_model=96,
-    n_heads=4,
-    n_encoder_layers=1,
-    n_decoder_layers=1,
-    d_ff=192,
-    dropout=0.0,
-    batch_columns=2048,
-    learning_rate=2e-3,
-    schedule="inverse-sqrt",
-    warmup=50,
-    ema=0.97,
-    max_epochs=11,
-    max_seconds=150.0,
-    clock="cpu",
-    reader="ctc",
-)
+    height=32, max_width=512, max_len=64, channels=(16, 32, 64, 96),
+    n_blocks=(0, 0, 0, 1), d_model=96, n_heads=4, n_encoder_layers=1,
+    n_decoder_layers=1, d_ff=192, dropout=0.0, batch_columns=2048, learning_rate=2e-3,
+    schedule="inverse-sqrt", warmup=50, ema=0.97, max_epochs=11, max_seconds=150.0,
+    clock="cpu", precision="32-true", reader="ctc",
+)  # fmt: skip
 """For generated lines on a CPU, under two minutes; in so short a time CTC learns to
 read well before the decoder.
 
@@ -192,32 +226,14 @@ The epochs end it, so that a busy machine makes the same model; the seconds are 
 lines than those of `synthetic-tiny`, and for slower machines. """
 
 REPORT = Recipe(
-    height=32,
-    box_width=300,
-    max_width=512,
-    max_len=64,
-    backbone="resnet",
-    pretrained="microsoft/resnet-50",
-    channels=(256, 512, 1024, 2048),
-    n_blocks=(3, 4, 6, 3),
-    d_model=512,
-    n_heads=8,
-    n_encoder_layers=3,
-    n_decoder_layers=3,
-    d_ff=1024,
-    norm_first=False,
-    attention_dropout=0.1,
-    ctc_weight=0.0,
-    token_mask=0.0,
-    label_smoothing=0.0,
-    learning_rate=1e-4,
-    schedule="constant",
-    ema=0.0,
-    max_epochs=50,
-    max_seconds=86400.0,
-    patience=50,
+    height=32, box_width=300, max_width=512, max_len=64, backbone="resnet",
+    pretrained="microsoft/resnet-50", channels=(256, 512, 1024, 2048),
+    n_blocks=(3, 4, 6, 3), d_model=512, n_heads=8, n_encoder_layers=3,
+    n_decoder_layers=3, d_ff=1024, norm_first=False, attention_dropout=0.1,
+    ctc_weight=0.0, token_mask=0.0, label_smoothing=0.0, learning_rate=1e-4,
+    schedule="constant", ema=0.0, max_epochs=50, max_seconds=86400.0, patience=50,
     reader="attention",
-)
+)  # fmt: skip
 """The network of source 001, trained as source 000 says: for a GPU.
 
 Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is

@@ -1,10 +1,8 @@
 """Train a recogniser by a recipe; one folder holds everything about it.
 
-OUT/recipe.json        recipe, data and seed
 OUT/vocabulary.json    the characters
-OUT/calls.json         how long each call trained, and on what machine
-OUT/run/               logs and checkpoints, see `coursepkg.training.loop`
-OUT/model/             the finished model: the weights of the best validation
+
+beside what `app.training_run` writes: recipe, logs, checkpoints and model.
 
     loss = cross-entropy of the decoder (label smoothing) + ctc_weight * CTC loss
 
@@ -17,13 +15,20 @@ decoder alone only the cross-entropy: CTC alone takes three quarters of a step's
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.bench.machine import circumstances
+from coursepkg.app import training_run
+from coursepkg.app.training_run import (
+    BestWeights,
+    Learning,
+    first_model,
+    train_in_folder,
+    training_config,
+)
 from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.ocr.data.batches import (
     Augment,
@@ -46,21 +51,10 @@ from coursepkg.projects.ocr.readers import Reader, read_encoded
 from coursepkg.projects.ocr.recipe import LATER, Recipe
 from coursepkg.projects.ocr.synthetic.effects import jitter
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
-from coursepkg.training import schedules
 from coursepkg.training import task as training_task
 from coursepkg.training.config import TrainConfig
-from coursepkg.training.engine import native_precision
-from coursepkg.training.loop import History, fit
 from coursepkg.training.losses import label_smoothed_cross_entropy
-from coursepkg.training.regularisers import draw_bytewise
-from coursepkg.training.run_card import add_call, open_run
-from coursepkg.training.saved_model import (
-    load_model,
-    restore_best,
-    store_model,
-    take_weights,
-)
-from coursepkg.training.schedules import Formula
+from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches
 from coursepkg.training.weights import parameter_counts
@@ -236,35 +230,17 @@ def train_config(
     recipe: Recipe, seed: int, progress: bool, epoch_steps: int
 ) -> TrainConfig:
     """How `fit` is to train."""
-    return TrainConfig(
-        max_epochs=recipe.max_epochs,
-        max_seconds=recipe.max_seconds,
-        clock=recipe.clock,
-        learning_rate=_schedule(recipe, epoch_steps),
-        weight_decay=recipe.weight_decay,
-        clip_norm=recipe.clip_norm,
-        precision=(
-            native_precision() if recipe.precision == "auto" else recipe.precision
-        ),
-        ema_decay=recipe.ema or None,
-        validate_every=recipe.validate_every or None,
-        checkpoint_every=recipe.validate_every or None,
+    return training_config(
+        recipe,
+        epoch_steps=epoch_steps,
         select_by="cer",
         mode="min",
-        patience=recipe.patience,
+        clock=recipe.clock,
+        clip_norm=recipe.clip_norm,
+        validate_every=recipe.validate_every or None,
+        checkpoint_every=recipe.validate_every or None,
         seed=seed,
         progress=progress,
-    )
-
-
-def _schedule(recipe: Recipe, epoch_steps: int) -> Formula:
-    return schedules.by_name(
-        recipe.schedule,
-        recipe.learning_rate,
-        warmup=recipe.warmup,
-        d_model=recipe.d_model,
-        epoch_steps=epoch_steps,
-        total=max(2, recipe.max_epochs * epoch_steps),
     )
 
 
@@ -277,16 +253,13 @@ N_VALIDATED = 1000
 """Lines of the dev part that each validation reads."""
 
 
-@dataclass(frozen=True)
-class Trained:
+@dataclass(frozen=True, eq=False)
+class Trained(training_run.Trained):
     """What a training run leaves behind."""
 
     model: LineTransformer
     """With the best weights, in evaluation mode."""
     vocabulary: Vocabulary
-    history: History
-    card: dict[str, Any]
-    """What is stored beside the weights."""
 
 
 def train(
@@ -333,54 +306,38 @@ def train(
     vocabulary = _vocabulary(lines, vocabulary, start)
     kept_dev = _fitting(recipe, dev, "dev", log)[:N_VALIDATED]
     batches = _batches(recipe, lines, vocabulary, seed, log)
-    card = _card(recipe, vocabulary, data, seed, start)
-    open_run(out, card, resume, changeable=CHANGEABLE, later=LATER)
-    vocabulary.save(out / VOCABULARY)
-    set_seed(seed)
-    model = _first_model(recipe, len(vocabulary), start)
-    log(
-        f"{parameter_counts(model)['total']:,} parameters, {len(vocabulary)} characters"
-    )
-    validate = Validation(recipe, kept_dev, vocabulary)
-    config = train_config(recipe, seed, progress, len(batches.epoch(0)))
-    task = LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight)
-    history = fit(
-        model,
-        task,
-        batches,
-        config=config,
-        out=out / "run",
-        validate=validate,
-        resume=resume,
-    )
-    add_call(out, history, **circumstances())
-    step, cer = restore_best(
-        model,
-        out / "run",
-        history,
-        lambda network: validate(network.eval())["cer"],
-        "min",
-    )
-    card |= {"dev_cer": cer, "n_dev": len(kept_dev), "steps": step}
-    store_model(out / "model", model, card)
-    return Trained(model.eval(), vocabulary, history, card)
-
-
-def _card(
-    recipe: Recipe,
-    vocabulary: Vocabulary,
-    data: dict[str, Any] | None,
-    seed: int,
-    start: Path | None,
-) -> dict[str, Any]:
-    """What is known of a run before it begins, and must be the same when it goes on."""
-    return {
+    card = {
         "recipe": recipe.described(),
         "vocabulary": vocabulary.fingerprint,
         "data": data or {},
         "seed": seed,
         "start": None if start is None else start.name,
     }
+
+    def prepare() -> Learning:
+        vocabulary.save(out / VOCABULARY)
+        set_seed(seed)
+        model = build_model(recipe, len(vocabulary), pretrained=start is None)
+        first_model(
+            model, start, lambda folder: load_model(folder / "model", rebuild)[0]
+        )
+        put_channels_last(model.backbone)
+        model.set_trainable(recipe.learns)
+        n_parameters = parameter_counts(model)["total"]
+        log(f"{n_parameters:,} parameters, {len(vocabulary)} characters")
+        validate = Validation(recipe, kept_dev, vocabulary)
+        config = train_config(recipe, seed, progress, len(batches.epoch(0)))
+        task = LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight)
+        return Learning(model, task, batches, config, validate)
+
+    def complete(best: BestWeights) -> dict[str, Any]:
+        return {"dev_cer": best.score, "n_dev": len(kept_dev)}
+
+    found = train_in_folder(
+        out, card, prepare, complete, resume=resume, changeable=CHANGEABLE, later=LATER
+    )
+    model = cast(LineTransformer, found.model)
+    return Trained(model, found.history, found.card, vocabulary)
 
 
 def _vocabulary(
@@ -420,15 +377,10 @@ def _fitting(
     recipe: Recipe, lines: Sequence[TextLine], part: str, log: Callable[[str], None]
 ) -> list[TextLine]:
     """Lines that fit the model; the others are counted and named."""
-    kept, left = [], []
-    for line in lines:
-        if fits(recipe, line):
-            kept.append(line)
-        else:
-            left.append(line.name)
-    names = (
-        f" ({', '.join(left[:5])}{', ...' if len(left) > 5 else ''})" if left else ""
-    )
+    kept = [line for line in lines if fits(recipe, line)]
+    left = [line.name for line in lines if not fits(recipe, line)]
+    more = ", ..." if len(left) > 5 else ""
+    names = f" ({', '.join(left[:5])}{more})" if left else ""
     log(
         f"{part}: {counted(len(kept), 'line')}; {len(left):,} of {len(lines):,} left"
         f" out as too long, too wide or empty{names}"
@@ -439,16 +391,3 @@ def _fitting(
             f" {part} line"
         )
     return kept
-
-
-def _first_model(
-    recipe: Recipe, vocab_size: int, start: Path | None
-) -> LineTransformer:
-    """The network that training begins with, on its device."""
-    model = build_model(recipe, vocab_size, pretrained=start is None)
-    draw_bytewise(model)
-    put_channels_last(model.backbone)
-    if start is not None:
-        take_weights(model, load_model(start / "model", rebuild)[0], start)
-    model.set_trainable(recipe.learns)
-    return model.to("cuda" if torch.cuda.is_available() else "cpu")

@@ -28,6 +28,15 @@ Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VA
 
 
 @dataclass(frozen=True)
+class LearnDictionary:
+    """Learn which words translate each other, from the training part alone, and write
+    them to --out as TSV.
+    """  # noqa: D205
+
+    common: CommonOptions = field(default_factory=Common)
+
+
+@dataclass(frozen=True)
 class LanguageModelTrain:
     """Train a language model of --to, in the vocabulary of a translator.
 

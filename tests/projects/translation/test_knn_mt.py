@@ -136,16 +136,16 @@ def test_a_datastore_of_another_model_or_a_damaged_one_is_refused(
 
 
 def test_half_of_dev_chooses_and_the_other_half_is_scored(study: NeighbourStudy, store: Datastore) -> None:
-    assert {(row.weight, row.temperature) for row in study.rows} == {
+    assert {(row.weight, row.temperature) for row in study.grid.rows} == {
         (0.0, 0.01),
         *((weight, temperature) for weight in (0.5, 0.95) for temperature in (0.01, 1e6)),
     }
-    assert study.chosen.bleu == max(row.bleu for row in study.rows) > study.baseline_choose
-    assert study.chosen.temperature == 0.01
-    assert study.n_choose + study.n_score == 40
-    assert study.comparison.system > study.comparison.baseline
-    assert study.settings == {"weight": study.chosen.weight, "temperature": 0.01, "k": 4}
-    assert "temperature" in study.on_grid_boundary
+    assert study.grid.chosen.bleu == max(row.bleu for row in study.grid.rows) > study.grid.baseline_choose
+    assert study.grid.chosen.temperature == 0.01
+    assert study.grid.n_choose + study.grid.n_score == 40
+    assert study.grid.comparison.system > study.grid.comparison.baseline
+    assert study.settings == {"weight": study.grid.chosen.weight, "temperature": 0.01, "k": 4}
+    assert "temperature" in study.grid.on_grid_boundary
     assert "the temperature lies at the edge of the grid" in str(study)
     assert json.loads(json.dumps(study.as_json()))["n_keys"] == len(store)
 

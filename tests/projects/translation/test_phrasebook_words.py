@@ -77,81 +77,50 @@ def test_a_year_has_365_dates():
     assert len({said(date) for date in numbers.dates()}) == 365
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"),
-    [
-        (1, "first"),
-        (2, "second"),
-        (3, "third"),
-        (5, "fifth"),
-        (8, "eighth"),
-        (9, "ninth"),
-        (12, "twelfth"),
-        (20, "twentieth"),
-        (22, "twenty-second"),
-        (30, "thirtieth"),
-        (31, "thirty-first"),
-        (13, "thirteenth"),
-    ],
-)
-def test_ordinals(n, expected):
-    assert numbers.ordinal(n) == expected
+ORDINALS = "1 first, 2 second, 3 third, 5 fifth, 8 eighth, 9 ninth, 12 twelfth, 13 thirteenth, 20 twentieth"
+ORDINALS += ", 22 twenty-second, 30 thirtieth, 31 thirty-first"
 
 
-@pytest.mark.parametrize(
-    ("verb", "third", "past", "participle", "progressive"),
-    [
-        ("go", "goes", "went", "gone", "going"),
-        ("watch", "watches", "watched", "watched", "watching"),
-        ("study", "studies", "studied", "studied", "studying"),
-        ("play", "plays", "played", "played", "playing"),
-        ("swim", "swims", "swam", "swum", "swimming"),
-        ("bake", "bakes", "baked", "baked", "baking"),
-        ("jog", "jogs", "jogged", "jogged", "jogging"),
-        ("have", "has", "had", "had", "having"),
-        ("fix", "fixes", "fixed", "fixed", "fixing"),
-    ],
-)
-def test_verbs(verb, third, past, participle, progressive):
+@pytest.mark.parametrize("row", ORDINALS.split(", "))
+def test_ordinals(row):
+    n, expected = row.split()
+    assert numbers.ordinal(int(n)) == expected
+
+
+VERBS = """
+go goes went gone going, watch watches watched watched watching, study studies studied studied studying,
+play plays played played playing, swim swims swam swum swimming, bake bakes baked baked baking,
+jog jogs jogged jogged jogging, have has had had having, fix fixes fixed fixed fixing
+"""
+
+
+@pytest.mark.parametrize("row", VERBS.strip().replace(",\n", ", ").split(", "))
+def test_verbs(row):
+    verb, third, past, participle, progressive = row.split()
     assert interlinear.third_person(verb) == third
     assert interlinear.past(verb) == past
     assert interlinear.participle(verb) == participle
     assert interlinear.progressive(verb) == progressive
 
 
-@pytest.mark.parametrize(
-    ("one", "many"),
-    [
-        *(
-            ("knife", "knives"),
-            ("steamed bun", "steamed buns"),
-            ("dictionary", "dictionaries"),
-            ("key", "keys"),
-        ),
-        *(("watch", "watches"), ("child", "children"), ("mango", "mangoes"), ("fish", "fish")),
-        *(("scarf", "scarves"), ("bus", "buses")),
-    ],
-)
-def test_plurals(one, many):
+PLURALS = "knife/knives, steamed bun/steamed buns, dictionary/dictionaries, key/keys, watch/watches"
+PLURALS += ", child/children, mango/mangoes, fish/fish, scarf/scarves, bus/buses"
+
+
+@pytest.mark.parametrize("row", PLURALS.split(", "))
+def test_plurals(row):
+    one, many = row.split("/")
     assert interlinear.plural(one) == many
 
 
-@pytest.mark.parametrize(
-    ("word", "article"),
-    [
-        ("apple", "an"),
-        ("umbrella", "an"),
-        ("hour", "an"),
-        ("older", "an"),
-        ("university", "a"),
-        ("European", "a"),
-        ("hotel", "a"),
-        ("useful", "a"),
-        ("one", "a"),
-        ("egg", "an"),
-    ],
+ARTICLES = (
+    "an apple, an umbrella, an hour, an older, a university, a European, a hotel, a useful, a one, an egg"
 )
-def test_articles(word, article):
+
+
+@pytest.mark.parametrize("row", ARTICLES.split(", "))
+def test_articles(row):
+    article, word = row.split()
     assert interlinear.article(word) == article
 
 

@@ -2,12 +2,18 @@
 
 import re
 import statistics
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from coursepkg.app.report import (
+    SHOWN,
+    character_name,
+    counts_text,
+    examples_by_kind,
+    more_line,
+)
 from coursepkg.data.audit import Leak, find_leaks, leaking_records
 from coursepkg.data.audit_rows import near_duplicates, normalised, tokens
 from coursepkg.projects.ocr.data.batches import (
@@ -20,7 +26,7 @@ from coursepkg.projects.ocr.data.geometry import sides
 from coursepkg.projects.ocr.data.images import width_at
 from coursepkg.projects.ocr.data.mc_ocr import Table, quarters, read_instance
 from coursepkg.projects.ocr.data.splits import Split
-from coursepkg.projects.ocr.data.table_row import Fault, instance_name, listed_faults
+from coursepkg.projects.ocr.data.table_row import Fault, instance_name
 from coursepkg.projects.ocr.line import bucket_width
 from coursepkg.projects.ocr.recipe import STEP
 from coursepkg.text.cleaning import UnknownCharacter, clean
@@ -149,6 +155,9 @@ class BadText(NamedTuple):
     part: str
     name: str
     detail: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.part}): {self.detail}"
 
 
 @dataclass(frozen=True)
@@ -298,14 +307,15 @@ def _bad(part: str, line: LineLike) -> Iterator[BadText]:
         )
 
 
-_SHOWN = 5
-
-
 def as_text(audit: LineAudit) -> str:
     """One block a question, each finding with its first examples."""
     parts = ", ".join(
         f"{part} {count:,} ({audit.n_groups[part]:,} groups)"
         for part, count in audit.n_lines.items()
+    )
+    forms, tones = (
+        counts_text(dict(sorted(one.items())))
+        for one in (audit.forms, audit.tone_styles)
     )
     total = sum(audit.n_lines.values())
     return "\n".join(
@@ -320,10 +330,12 @@ def as_text(audit: LineAudit) -> str:
             ),
             *_leaks(audit),
             *_seen(audit),
-            *_bad_lines(audit),
-            *_faults(audit),
-            f"Unicode form: {_counted(audit.forms)}",
-            f"placement of tones: {_counted(audit.tone_styles) or 'nothing tells'}",
+            f"bad texts: {len(audit.bad):,}" if audit.bad else "bad texts: none",
+            *examples_by_kind(audit.bad),
+            *([f"faults of the table: {len(audit.faults):,}"] if audit.faults else []),
+            *examples_by_kind(audit.faults),
+            f"Unicode form: {forms}",
+            f"placement of tones: {tones or 'nothing tells'}",
             _alphabet(audit),
         ]
     )
@@ -356,7 +368,7 @@ def as_json(audit: LineAudit) -> dict[str, Any]:
         "unknown_characters": [
             {
                 "character": one.character,
-                "name": _name(one.character),
+                "name": character_name(one.character),
                 "count": one.count,
             }
             for one in audit.unknown
@@ -379,13 +391,13 @@ def _leaks(audit: LineAudit) -> list[str]:
             for part, count in audit.n_leaking.items()
         )
     ]
-    for leak in audit.shared[:_SHOWN]:
+    for leak in audit.shared[:SHOWN]:
         places = ", ".join(
             f"{counted(len(found), 'line')} in {part}"
             for part, found in leak.records.items()
         )
         lines.append(f"  {leak.key}: {places}")
-    return lines + _more(len(audit.shared))
+    return lines + more_line(len(audit.shared))
 
 
 def _seen(audit: LineAudit) -> list[str]:
@@ -398,50 +410,16 @@ def _seen(audit: LineAudit) -> list[str]:
     ]
 
 
-def _bad_lines(audit: LineAudit) -> list[str]:
-    if not audit.bad:
-        return ["bad texts: none"]
-    lines = [f"bad texts: {len(audit.bad):,}"]
-    for kind, count in Counter(bad.kind for bad in audit.bad).most_common():
-        lines.append(f"  {kind}: {count:,}")
-        lines += [
-            f"    {bad.name} ({bad.part}): {bad.detail}"
-            for bad in [one for one in audit.bad if one.kind == kind][:_SHOWN]
-        ]
-        lines += [f"  {more}" for more in _more(count)]
-    return lines
-
-
-def _faults(audit: LineAudit) -> list[str]:
-    return (
-        [f"faults of the table: {len(audit.faults):,}", *listed_faults(audit.faults)]
-        if audit.faults
-        else []
-    )
-
-
 def _alphabet(audit: LineAudit) -> str:
     if not audit.unknown:
         return "alphabet: nothing outside it"
     total = sum(one.count for one in audit.unknown)
     first = ", ".join(
-        f"{_name(one.character)} x {one.count:,}" for one in audit.unknown[:_SHOWN]
+        f"{character_name(one.character)} x {one.count:,}"
+        for one in audit.unknown[:SHOWN]
     )
-    more = "; ..." if len(audit.unknown) > _SHOWN else ""
+    more = "; ..." if len(audit.unknown) > SHOWN else ""
     return (
         f"alphabet: outside it {len(audit.unknown):,}, in all {total:,} times:"
         f" {first}{more}"
     )
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
-
-
-def _more(count: int) -> list[str]:
-    return [f"  ... and {count - _SHOWN:,} more"] if count > _SHOWN else []
-
-
-def _name(character: str) -> str:
-    name = unicodedata.name(character, f"category {unicodedata.category(character)}")
-    return f"U+{ord(character):04X} {name}"

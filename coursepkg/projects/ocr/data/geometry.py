@@ -25,6 +25,12 @@ _KEPT_AREA = 0.95
 """Four corners stand for a hull when they keep so much of its area."""
 
 
+def rectangle(left: float, top: float, right: float, bottom: float) -> Corners:
+    """The corners of an upright rectangle, clockwise from the upper left."""
+    corners = [[left, top], [right, top], [right, bottom], [left, bottom]]
+    return np.array(corners, dtype=np.float64)
+
+
 def as_corners(polygon: Outline) -> Corners:
     """A polygon as an array.
 
@@ -32,12 +38,8 @@ def as_corners(polygon: Outline) -> Corners:
         ValueError: it has no three corners, or one is not finite.
     """
     corners = np.asarray(polygon, dtype=np.float64)
-    if (
-        corners.ndim != 2
-        or corners.shape[-1] != 2
-        or len(corners) < 3
-        or not np.isfinite(corners).all()
-    ):
+    is_list = corners.ndim == 2 and corners.shape[-1] == 2 and len(corners) > 2
+    if not is_list or not np.isfinite(corners).all():
         raise ValueError(
             "a polygon needs at least three finite corners (x, y), got shape"
             f" {corners.shape}"
@@ -94,8 +96,7 @@ def smallest_rectangle(points: Corners) -> Corners:
         (left, top), (right, bottom) = inside.min(axis=0), inside.max(axis=0)
         size = float((right - left) * (bottom - top))
         if best is None or size < best[0] - 1e-9:
-            box = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
-            best = size, box @ axes
+            best = size, rectangle(left, top, right, bottom) @ axes
     assert best is not None
     return best[1]
 
@@ -146,9 +147,8 @@ def sides(corners: Corners) -> tuple[float, float]:
     """Width and height in pixels: the longer of two opposite sides each."""
     top_left, top_right, bottom_right, bottom_left = corners
     width = max(math.dist(top_left, top_right), math.dist(bottom_left, bottom_right))
-    return width, max(
-        math.dist(top_left, bottom_left), math.dist(top_right, bottom_right)
-    )
+    height = max(math.dist(top_left, bottom_left), math.dist(top_right, bottom_right))
+    return width, height
 
 
 def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bool]:
@@ -160,10 +160,8 @@ def clip_polygon(polygon: Corners, width: int, height: int) -> tuple[Corners, bo
     for axis, most in ((0, width), (1, height)):
         found = cut_along(found, found[:, axis])
         found = cut_along(found, most - found[:, axis])
-    inside = (polygon >= -1e-9).all() and (
-        polygon <= np.array([width, height]) + 1e-9
-    ).all()
-    return found, not bool(inside)
+    inside = (polygon >= -1e-9) & (polygon <= np.array([width, height]) + 1e-9)
+    return found, not bool(inside.all())
 
 
 def cut_along(polygon: Corners, depth: np.ndarray) -> Corners:
@@ -178,10 +176,8 @@ def cut_along(polygon: Corners, depth: np.ndarray) -> Corners:
     for i in range(len(polygon)):
         before, here = depth[i - 1], depth[i]
         if (before < 0) != (here < 0):
-            kept.append(
-                polygon[i - 1]
-                + (polygon[i] - polygon[i - 1]) * (before / (before - here))
-            )
+            along = before / (before - here)
+            kept.append(polygon[i - 1] + (polygon[i] - polygon[i - 1]) * along)
         if here >= 0:
             kept.append(polygon[i])
     return np.array(kept).reshape(-1, 2)
@@ -308,21 +304,32 @@ def _warp(image: np.ndarray, corners: np.ndarray, name: str) -> np.ndarray:
             f"{name}: a crop of {wide} x {high} pixels holds no text; leave it out or"
             " mend its polygon"
         )
-    coefficients = perspective(corners, wide, high)
-    size = (wide, high)
-    return np.array(
-        Image.fromarray(image).transform(
-            size,
-            Image.Transform.PERSPECTIVE,
-            coefficients,
-            Image.Resampling.BICUBIC,
-            fillcolor=255,
-        )
-    )
+    back = perspective(corners, wide, high)
+    return np.array(projected(Image.fromarray(image), (wide, high), back, fill=255))
 
 
-def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
-    """The map from a crop's pixels back into the picture, as Pillow wants it.
+def projected(
+    image: Image.Image,
+    size: tuple[int, int],
+    back: np.ndarray,
+    resampling: Image.Resampling = Image.Resampling.BICUBIC,
+    fill: int | str | None = None,
+) -> Image.Image:
+    """A picture seen in perspective.
+
+    Args:
+        image: as Pillow has it.
+        size: width and height of the result.
+        back: the map (3, 3) from points of the result to those of the picture.
+        resampling: between its pixels.
+        fill: colour of what lies outside of it; None leaves zeros.
+    """
+    way, coefficients = Image.Transform.PERSPECTIVE, tuple(back.flat[:8].tolist())
+    return image.transform(size, way, coefficients, resampling, fillcolor=fill)
+
+
+def perspective(corners: np.ndarray, width: int, height: int) -> np.ndarray:
+    """The map (3, 3) from a crop's pixels back into the picture.
 
         x = (a u + b v + c) / (g u + h v + 1)      y = (d u + e v + f) / (g u + h v + 1)
 
@@ -340,11 +347,8 @@ def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
     bent = ValueError(
         "the four corners of a crop must form a convex quadrilateral; mend the polygon"
     )
-    crop = np.array(
-        [[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float64
-    )
     try:
-        matrix = homography(crop, corners)
+        matrix = homography(rectangle(0, 0, width, height), corners)
     except ValueError:
         raise bent from None
     g, h, _ = matrix[2].tolist()
@@ -352,7 +356,7 @@ def perspective(corners: np.ndarray, width: int, height: int) -> list[float]:
     divisors = (1.0, g * width + 1, g * width + h * height + 1, h * height + 1)
     if min(divisors) < 1e-6 or abs(np.linalg.det(matrix)) < 1e-9:
         raise bent
-    return [float(value) for value in matrix.flat[:8]]
+    return matrix
 
 
 def _widened(corners: np.ndarray, margin: float) -> np.ndarray:

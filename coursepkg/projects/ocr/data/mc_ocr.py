@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from coursepkg.app.report import examples_by_kind
 from coursepkg.data.csv_rows import csv_rows
 from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.data.geometry import (
@@ -35,7 +36,6 @@ from coursepkg.projects.ocr.data.table_row import (
     Instance,
     Receipt,
     instance_name,
-    listed_faults,
     read_row,
 )
 from coursepkg.projects.ocr.line import TextLine, Unreadable
@@ -318,7 +318,7 @@ class Table:
             f"instances as they lie: {lying}",
         ]
         lines.append(f"faults: {len(self.faults):,}" if self.faults else "faults: none")
-        return "\n".join(lines + listed_faults(self.faults))
+        return "\n".join(lines + examples_by_kind(self.faults))
 
     @cached_property
     def turned(self) -> dict[str, int]:

@@ -6,8 +6,7 @@ and labels (joined by `|||`).
 
 import ast
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -160,19 +159,6 @@ class Fault(NamedTuple):
             else instance_name(self.image, self.instance)
         )
         return f"line {self.line}, {place}: {self.kind}: {self.detail}"
-
-
-def listed_faults(faults: Sequence[Fault], shown: int = 5) -> list[str]:
-    """How often each kind of fault occurs, most frequent first, with examples."""
-    lines: list[str] = []
-    for kind, count in Counter(fault.kind for fault in faults).most_common():
-        lines.append(f"  {kind}: {count:,}")
-        lines += [
-            f"    {fault}"
-            for fault in [one for one in faults if one.kind == kind][:shown]
-        ]
-        lines += [f"    ... and {count - shown:,} more"] if count > shown else []
-    return lines
 
 
 @dataclass(frozen=True)

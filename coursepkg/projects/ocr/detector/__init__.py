@@ -2,11 +2,12 @@
 
 from coursepkg.lazy import lazy_names
 
-_NAMES = {
-    "lines": "TextBox Detector place_lines PlacedLine lies_on_side",
-    "engines": "DetectorSettings what_is_missing",
-    "detector": "open_detector BoundedDetector BoxCache CachedDetector",
-    "evaluate": "DetectionScore generated_pages match_boxes score_page score_pages",
-}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "detector": "BoundedDetector BoxCache CachedDetector open_detector",
+        "engines": "DetectorSettings what_is_missing",
+        "evaluate": "DetectionScore generated_pages match_boxes score_page score_pages",
+        "lines": "Detector PlacedLine TextBox lies_on_side place_lines",
+    },
+)

@@ -37,15 +37,20 @@ from coursepkg.blocks.layer_parts import initialise
 from coursepkg.blocks.packed import can_pack, pack_where_possible
 from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr.model.backbone import (
-    ModelConfig,
     ResNetBackbone,
     SmallCNN,
     check_images,
     load_pretrained,
     make_sequence,
     put_channels_last,
+    transformer_config,
 )
-from coursepkg.projects.ocr.recipe import ReadingPrecision, Recipe
+from coursepkg.projects.ocr.recipe import (
+    ModelConfig,
+    NetworkSettings,
+    ReadingPrecision,
+    Recipe,
+)
 from coursepkg.validation import with_tuples
 
 READING = ("backbone", "sequence", "encoder", "ctc_head")
@@ -82,7 +87,8 @@ class LineTransformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.backbone = _make_backbone(config)
+        is_resnet = config.backbone == "resnet"
+        self.backbone = ResNetBackbone(config) if is_resnet else SmallCNN(config)
         max_columns = -(-config.max_width // self.backbone.width_stride)
         self.sequence = make_sequence(
             config.sequence,
@@ -94,9 +100,9 @@ class LineTransformer(nn.Module):
         # A grid brings its own positions, in two dimensions.
         position = "sinusoidal" if config.sequence == "fold" else "none"
         self.encoder = Encoder(
-            config.transformer(max_columns * self.sequence.rows, position)
+            transformer_config(config, max_columns * self.sequence.rows, position)
         )
-        self.decoder_config = config.transformer(config.max_len)
+        self.decoder_config = transformer_config(config, config.max_len)
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.decoder = Decoder(self.decoder_config)
         self.output = nn.Linear(config.d_model, config.vocab_size)
@@ -231,10 +237,6 @@ class LineTransformer(nn.Module):
         return logits
 
 
-def _make_backbone(config: ModelConfig) -> SmallCNN | ResNetBackbone:
-    return ResNetBackbone(config) if config.backbone == "resnet" else SmallCNN(config)
-
-
 @torch.no_grad()
 def cross_attention(model: LineTransformer, memory: Memory, tgt_in: Tensor) -> Tensor:
     """The attention weights of the decoder over the columns of a line.
@@ -291,17 +293,12 @@ def _catch(
     caught[number] = inputs[0]
 
 
-SHARED = [
-    field.name
-    for field in dataclasses.fields(ModelConfig)
-    if field.name != "vocab_size"
-]
-"""Fields that a recipe and a model's configuration have in common."""
-
-
 def config_of(recipe: Recipe, vocab_size: int) -> ModelConfig:
     """The configuration that a recipe asks for, for so many characters."""
-    return ModelConfig(vocab_size, **{name: getattr(recipe, name) for name in SHARED})
+    shared = [one.name for one in dataclasses.fields(NetworkSettings)]
+    return ModelConfig(
+        vocab_size=vocab_size, **{name: getattr(recipe, name) for name in shared}
+    )
 
 
 def build_model(

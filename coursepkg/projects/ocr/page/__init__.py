@@ -2,12 +2,13 @@
 
 from coursepkg.lazy import lazy_names
 
-_NAMES = {
-    "read": "Page PageLine read_page read_single_lines",
-    "output": "page_record record_page",
-    "overlay": "draw_overlay",
-    "sources": "find_sources open_pages",
-    "compare": "BagOfWords compare_pages PageScore",
-}
-
-__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "compare": "BagOfWords PageScore compare_pages",
+        "output": "page_record record_page",
+        "overlay": "draw_overlay",
+        "read": "Page PageLine read_page read_single_lines",
+        "sources": "find_sources open_pages",
+    },
+)

@@ -1,20 +1,19 @@
 """What `coursepkg ocr predict` does."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from coursepkg.app.output import print_json
+from coursepkg.app.jobs import FoundInputs
+from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.processor import check_threads, with_threads
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
-from coursepkg.projects.ocr.options import Predict, ReadOptions
+from coursepkg.projects.ocr.options import Predict, ReadOptions, reading_options
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
     from coursepkg.projects.ocr.page.output import Output, OutputPaths
-    from coursepkg.projects.ocr.page.sources import Sources
 
 
 def predict_command(options: Predict) -> int:
@@ -24,7 +23,7 @@ def predict_command(options: Predict) -> int:
     sources, paths = _prepared(options)
     reference = _reference(options, sources)
     for note in sources.notes:
-        _log(f"note: {note}")
+        log_to_stderr(f"note: {note}")
     with with_threads(options.threads), _reader(options) as (read, identity):
         identity |= {
             "inputs": sources.fingerprint,
@@ -35,19 +34,17 @@ def predict_command(options: Predict) -> int:
         resumed = output.stats.pages
         together = options.read.batch_size if options.lines else 1
         read_sources(
-            sources, read, output, dpi=options.dpi, together=together, log=_log
+            sources, read, output, dpi=options.dpi, together=together, log=log_to_stderr
         )
-    _log(
-        str(output.stats)
-        + (f"; {resumed} of these pages in an earlier run" if resumed else "")
-    )
+    earlier = f"; {resumed} of these pages in an earlier run" if resumed else ""
+    log_to_stderr(f"{output.stats}{earlier}")
     scored = None if reference is None else _score(output.stats.texts or [], reference)
     if options.common.json:
         print_json(_document(output, resumed, scored))
     return 1 if output.stats.failed else 0
 
 
-def _prepared(options: Predict) -> tuple["Sources", "OutputPaths"]:
+def _prepared(options: Predict) -> tuple[FoundInputs, "OutputPaths"]:
     """What to read and where results go, checked before anything is loaded."""
     from coursepkg.projects.ocr.data.images import count_pages
     from coursepkg.projects.ocr.page.output import OutputPaths
@@ -57,18 +54,17 @@ def _prepared(options: Predict) -> tuple["Sources", "OutputPaths"]:
     _check_meant(options)
     check_count("--dpi", options.dpi, least=36, most=1200)
     check_threads(options.threads)
-    own = OutputPaths(common.out, options.text, options.overlay).written()
-    sources = find_sources(options.inputs, recursive=options.recursive, leave=own)
+    paths = OutputPaths(common.out, options.text, options.overlay, False, options.lines)
+    sources = find_sources(
+        options.inputs, recursive=options.recursive, leave=paths.written()
+    )
     first = options.inputs[0]
     one_file = len(options.inputs) == 1 and first.is_file()
     one_page = one_file and not is_pdf(first) and count_pages(first) == 1
-    paths = OutputPaths(
-        common.out, options.text, options.overlay, one_page, options.lines
-    )
+    paths = replace(paths, one_page=one_page)
     paths.check()
-    if options.overlay is not None and options.overlay.resolve() in {
-        one.resolve() for one in options.inputs
-    }:
+    read = {one.resolve() for one in options.inputs}
+    if options.overlay is not None and options.overlay.resolve() in read:
         raise ValueError(
             f"--overlay {options.overlay} is what is read; name another folder"
         )
@@ -131,12 +127,10 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
         common.model_folder(options.model), precision=options.precision
     )
     # A reader that the model lacks is an error of the command, not of every page.
-    below = recognizer.tta_below(**read.way)
-    decides = {
-        name: value for name, value in asdict(read).items() if name != "batch_size"
-    }
-    decides["second_look"] = below
-    identity = decides | {"lines": options.lines, "model": recognizer.fingerprint}
+    below = recognizer.tta_below(**reading_options(read))
+    identity = asdict(read) | {"second_look": below, "lines": options.lines}
+    identity["model"] = recognizer.fingerprint
+    del identity["batch_size"]
     if options.lines:
         yield line_reader(recognizer, read), identity
         return
@@ -144,16 +138,14 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
         engine=options.engine, side=options.side, threads=options.threads
     )
     detector = open_detector(settings)
+    identity["detector"] = detector.fingerprint
     try:
-        yield (
-            page_reader(detector, recognizer, read),
-            identity | {"detector": detector.fingerprint},
-        )
+        yield page_reader(detector, recognizer, read), identity
     finally:
         detector.close()
 
 
-def _reference(options: Predict, sources: "Sources") -> str | None:
+def _reference(options: Predict, sources: FoundInputs) -> str | None:
     if options.reference is None:
         return None
     if len(sources.files) != 1:
@@ -185,29 +177,18 @@ def _document(
 ) -> dict[str, Any]:
     """The JSON of a run, with the page where it is written nowhere else."""
     paths, stats = output.paths, output.stats
-    document = {
-        name: str(path)
-        for name in ("out", "text", "overlay")
-        if (path := getattr(paths, name))
-    }
-    counts: dict[str, Any] = {
+    named = {"out": paths.out, "text": paths.text, "overlay": paths.overlay}
+    document: dict[str, Any] = {name: str(path) for name, path in named.items() if path}
+    document |= {
         "pages": stats.pages,
         "lines": stats.lines,
         "empty": stats.empty,
-    }
-    counts |= {"unread": stats.unread, "failed": stats.failed}
-    document_of_page = (
-        {"page": output.last} if paths.one_page and output.part is None else {}
-    )
-    scores = {} if scored is None else {"score": scored}
-    return {
-        **document,
-        **counts,
+        "unread": stats.unread,
+        "failed": stats.failed,
         "resumed_after": resumed,
-        **document_of_page,
-        **scores,
     }
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr)
+    if paths.one_page and output.part is None:
+        document["page"] = output.last
+    if scored is not None:
+        document["score"] = scored
+    return document

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.metrics.ngrams import check_unicode, n_matches, ngrams, read_pairs
+from coursepkg.metrics.ngrams import check_unicode, count_rows, n_matches, ngrams
 from coursepkg.metrics.scoring import Score, score
 from coursepkg.projects.ocr.data.images import read_rgb
 from coursepkg.projects.ocr.options import ReadOptions
@@ -34,16 +34,13 @@ class BagOfWords:
         ValueError: unicode is unknown.
     """
 
+    name = "bag-of-words F1"
+
     unicode: str = "NFC"
     """`NFC`, or `raw` to compare code points as they stand."""
 
     def __post_init__(self) -> None:
         check_unicode(self.unicode)
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        return "bag-of-words F1"
 
     def settings(self) -> dict[str, str]:
         """Fields of the signature."""
@@ -53,10 +50,7 @@ class BagOfWords:
         self, hypotheses: Sequence[str], references: Sequence[str]
     ) -> np.ndarray:
         """Pages and transcriptions -> (pages, 3): matches, words read and printed."""
-        pairs = read_pairs(hypotheses, references, unicode=self.unicode, several=False)
-        return np.array(
-            [_count(read, printed) for read, (printed,) in pairs], dtype=np.int64
-        )
+        return count_rows(_count, hypotheses, references, self.unicode, several=False)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
         """Sums of rows (n, 3) -> F1 (n,); 1 where nothing is printed or read."""
@@ -75,8 +69,8 @@ class BagOfWords:
         }
 
 
-def _count(read: str, printed: str) -> list[int]:
-    bags = [ngrams(text.split(), 1) for text in (read, printed)]
+def _count(read: str, printed: Sequence[str]) -> list[int]:
+    bags = [ngrams(text.split(), 1) for text in (read, *printed)]
     return [n_matches(*bags), *(bag.total() for bag in bags)]
 
 

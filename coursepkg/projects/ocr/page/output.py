@@ -21,7 +21,6 @@ left_out    boxes that gave no line, by reason: score, confidence, empty, crop
 error       null, or in one line why the page could not be read; it then has no lines
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.app.jobs import ResumableJsonl
-from coursepkg.files import check_new, part_of, whole_file
+from coursepkg.app import jobs
+from coursepkg.files import part_of, whole_file
 from coursepkg.projects.ocr.detector.lines import Detector, TextBox
 from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.read import (
@@ -41,12 +40,7 @@ from coursepkg.projects.ocr.page.read import (
     read_page,
     read_single_lines,
 )
-from coursepkg.projects.ocr.page.sources import (
-    PagePicture,
-    Sources,
-    open_pages,
-    page_title,
-)
+from coursepkg.projects.ocr.page.sources import PagePicture, open_pages, page_title
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.validation import counted
 
@@ -140,52 +134,26 @@ class OutputPaths:
 
     def check(self) -> None:
         """Raises a ValueError unless all of it can be written."""
-        named = {"--out": self.out, "--text": self.text, "--overlay": self.overlay}
-        seen: dict[Path, str] = {}
-        for flag, path in named.items():
-            if path is None:
-                continue
-            if not path.absolute().parent.is_dir():
-                raise ValueError(
-                    f"{flag} {path}: the folder does not exist; make it first"
-                )
-            if path.absolute() in seen:
-                raise ValueError(
-                    f"{seen[path.absolute()]} and {flag} are both {path}; give each a"
-                    " file of its own"
-                )
-            seen[path.absolute()] = flag
         if self.overlay is not None:
             self._check_overlay(self.overlay)
-        for flag, path in named.items():
-            if (
-                path is not None
-                and path.exists()
-                and not (flag == "--overlay" and self._goes_on_over_it)
-            ):
-                if path.is_dir():
-                    raise ValueError(f"{flag} {path} is a folder; name a file")
-                check_new(path, f"remove it or choose another {flag}")
+        # A run that was stopped has drawn the one picture before it wrote the record
+        # of the page.
+        is_begun = self.kept is not None and part_of(self.kept).exists()
+        goes_on = not self.one_page or is_begun
+        self._named.check(may_exist=["--overlay"] if goes_on else [])
+
+    @property
+    def _named(self) -> jobs.OutputPaths:
+        named = {"--out": self.out, "--text": self.text, "--overlay": self.overlay}
+        return jobs.OutputPaths(named)
 
     @property
     def kept(self) -> Path | None:
         """The file that grows page by page and is resumed; None without one."""
-        if self.out is not None:
+        if self.out is not None or self.text is None:
             return self.out
         # The text itself is written at the end, from these records.
-        return (
-            None
-            if self.text is None
-            else self.text.with_name(self.text.name + ".jsonl")
-        )
-
-    @property
-    def _goes_on_over_it(self) -> bool:
-        # A run that was stopped has drawn the one picture before it wrote the record of
-        # the page.
-        return not self.one_page or (
-            self.kept is not None and part_of(self.kept).exists()
-        )
+        return self.text.with_name(self.text.name + ".jsonl")
 
     def _check_overlay(self, path: Path) -> None:
         ending = path.suffix.lower()
@@ -194,11 +162,8 @@ class OutputPaths:
                 f"--overlay {path} must end in {', '.join(DRAWN)}, since one picture is"
                 " read"
             )
-        if (
-            not self.one_page
-            and not path.is_dir()
-            and (ending in DRAWN or path.exists())
-        ):
+        is_file = not path.is_dir() and (ending in DRAWN or path.exists())
+        if not self.one_page and is_file:
             raise ValueError(
                 f"--overlay {path} is one picture, and there may be several pages; name"
                 " a folder"
@@ -206,11 +171,7 @@ class OutputPaths:
 
     def written(self) -> list[Path]:
         """Files and folders that hold a run's own results, which no run reads."""
-        named = [
-            path.absolute()
-            for path in (self.out, self.text, self.overlay)
-            if path is not None
-        ]
+        named = [path.absolute() for path in self._named.given.values()]
         return [*named, *map(part_of, named)]
 
 
@@ -249,9 +210,8 @@ class RunStats:
     def so_far(self) -> str:
         """How far a run is, without names."""
         message = f"{counted(self.pages, 'page')}, {counted(self.lines, 'line')} so far"
-        return message + (
-            f", {counted(len(self.failed), 'file')} not read" if self.failed else ""
-        )
+        n_failed = len(self.failed)
+        return message + (f", {counted(n_failed, 'file')} not read" if n_failed else "")
 
     def __str__(self) -> str:
         message = f"{counted(self.pages, 'page')} read, {counted(self.lines, 'line')}"
@@ -260,12 +220,9 @@ class RunStats:
         if self.unread:
             message += f"; boxes in which nothing was read: {self.unread:,}"
         if self.failed:
-            shown = ", ".join(self.failed[:5]) + (
-                " and more" if len(self.failed) > 5 else ""
-            )
-            message += (
-                f"; could not be read: {counted(len(self.failed), 'file')} ({shown})"
-            )
+            n_failed, shown = len(self.failed), ", ".join(self.failed[:5])
+            shown += " and more" if n_failed > 5 else ""
+            message += f"; could not be read: {counted(n_failed, 'file')} ({shown})"
         return message
 
 
@@ -294,24 +251,21 @@ class Output:
         """The record of the last page."""
         self.done: Counter[str] = Counter()
         """Pages of each file that an earlier run wrote."""
-        self.part = _part(paths, identity)
-        for record in self._records():
+        kept = paths.kept
+        self.part = None if kept is None else jobs.ResumableJsonl(kept, identity)
+        for record in self.part.records() if self.part else ():
             self.done[record["file"]] += 1
             self.stats.add(record)
 
     def write(self, picture: PagePicture, page: Page | str) -> None:
         """Add a page, or why there is none."""
         record = page_record(picture, page)
-        if (
-            self.paths.overlay is not None
-            and isinstance(page, Page)
-            and picture.image is not None
-        ):
+        if self.paths.overlay is not None and isinstance(page, Page):
             # Before the record, so that a run that goes on has drawn what it does not
             # read again.
             self._draw(self.paths.overlay, picture, page)
         if self.part is not None:
-            self.part.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self.part.add([record])
         elif record["error"] is None:
             print(plain_text(record, self.paths), end="", flush=True)
         self.stats.add(record)
@@ -323,7 +277,7 @@ class Output:
             return
         if self.paths.text is not None:
             with whole_file(self.paths.text) as file:
-                for record in self._records():
+                for record in self.part.records():
                     file.write(plain_text(record, self.paths).encode())
         if self.paths.out is not None:
             self.part.finish()
@@ -334,11 +288,6 @@ class Output:
         """Leave nothing behind where nothing could be read."""
         if self.part is not None:
             self.part.discard()
-
-    def _records(self) -> Iterator[dict[str, Any]]:
-        if self.part is not None:
-            for line in self.part.lines():
-                yield json.loads(line)
 
     def _draw(self, path: Path, picture: PagePicture, page: Page) -> None:
         from coursepkg.projects.ocr.page.overlay import write_overlay
@@ -359,15 +308,9 @@ def plain_text(record: Mapping[str, Any], paths: OutputPaths) -> str:
     if paths.one_page:
         return text
     title = page_title(record["file"], record["page"], record["pages"])
-    return (
-        f"{title}\t{record['text']}\n"
-        if paths.single_lines
-        else f"== {title}\n{text}\n"
-    )
-
-
-def _part(paths: OutputPaths, identity: Mapping[str, Any]) -> ResumableJsonl | None:
-    return None if paths.kept is None else ResumableJsonl(paths.kept, identity)
+    if paths.single_lines:
+        return f"{title}\t{record['text']}\n"
+    return f"== {title}\n{text}\n"
 
 
 Log = Callable[[str], None]
@@ -383,10 +326,16 @@ def page_reader(
 ) -> Read:
     """What reads whole pages."""
 
-    def read(pictures: Sequence[PagePicture]) -> list[Page | str]:
-        return [_page(one, detector, recognizer, options) for one in pictures]
+    def page_of(picture: PagePicture) -> Page | str:
+        assert picture.image is not None
+        name = picture.title
+        try:
+            return read_page(picture.image, detector, recognizer, options, name=name)
+        except (ValueError, OSError) as reason:
+            is_named = str(picture.source.path) in str(reason)
+            return str(reason) if is_named else f"{name}: {reason}"
 
-    return read
+    return lambda pictures: [page_of(one) for one in pictures]
 
 
 def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
@@ -401,7 +350,7 @@ def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
 
 
 def read_sources(
-    sources: Sources,
+    sources: jobs.FoundInputs,
     read: Read,
     output: Output,
     *,
@@ -424,7 +373,12 @@ def read_sources(
         ValueError: nothing at all could be read; nothing is left behind then.
     """
     errors = _Errors(log)
-    for group in _groups(_pictures(sources, dpi, output.done), together):
+    pictures = (
+        picture
+        for source in sources.files
+        for picture in open_pages(source, dpi=dpi, skip=output.done[str(source.path)])
+    )
+    for group in _groups(pictures, together):
         pages = iter(read([one for one in group if one.image is not None]))
         for one in group:
             page = one.error if one.image is None else next(pages)
@@ -460,34 +414,6 @@ class _Errors:
         if self.alone:
             self.log(f"error: {self.alone}")
         self.alone, self._free = "", True
-
-
-def _page(
-    picture: PagePicture,
-    detector: Detector,
-    recognizer: Recognizer,
-    options: ReadOptions,
-) -> Page | str:
-    assert picture.image is not None
-    try:
-        return read_page(
-            picture.image, detector, recognizer, options, name=picture.title
-        )
-    except (ValueError, OSError) as reason:
-        return _named(picture, str(reason))
-
-
-def _named(picture: PagePicture, reason: str) -> str:
-    return (
-        reason if str(picture.source.path) in reason else f"{picture.title}: {reason}"
-    )
-
-
-def _pictures(
-    sources: Sources, dpi: int, done: Mapping[str, int]
-) -> Iterator[PagePicture]:
-    for source in sources.files:
-        yield from open_pages(source, dpi=dpi, skip=done.get(str(source.path), 0))
 
 
 def _groups(pictures: Iterator[PagePicture], most: int) -> Iterator[list[PagePicture]]:

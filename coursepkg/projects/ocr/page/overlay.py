@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.files import whole_file
-from coursepkg.projects.ocr.data.geometry import homography
+from coursepkg.projects.ocr.data.geometry import homography, projected, rectangle
 from coursepkg.projects.ocr.page.read import Page, PageLine
 
 MARKED_BELOW = 0.85
@@ -95,15 +95,10 @@ def _outline(
     photo: Image.Image, corners: np.ndarray, line: PageLine, thick: int
 ) -> None:
     points = [tuple(corner) for corner in corners.tolist()]
-    pen = ImageDraw.Draw(photo)
-    for colour, width in (("white", thick + 2), (_colour(line), thick)):
-        pen.line(
-            [*points, points[0], points[1]], fill=colour, width=width, joint="curve"
-        )
-
-
-def _colour(line: PageLine) -> str:
-    return UNSURE_COLOUR if line.confidence < MARKED_BELOW else SURE_COLOUR
+    way, pen = [*points, *points[:2]], ImageDraw.Draw(photo)
+    own = UNSURE_COLOUR if line.confidence < MARKED_BELOW else SURE_COLOUR
+    for colour, width in (("white", thick + 2), (own, thick)):
+        pen.line(way, fill=colour, width=width, joint="curve")
 
 
 def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
@@ -114,39 +109,24 @@ def _write(texts: Image.Image, corners: np.ndarray, line: PageLine) -> None:
     if not width or not height:
         return
     strip = _strip(line, math.dist(*corners[:2]), math.dist(corners[0], corners[3]))
-    ends = np.array(
-        [[0, 0], [strip.width, 0], [strip.width, strip.height], [0, strip.height]],
-        dtype=np.float64,
-    )
     try:
-        back = homography(corners - low, ends)
+        back = homography(corners - low, rectangle(0, 0, *strip.size))
     except ValueError:
         return
-    mask = strip.transform(
-        (width, height),
-        Image.Transform.PERSPECTIVE,
-        tuple(back.flat[:8]),
-        Image.Resampling.BICUBIC,
-    )
-    texts.paste(
-        INK if line.confidence >= MARKED_BELOW else UNSURE_COLOUR,
-        (int(low[0]), int(low[1])),
-        mask,
-    )
+    mask = projected(strip, (width, height), back)
+    colour = INK if line.confidence >= MARKED_BELOW else UNSURE_COLOUR
+    texts.paste(colour, (int(low[0]), int(low[1])), mask)
 
 
 def _strip(line: PageLine, width: float, height: float) -> Image.Image:
     """The letters of a line, white on black, as high as its box."""
     high = max(8, min(240, round(height)))
     font = _font(max(6, int(high / _LETTER_ROOM)))
-    wide = max(
-        math.ceil(font.getlength(line.text)), round(width * high / max(height, 1e-9)), 1
-    )
+    room = round(width * high / max(height, 1e-9))
+    wide = max(math.ceil(font.getlength(line.text)), room, 1)
     strip = Image.new("L", (min(wide, 16_000), high), 0)
-    baseline = round(high * _BASELINE / _LETTER_ROOM)
-    ImageDraw.Draw(strip).text(
-        (0, baseline), line.text, fill=255, font=font, anchor="ls"
-    )
+    pen = 0, round(high * _BASELINE / _LETTER_ROOM)
+    ImageDraw.Draw(strip).text(pen, line.text, fill=255, font=font, anchor="ls")
     return strip
 
 

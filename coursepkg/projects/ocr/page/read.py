@@ -20,7 +20,7 @@ from itertools import groupby
 import numpy as np
 from PIL import Image
 
-from coursepkg.projects.ocr.data.geometry import crop_corners
+from coursepkg.projects.ocr.data.geometry import crop_corners, rectangle
 from coursepkg.projects.ocr.detector.lines import (
     Detector,
     PlacedLine,
@@ -29,7 +29,7 @@ from coursepkg.projects.ocr.detector.lines import (
     place_lines,
 )
 from coursepkg.projects.ocr.line import LineReading
-from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.projects.ocr.options import ReadOptions, reading_options
 from coursepkg.projects.ocr.predict import Recognizer
 
 LEFT_OUT = ("score", "confidence", "empty", "crop")
@@ -125,9 +125,8 @@ def right_way_up(
             see `DOUBTFUL`.
     """
     kept = list(lines)
-    turned = _turned_readings(
-        kept, read, doubtful if _mean_confidence(kept) >= doubtful else math.inf
-    )
+    below = doubtful if _mean_confidence(kept) >= doubtful else math.inf
+    turned = _turned_readings(kept, read, below)
     if len(turned) == len(kept) and _reads_better(kept, turned):
         kept = from_other_end()
         turned = _turned_readings(kept, read, doubtful)
@@ -148,11 +147,9 @@ def votes(text: str) -> int:
         (6, 0, 0)
     """
     n_letters, n_digits = sum(map(str.isalpha, text)), sum(map(str.isdigit, text))
-    return (
-        sum(sign.isalpha() and sign not in HEADLESS for sign in text)
-        if n_letters > n_digits
-        else 0
-    )
+    if n_letters <= n_digits:
+        return 0
+    return sum(sign.isalpha() and sign not in HEADLESS for sign in text)
 
 
 def _turned_readings(
@@ -160,9 +157,8 @@ def _turned_readings(
 ) -> dict[int, LineReading]:
     """Upside-down readings, by number, of lines less sure than `below`."""
     chosen = [i for i, line in enumerate(lines) if line.confidence < below]
-    return dict(
-        zip(chosen, read([_upside_down(lines[i].crop) for i in chosen]), strict=True)
-    )
+    readings = read([_upside_down(lines[i].crop) for i in chosen])
+    return dict(zip(chosen, readings, strict=True))
 
 
 def _reads_better(lines: Sequence[ReadLine], turned: dict[int, LineReading]) -> bool:
@@ -286,10 +282,9 @@ def _single(
     }
     if any(left_out.values()):
         return Page(width, height, (), left_out)
-    whole = np.array(
-        [[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float64
+    line = PageLine(
+        TextBox(rectangle(0, 0, width, height), 1.0), 0, text, reading.confidence
     )
-    line = PageLine(TextBox(whole, 1.0), 0, text, reading.confidence)
     return Page(width, height, (line,), left_out)
 
 
@@ -329,7 +324,7 @@ def _read(
 ) -> list[LineReading]:
     return recognizer.read_lines(
         crops,
-        **options.way,
+        **reading_options(options),
         batch_size=options.batch_size,
         keep_going=keep_going,
         names=names,
@@ -340,7 +335,7 @@ def _looked_at_again(
     lines: Sequence[ReadLine], recognizer: Recognizer, options: ReadOptions
 ) -> list[ReadLine]:
     """The lines, those of little confidence read anew, with a second look."""
-    below = recognizer.tta_below(**options.way)
+    below = recognizer.tta_below(**reading_options(options))
     unsure = [i for i, line in enumerate(lines) if line.reading.is_doubtful(below)]
     found = list(lines)
     always = replace(options, second_look=1.0)

@@ -5,7 +5,7 @@ Apache-2.0): memory does not grow with their number.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from coursepkg.app.jobs import InputKind, files_fingerprint, find_inputs
+from coursepkg.app.jobs import FoundInputs, InputFile, InputKind, find_inputs
 from coursepkg.projects.ocr.data.images import MOST_PIXELS, count_pages, read_rgb
 from coursepkg.validation import check_count, one_line
 
@@ -135,54 +135,20 @@ def _check_pictures(pdfium: Any, page: Any, most_pixels: int) -> None:
             )
 
 
-PICTURES = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".jpe",
-    ".jfif",
-    ".tif",
-    ".tiff",
-    ".bmp",
-    ".webp",
-    ".gif",
-    ".ppm",
-    ".pgm",
-)
-ENDINGS = frozenset((*PICTURES, ".pbm", ".pnm", ".pdf", ".heic", ".heif", ".avif"))
+ENDINGS = frozenset({
+    ".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".tif", ".tiff", ".bmp", ".webp", ".gif",
+    ".ppm", ".pgm", ".pbm", ".pnm", ".pdf", ".heic", ".heif", ".avif",
+})  # fmt: skip
 """What a folder is searched for. The last three cannot be read, and reading them says
 so."""
 PAGES = InputKind(
     ENDINGS,
     inputs="pictures, PDFs or folders of them",
     missing="no picture and no PDF in it",
-    others="other file",
 )
 
-
-@dataclass(frozen=True)
-class Source:
-    """One file to read."""
-
-    path: Path
-    """As it was given, or as it was found in the folder that was given."""
-    name: str
-    """Its path in that folder, or the file's name; no two sources of a run have the
-    same."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The files to read, in order, and what was seen beside them."""
-
-    files: tuple[Source, ...]
-    notes: tuple[str, ...]
-    """In one line each, what was left alone."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of names, sizes and times of change."""
-        return files_fingerprint(one.path for one in self.files)
+Source = InputFile
+"""A file to read; no two of a run have the same name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +176,11 @@ class PagePicture:
 
 def find_sources(
     inputs: Sequence[str | Path], *, recursive: bool = False, leave: Iterable[Path] = ()
-) -> Sources:
+) -> FoundInputs:
     """Files as they were given; those of a folder in natural order.
+
+    No two of them have the same name: a file that was given by itself is called by its
+    name without folders, and a number is added where another one has it already.
 
     Args:
         inputs: files of any name, and folders, in which files are known by their
@@ -225,12 +194,11 @@ def find_sources(
             nothing to read.
     """
     found = find_inputs(inputs, PAGES, recursive=recursive, leave=leave)
-    names: set[str] = set()
-    files: list[Source] = []
+    names: dict[str, Path] = {}
     for path, inside in found.files:
-        files.append(Source(path, _unused(inside or path.name, names)))
-        names.add(files[-1].name)
-    return Sources(tuple(files), found.notes)
+        names[_unused(inside or path.name, names)] = path
+    files = tuple(Source(path, name) for name, path in names.items())
+    return FoundInputs(files, found.notes)
 
 
 def open_pages(
@@ -284,7 +252,7 @@ def _check_pages(path: Path, n_pages: int) -> None:
         )
 
 
-def _unused(name: str, names: set[str]) -> str:
+def _unused(name: str, names: Collection[str]) -> str:
     """The name, or with a number where another file has it already."""
     found, number = name, 2
     while found in names:

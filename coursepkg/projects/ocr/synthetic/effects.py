@@ -17,7 +17,7 @@ from functools import cache, partial
 import numpy as np
 from PIL import Image, ImageFilter
 
-from coursepkg.projects.ocr.data.geometry import homography
+from coursepkg.projects.ocr.data.geometry import homography, projected, rectangle
 from coursepkg.validation import check_finite
 
 TILE = (256, 4096)
@@ -35,9 +35,8 @@ def normal_noise(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray
     """A random piece of the field, or a new one for a larger picture."""
     if shape[0] > TILE[0] or shape[1] > TILE[1]:
         return rng.standard_normal(shape, np.float32)
-    top, left, turn = rng.integers(
-        0, (TILE[0] - shape[0] + 1, TILE[1] - shape[1] + 1, 4)
-    )
+    ends = (TILE[0] - shape[0] + 1, TILE[1] - shape[1] + 1, 4)
+    top, left, turn = rng.integers(0, ends)
     piece = noise_field()[top : top + shape[0], left : left + shape[1]]
     return piece[:: 1 if turn & 1 else -1, :: 1 if turn & 2 else -1]
 
@@ -104,18 +103,16 @@ def fold(
     """
     height, width = picture.shape
     line = height if line_height is None else line_height
+    rows = np.arange(height, dtype=np.float32)[:, None]
+    columns = np.arange(width, dtype=np.float32)[None]
     slope = rng.normal(0, 0.3)
     if rng.random() < 0.3:
         # Along the line instead of across it.
-        across = np.arange(height, dtype=np.float32)[:, None] - rng.uniform(0, height)
-        distance = across + np.arange(width, dtype=np.float32)[None] * np.float32(
-            slope * line / width
-        )
+        across = rows - rng.uniform(0, height)
+        distance = across + columns * np.float32(slope * line / width)
     else:
-        along = np.arange(width, dtype=np.float32)[None] - rng.uniform(0, width)
-        distance = along + np.arange(height, dtype=np.float32)[:, None] * np.float32(
-            slope
-        )
+        along = columns - rng.uniform(0, width)
+        distance = along + rows * np.float32(slope)
     reach = rng.uniform(0.2, 1.5) * line
     shade = np.sign(distance) * np.exp(-np.abs(distance) / reach) * rng.uniform(-35, 35)
     crack = np.exp(-((distance / max(1.0, line / 40)) ** 2)) * rng.uniform(-50, 70)
@@ -127,19 +124,13 @@ def uneven_light(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     height, width = picture.shape
     x = np.linspace(-1, 1, width, dtype=np.float32)[None]
     y = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
-    side, tilt, dark = (
-        rng.uniform(-0.25, 0.25),
-        rng.uniform(-0.1, 0.1),
-        rng.uniform(0, 0.3),
-    )
-    light = 1 - dark + side * x + tilt * y
+    side, tilt = rng.uniform(-0.25, 0.25), rng.uniform(-0.1, 0.1)
+    light = 1 - rng.uniform(0, 0.3) + side * x + tilt * y
     if rng.random() < 0.5:
         edge = (x - rng.uniform(-1, 1)) * width / height + y * rng.normal(0, 0.7)
-        light = light * (
-            1
-            - rng.uniform(0.1, 0.45)
-            / (1 + np.exp(np.clip(-edge * rng.uniform(0.8, 8), -50, 50)))
-        )
+        depth = rng.uniform(0.1, 0.45)
+        reach = np.clip(-edge * rng.uniform(0.8, 8), -50, 50)
+        light = light * (1 - depth / (1 + np.exp(reach)))
     return picture * np.clip(light, 0.25, 1.3).astype(np.float32)
 
 
@@ -164,28 +155,22 @@ def warp(
         0.5 * height / width,
     )
     angle *= rng.choice((-1, 1))
-    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
-    centre = np.array([width / 2, height / 2])
-    turn = np.array(
-        [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-    )
-    target = (corners - centre) @ turn.T + rng.uniform(
-        -1, 1, (4, 2)
-    ) * height * degrees / 100
+    corners = rectangle(0, 0, width, height)
+    centred = corners - np.array([width / 2, height / 2])
+    shake = rng.uniform(-1, 1, (4, 2)) * height * degrees / 100
+    target = centred @ rotation(angle).T + shake
     target -= target.min(axis=0)
-    size = np.ceil(target.max(axis=0)).astype(int)
-    back = homography(target, corners)
-    ground = float(
-        np.percentile(picture[:: max(1, height // 8), :: max(1, width // 64)], 90)
-    )
-    turned = _bytes(picture).transform(
-        (int(size[0]), int(size[1])),
-        Image.Transform.PERSPECTIVE,
-        tuple(back.reshape(-1)[:8]),
-        Image.Resampling.BILINEAR,
-        fillcolor=round(min(255.0, max(0.0, ground))),
-    )
-    return _floats(turned)
+    wide, high = np.ceil(target.max(axis=0)).astype(int).tolist()
+    some = picture[:: max(1, height // 8), :: max(1, width // 64)]
+    ground = round(min(255.0, max(0.0, float(np.percentile(some, 90)))))
+    back, between = homography(target, corners), Image.Resampling.BILINEAR
+    return _floats(projected(_bytes(picture), (wide, high), back, between, ground))
+
+
+def rotation(angle: float) -> np.ndarray:
+    """The matrix (2, 2) that turns points, clockwise in a picture."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return np.array([[cos, -sin], [sin, cos]])
 
 
 def blur(
@@ -216,16 +201,16 @@ def low_resolution(
 ) -> np.ndarray:
     """Fewer pixels, then enlarged again."""
     height, width = picture.shape
-    small = (
-        round(rng.uniform(least_height, height)) if height > least_height else height
-    )
+    if height <= least_height:
+        return picture
+    small = round(rng.uniform(least_height, height))
     if small >= height:
         return picture
-    size = max(2, round(width * small / height)), small
+    ways, size = Image.Resampling, (max(2, round(width * small / height)), small)
     down = _bytes(picture).resize(
-        size, Image.Resampling.BOX if rng.random() < 0.5 else Image.Resampling.BILINEAR
+        size, ways.BOX if rng.random() < 0.5 else ways.BILINEAR
     )
-    up = Image.Resampling.NEAREST if rng.random() < 0.1 else Image.Resampling.BICUBIC
+    up = ways.NEAREST if rng.random() < 0.1 else ways.BICUBIC
     return _floats(down.resize((width, height), up))
 
 
@@ -244,16 +229,14 @@ def binarise(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     turn a shadow black.
     """
     reach = picture.shape[0]
-    light = np.pad(
-        np.percentile(picture, 90, axis=0), reach, mode="edge"
-    )  # letters fill no column to nine tenths
+    # Letters fill no column to nine tenths.
+    light = np.pad(np.percentile(picture, 90, axis=0), reach, mode="edge")
     around = np.lib.stride_tricks.sliding_window_view(light, 2 * reach + 1).mean(axis=1)
     even = picture * (255 / np.maximum(around, 1.0)).astype(np.float32)
     low, high = np.percentile(even, (2, 90))
     middle = low + (high - low) * rng.uniform(0.45, 0.65)
-    return np.clip(
-        (even - np.float32(middle)) * np.float32(rng.uniform(3, 12)) + 128, 0, 255
-    )
+    steep = np.float32(rng.uniform(3, 12))
+    return np.clip((even - np.float32(middle)) * steep + 128, 0, 255)
 
 
 def invert(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -317,22 +300,20 @@ class EffectConfig:
     """How often light letters stand on a dark ground."""
 
     def __post_init__(self) -> None:
-        most = {
-            "contrast": 0.85,
-            "angle": 15.0,
-            "blur_strength": 0.2,
-            "noise_strength": 80.0,
+        ends = {
+            "contrast": (0, 0.85),
+            "angle": (0, 15.0),
+            "blur_strength": (0, 0.2),
+            "noise_strength": (0, 80.0),
+            "least_height": (6, 10_000),
+            "jpeg_quality": (5, 95),
         }
         for field in fields(self):
-            value = getattr(self, field.name)
-            low, high = {"least_height": (6, 10_000), "jpeg_quality": (5, 95)}.get(
-                field.name, (0, most.get(field.name, 1))
-            )
-            check_finite(field.name, value)
+            name, value = field.name, getattr(self, field.name)
+            low, high = ends.get(name, (0, 1))
+            check_finite(name, value)
             if not low <= value <= high:
-                raise ValueError(
-                    f"{field.name} must be in [{low}, {high}], got {value}"
-                )
+                raise ValueError(f"{name} must be in [{low}, {high}], got {value}")
 
 
 PRESETS = {
@@ -363,6 +344,7 @@ def preset(name: str) -> EffectConfig:
 
 
 def _chain(config: EffectConfig) -> tuple[tuple[float, Effect], ...]:
+    least = config.least_height
     return (
         (config.fade, fade),
         (config.specks, specks),
@@ -373,10 +355,7 @@ def _chain(config: EffectConfig) -> tuple[tuple[float, Effect], ...]:
         (config.warp, partial(warp, degrees=config.angle)),
         (config.shadow, uneven_light),
         (config.blur, partial(blur, strength=config.blur_strength)),
-        (
-            config.low_resolution,
-            partial(low_resolution, least_height=config.least_height),
-        ),
+        (config.low_resolution, partial(low_resolution, least_height=least)),
         (config.noise, partial(noise, strength=config.noise_strength)),
         (config.binarise, binarise),
         (config.invert, invert),

@@ -18,7 +18,12 @@ import numpy as np
 from PIL import Image
 
 from coursepkg.files import whole_file
-from coursepkg.projects.ocr.data.geometry import homography, map_points
+from coursepkg.projects.ocr.data.geometry import (
+    homography,
+    map_points,
+    projected,
+    rectangle,
+)
 from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, TABLE
 from coursepkg.projects.ocr.data.table_row import CATEGORIES, JOINT
 from coursepkg.projects.ocr.synthetic import effects, receipt_text
@@ -37,12 +42,8 @@ PAPER = 640
 """Width of the paper in pixels."""
 GOODS = ("Mặt hàng", "Tên hàng", "Tên món", "Hàng hóa")
 SUMS = (
-    "Tổng tiền",
-    "Tổng cộng",
-    "TỔNG CỘNG",
-    "Tổng tiền thanh toán",
-    "Thanh toán",
-    "Thành tiền",
+    *("Tổng tiền", "Tổng cộng", "TỔNG CỘNG"),
+    *("Tổng tiền thanh toán", "Thanh toán", "Thành tiền"),
 )
 
 
@@ -162,13 +163,8 @@ def _head(printer: _Printer, dice: random.Random) -> None:
     for _ in range(dice.choice((1, 1, 2, 3))):
         printer.row((receipt_text.address(dice), 0.5, 0.5), label="ADDRESS")
     if dice.random() < 0.6:
-        printer.row(
-            (
-                f"{either(dice, 'ĐT', 'Tel', 'Hotline')}: {receipt_text.phone(dice)}",
-                0.5,
-                0.5,
-            )
-        )
+        name = either(dice, "ĐT", "Tel", "Hotline")
+        printer.row((f"{name}: {receipt_text.phone(dice)}", 0.5, 0.5))
     printer.y += printer.style.size // 2
     printer.row((word(dice, "title"), 0.5, 0.5), scale=1.2)
     printer.row((receipt_text.timestamp(dice), 0.04, 0.0), label="TIMESTAMP")
@@ -191,9 +187,8 @@ def _goods(
     printer.rule(sign)
     for number in range(dice.randint(1, 9)):
         name = dice.choice((str, str.upper))(word(dice, "item"))
-        printer.row(
-            (f"{number + 1}. {name}" if dice.random() < 0.3 else name, 0.04, 0.0)
-        )
+        name = f"{number + 1}. {name}" if dice.random() < 0.3 else name
+        printer.row((name, 0.04, 0.0))
         count, price = dice.randint(1, 12), dice.randint(1, 400) * 500
         total += count * price
         pieces = [
@@ -237,29 +232,15 @@ SIZES = ((768, 1024), (576, 1024), (960, 1280), (720, 1280), (1024, 768))
 """Width and height of photographs, as telephones and messengers make them."""
 
 
-def box_corners(box: tuple[int, int, int, int], margin: int = 2) -> np.ndarray:
-    """The corners (4, 2) of a box, clockwise from the upper left, widened."""
-    left, top, right, bottom = (
-        box[0] - margin,
-        box[1] - margin,
-        box[2] + margin,
-        box[3] + margin,
-    )
-    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], float)
-
-
 def background(size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """What the receipt lies on: blots or boards, float32 RGB (height, width, 3)."""
     height, width = size
     colour = (rng.uniform(35, 190) + rng.normal(0, 18, 3)).astype(np.float32)
-    grain = effects.smooth_noise(size, rng.uniform(3, 60), rng) * np.float32(
-        rng.uniform(3, 18)
-    )
+    grain = effects.smooth_noise(size, rng.uniform(3, 60), rng)
+    grain = grain * np.float32(rng.uniform(3, 18))
     if rng.random() < 0.5:
-        x, y = (
-            np.arange(width, dtype=np.float32)[None],
-            np.arange(height, dtype=np.float32)[:, None],
-        )
+        x = np.arange(width, dtype=np.float32)[None]
+        y = np.arange(height, dtype=np.float32)[:, None]
         angle = rng.uniform(0, math.pi)
         waves = np.sin((x * math.cos(angle) + y * math.sin(angle)) / rng.uniform(8, 40))
         grain = grain + np.where(waves > 0.9, -40, 0).astype(np.float32)
@@ -285,11 +266,9 @@ def place_on_photo(
     room = size if quarter % 2 == 0 else size[::-1]
     scale = min(room[0] / height, room[1] / width) * rng.uniform(0.8, 0.95)
     angle = rng.normal(0, 0.04) + quarter * math.pi / 2
-    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
-    turn = np.array(
-        [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-    )
-    target = (corners - [width / 2, height / 2]) * scale @ turn.T
+    corners = rectangle(0, 0, width, height)
+    centred = corners - [width / 2, height / 2]
+    target = centred * scale @ effects.rotation(angle).T
     target += rng.normal(0, 0.012, (4, 2)) * scale * height + np.array(size[::-1]) / 2
     return homography(corners, target)
 
@@ -328,32 +307,21 @@ def photograph(
     inverse = np.linalg.inv(matrix)
     inverse = inverse / inverse[2, 2]
     worn = Image.fromarray(np.clip(worn_paper(image, rng), 0, 255).astype(np.uint8))
-    coefficients = tuple(inverse.reshape(-1)[:8])
     flat, where = (
-        np.asarray(
-            one.transform(
-                size[::-1],
-                Image.Transform.PERSPECTIVE,
-                coefficients,
-                Image.Resampling.BICUBIC,
-            ),
-            np.float32,
-        )
+        np.asarray(projected(one, size[::-1], inverse), np.float32)
         for one in (worn, Image.new("L", worn.size, 255))
     )
     cover = where[..., None] / 255
-    tint = np.float32(1) - rng.uniform(0, 0.16, 3).astype(np.float32) * np.array(
-        [0.1, 0.4, 1], np.float32
-    )
+    yellow = np.array([0.1, 0.4, 1], np.float32)
+    tint = np.float32(1) - rng.uniform(0, 0.16, 3).astype(np.float32) * yellow
     scene = background(size, rng) * (1 - cover) + flat[..., None] * tint * cover
     return _camera(scene, rng), matrix
 
 
 def _camera(scene: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     light = effects.uneven_light(np.ones(scene.shape[:2], np.float32), rng)
-    noise = effects.normal_noise((scene.shape[0], scene.shape[1]), rng) * np.float32(
-        rng.uniform(0, 8)
-    )
+    noise = effects.normal_noise((scene.shape[0], scene.shape[1]), rng)
+    noise = noise * np.float32(rng.uniform(0, 8))
     scene = scene * light[..., None] + noise[..., None]
     if rng.random() < 0.5:
         strength = rng.uniform(0, 1.6) / scene.shape[0]
@@ -362,18 +330,16 @@ def _camera(scene: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         for channel in range(3):
             # All colours are blurred alike.
             rng.bit_generator.state = state
-            channels.append(
-                effects.blur(
-                    np.ascontiguousarray(scene[..., channel]), rng, strength=strength
-                )
-            )
+            colour = np.ascontiguousarray(scene[..., channel])
+            channels.append(effects.blur(colour, rng, strength=strength))
         scene = np.stack(channels, axis=-1)
     return np.clip(np.rint(scene), 0, 255).astype(np.uint8)
 
 
 def outline(matrix: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
     """Where a box of the paper is in the photograph: (4, 2), in reading order."""
-    return map_points(matrix, box_corners(box))
+    left, top, right, bottom = box
+    return map_points(matrix, rectangle(left - 2, top - 2, right + 2, bottom + 2))
 
 
 _CATEGORY = {label: number for number, label in CATEGORIES.items()}
@@ -436,29 +402,25 @@ def make_receipt(
     quarter = dice.choice((1, 3)) if dice.random() < config.turned else 0
     image, matrix = photograph(sheet.image, (height, width), rng, quarter=quarter)
     outlines = np.stack([outline(matrix, line.box) for line in sheet.lines])
-    annotated = (
-        []
-        if dice.random() < config.empty
-        else [i for i, line in enumerate(sheet.lines) if line.label]
-    )
-    entries = [
-        _annotation(outlines[i], sheet.lines[i].label, (width, height), config, dice)
-        for i in annotated
+    is_empty = dice.random() < config.empty
+    annotated = [
+        (corners, line)
+        for corners, line in zip(outlines, sheet.lines, strict=True)
+        if line.label and not is_empty
     ]
-    row = dict(
-        zip(
-            COLUMNS,
-            (
-                f"synthetic_{seed}_{number:05}.jpg",
-                repr(entries),
-                JOINT.join(sheet.lines[i].text for i in annotated),
-                JOINT.join(sheet.lines[i].label for i in annotated),
-                len(annotated),
-                round(dice.uniform(0.3, 0.9), 6),
-            ),
-            strict=True,
-        )
+    entries = [
+        _annotation(corners, line.label, (width, height), config, dice)
+        for corners, line in annotated
+    ]
+    cells = (
+        f"synthetic_{seed}_{number:05}.jpg",
+        repr(entries),
+        JOINT.join(line.text for _, line in annotated),
+        JOINT.join(line.label for _, line in annotated),
+        len(annotated),
+        round(dice.uniform(0.3, 0.9), 6),
     )
+    row = dict(zip(COLUMNS, cells, strict=True))
     return ReceiptPhoto(image, row, sheet.lines, outlines)
 
 
@@ -466,9 +428,8 @@ def receipt_texts(
     seed: int, number: int, *, faces: Sequence[Face] | None = None
 ) -> list[str]:
     """What the lines of `make_receipt` say, without photographing it."""
-    return [
-        " ".join(line.text.split()) for line in _begun(seed, number, faces)[2].lines
-    ]
+    sheet = _begun(seed, number, faces)[2]
+    return [" ".join(line.text.split()) for line in sheet.lines]
 
 
 def _begun(

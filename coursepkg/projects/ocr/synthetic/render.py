@@ -8,13 +8,18 @@ such pictures says so.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from PIL import Image
 
-from coursepkg.projects.ocr.data.geometry import homography, perspective, sides
+from coursepkg.projects.ocr.data.geometry import (
+    homography,
+    perspective,
+    projected,
+    rectangle,
+    sides,
+)
 from coursepkg.projects.ocr.data.mc_ocr import quarters, read_instance
 from coursepkg.projects.ocr.data.table_row import Instance, Receipt, instance_name
 from coursepkg.projects.ocr.line import TextLine
@@ -66,26 +71,21 @@ def draw_line(
     x1 = max(x + ink.shape[1] for ink, x, _ in placed)
     y1 = max(y + ink.shape[0] for ink, _, y in placed)
     left, above, right, below = style.margins
-    left, right = (
-        left + 2 * (style.rule == "table"),
-        right + style.size * 3 * (style.rule == "dotted"),
-    )
+    left += 2 * (style.rule == "table")
+    right += style.size * 3 * (style.rule == "dotted")
     # Room around the crop, so that a negative margin cuts and a neighbour can stand
     # outside.
     room = 2 * style.size
-    canvas = np.zeros(
-        (y1 - y0 + 2 * room, x1 - x0 + 2 * room + max(0, right)), np.uint8
-    )
+    size = y1 - y0 + 2 * room, x1 - x0 + 2 * room + max(0, right)
+    canvas = np.zeros(size, np.uint8)
     stamp(canvas, placed, room - x0, room - y0)
     if style.neighbours > 0:
         _draw_neighbours(canvas, around, style, dice, (room - x0, room - y0, y1 - y0))
     box = (room - left, room - above, room + x1 - x0 + right, room + y1 - y0 + below)
     _draw_rule(canvas, style, words, (room - x0, room - y0), box, dice)
-    ink = canvas[
-        max(0, box[1]) : max(box[3], box[1] + 4),
-        max(0, box[0]) : max(box[2], box[0] + 4),
-    ]
-    return 255 - _finish(ink, style, dice)
+    rows = slice(max(0, box[1]), max(box[3], box[1] + 4))
+    columns = slice(max(0, box[0]), max(box[2], box[0] + 4))
+    return 255 - _finish(canvas[rows, columns], style, dice)
 
 
 def _draw_neighbours(
@@ -154,9 +154,8 @@ def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
     if style.dots:
         noise = np.random.default_rng(dice.getrandbits(32))
         gone = noise.random(ink.shape, np.float32) < style.dots
-        gone |= (noise.random((ink.shape[0], 1)) < style.dots / 2) & (
-            noise.random(ink.shape, np.float32) < 0.7
-        )
+        rows = noise.random((ink.shape[0], 1)) < style.dots / 2
+        gone |= rows & (noise.random(ink.shape, np.float32) < 0.7)
         ink = np.where(gone, ink // 3, ink)
     if style.stretch != 1:
         size = max(4, round(ink.shape[1] * style.stretch)), ink.shape[0]
@@ -171,9 +170,8 @@ def _pins(ink: Ink, pitch: int) -> Ink:
     squares[: ink.shape[0], : ink.shape[1]] = ink
     struck = squares.reshape(height, pitch, width, pitch).mean(axis=(1, 3)) >= 255 / 3
     across = np.arange(pitch, dtype=np.float32) - (pitch - 1) / 2
-    dot = (
-        np.clip(0.5 * pitch + 0.3 - np.hypot(across[:, None], across[None]), 0, 1) * 255
-    )
+    distance = np.hypot(across[:, None], across[None])
+    dot = np.clip(0.5 * pitch + 0.3 - distance, 0, 1) * 255
     return np.kron(struck, dot).astype(np.uint8)[: ink.shape[0], : ink.shape[1]]
 
 
@@ -257,23 +255,10 @@ def _drawn(
     _, high = sides(corners)
     size = min(200, max(16, round(high * 1.2)))
     flat = draw_line(one.text, LineStyle(face=face, size=size, margins=(2, 2, 2, 2)))
-    perspective(corners, flat.shape[1], flat.shape[0])
-    box = np.array(
-        [
-            [0, 0],
-            [flat.shape[1], 0],
-            [flat.shape[1], flat.shape[0]],
-            [0, flat.shape[0]],
-        ],
-        float,
-    )
-    back = homography(corners, box)
-    placed = Image.fromarray(255 - flat).transform(
-        (shape[1], shape[0]),
-        Image.Transform.PERSPECTIVE,
-        tuple(back.reshape(-1)[:8]),
-        Image.Resampling.BICUBIC,
-    )
+    tall, wide = flat.shape
+    perspective(corners, wide, tall)  # which checks the corners
+    back = homography(corners, rectangle(0, 0, wide, tall))
+    placed = projected(Image.fromarray(255 - flat), (shape[1], shape[0]), back)
     return np.asarray(placed, np.float32)
 
 
@@ -300,11 +285,7 @@ class LineConfig:
     def __post_init__(self) -> None:
         check_count("least_size", self.least_size, 8, 200)
         check_count("most_size", self.most_size, self.least_size, 200)
-        weights = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name in ("clean", "screen", "photo")
-        }
+        weights = {"clean": self.clean, "screen": self.screen, "photo": self.photo}
         for name, weight in weights.items():
             if not 0 <= weight < float("inf"):
                 raise ValueError(f"{name} must be a weight of at least 0, got {weight}")
@@ -364,11 +345,9 @@ class SyntheticLines:
         """Line number 0, 1, 2, ... without end."""
         dice, text, face = self._begun(number)
         style = self.style(face or self._any_complete(dice), text, dice)
-        around = (
-            ("", "")
-            if not style.neighbours
-            else (self._texts.draw(dice), self._texts.draw(dice))
-        )
+        around = ("", "")
+        if style.neighbours:
+            around = self._texts.draw(dice), self._texts.draw(dice)
         ink = draw_line(text, style, dice.getrandbits(64), around)
         rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
         effects: EffectConfig = dice.choices(self._effects, self._weights)[0]
@@ -381,10 +360,8 @@ class SyntheticLines:
 
     def place(self, number: int) -> tuple[str, str]:
         """Group and name of a line."""
-        return (
-            f"synthetic:{self.seed}:{number}",
-            f"synthetic seed {self.seed} line {number}",
-        )
+        seed = self.seed
+        return f"synthetic:{seed}:{number}", f"synthetic seed {seed} line {number}"
 
     def _begun(self, number: int) -> tuple[random.Random, str, Face | None]:
         """The dice of a line after its text and face; no face where none fits."""
@@ -422,20 +399,12 @@ class SyntheticLines:
 
     def style(self, face: Face, text: str, dice: random.Random) -> LineStyle:
         """A way of writing a text in a face."""
-        size = round(
-            np.exp(
-                dice.uniform(
-                    np.log(self.config.least_size), np.log(self.config.most_size)
-                )
-            )
-        )
+        least, most = np.log((self.config.least_size, self.config.most_size))
+        size = round(np.exp(dice.uniform(least, most)))
         if not self.config.varied:
             return LineStyle(face=face, size=size)
-        family = [
-            f
-            for f in self._families[face.family]
-            if f is not face and not f.missing(text) and f.is_complete
-        ]
+        others = (f for f in self._families[face.family] if f is not face)
+        family = [f for f in others if not f.missing(text) and f.is_complete]
         words = text.count(" ") + 1
         is_mixed = bool(family) and words > 2 and dice.random() < 0.1
         begin = dice.randrange(1, words) if is_mixed else 0
@@ -479,54 +448,5 @@ def _tracking(size: int, dice: random.Random) -> float:
     chance = dice.random()
     if chance < 0.75:
         return 0.0
-    return size * (
-        dice.uniform(-0.05, 0.08) if chance < 0.95 else dice.uniform(0.08, 0.22)
-    )
-
-
-COPYRIGHT, VERSION, LICENCE, LICENCE_URL = 0, 5, 13, 14
-"""Numbers of entries in the table `name` of a font file (OpenType specification, "name
-IDs")."""
-MOST_CHARACTERS = 200
-
-
-def font_facts(faces: Sequence[Face]) -> list[dict[str, Any]]:
-    """Styles, version and licence of each family; empty where unknown.
-
-    A font without an entry for its licence is described by its copyright notice.
-    """
-    facts = []
-    for family, own in by_family(faces).items():
-        names = name_table(own[0].path)
-        facts.append(
-            {
-                "family": family,
-                "styles": [face.style for face in own],
-                "version": names.get(VERSION, ""),
-                "licence": names.get(LICENCE) or names.get(COPYRIGHT, ""),
-                "licence_url": names.get(LICENCE_URL, ""),
-            }
-        )
-    return facts
-
-
-def name_table(path: str) -> dict[int, str]:
-    """The entries of a font's table of names, each in one short line."""
-    from matplotlib.ft2font import FT2Font
-
-    found: dict[int, str] = {}
-    for (platform, _, _, number), raw in sorted(FT2Font(path).get_sfnt().items()):
-        # The entries of Windows, which come last, are UTF-16; those of old Macs are
-        # Latin letters in single bytes.
-        text = raw.decode("utf-16-be" if platform in (0, 3) else "mac-roman", "replace")
-        (
-            found.setdefault(number, "")
-            if not text.strip()
-            else found.update({number: _short(text)})
-        )
-    return found
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1] + "…"
+    low, high = (-0.05, 0.08) if chance < 0.95 else (0.08, 0.22)
+    return size * dice.uniform(low, high)

@@ -1,19 +1,17 @@
 """Pairs that a model wrote, as files with a card, and the commands that write them.
 
-Sentences that nothing may be made from: those of the dev and test parts of all
-corpora.
+Nothing is made from sentences of the dev and test parts of any corpus.
 """
 
 import hashlib
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.jobs import ResumableJsonl
-from coursepkg.app.output import print_json
+from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.files import check_new, whole_file
 from coursepkg.projects.translation.back_translation import generate
 from coursepkg.projects.translation.back_translation.generate import (
@@ -21,16 +19,13 @@ from coursepkg.projects.translation.back_translation.generate import (
     back_translate,
     round_trip,
 )
-from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
+from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
 from coursepkg.projects.translation.ensemble import cards_of, load_system
-from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.studies.decoding_study import Method
 from coursepkg.projects.translation.task import fitting
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
-    from coursepkg.projects.translation.commands import Common
     from coursepkg.projects.translation.study_commands import BackTranslate, RoundTrip
 
 LANGUAGES_OF = {"zh-vi": ("zh", "vi"), "en-vi": ("en", "vi")}
@@ -46,20 +41,7 @@ def held_out_keys(source: str, target: str) -> set[str]:
         source: a language.
         target: another one.
     """
-    return {
-        key
-        for parts in _corpora_with(source, target)
-        for pair in (*parts.dev, *parts.test)
-        for key in pair_keys(pair, parts.source, parts.target)
-    }
-
-
-def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
-    """The languages to read a corpus in: its own two, or the two that are asked for."""
-    return LANGUAGES_OF.get(corpus, (source, target))
-
-
-def _corpora_with(source: str, target: str) -> Iterator[Parts]:
+    keys: set[str] = set()
     read = set()
     for corpus in CORPORA:
         languages = languages_in(corpus, source, target)
@@ -68,7 +50,14 @@ def _corpora_with(source: str, target: str) -> Iterator[Parts]:
         parts = load_parts(corpus, *languages)
         if (parts.corpus, parts.source, parts.target) not in read:
             read.add((parts.corpus, parts.source, parts.target))
-            yield parts
+            for pair in (*parts.dev, *parts.test):
+                keys.update(pair_keys(pair, parts.source, parts.target))
+    return keys
+
+
+def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
+    """The languages to read a corpus in: its own two, or the two that are asked for."""
+    return LANGUAGES_OF.get(corpus, (source, target))
 
 
 UNKNOWN_ORIGIN = "unknown"
@@ -190,117 +179,90 @@ def _lines(texts: Iterable[str]) -> str:
 
 def back_translate_command(options: "BackTranslate") -> int:
     """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
-    languages = (options.common.source, options.common.target)
     if options.common.data != "auto":
         raise ValueError(
             "--data names parallel text; say with --mono which sentences to translate"
         )
     check_count("--limit", options.limit, least=0)
-    prefix = check_prefix(options.common.out, languages)
-    translator, folder = load_system(options.common, options.search)
-    translator.check_direction(*languages[::-1])
-    method = options.draws.method(options.search, translator.recipe)
-    lines, name, notes = mono_text(options.mono, *languages)
+    job = _Job(options)
+    job.translator.check_direction(*job.languages[::-1])
+    lines, name, notes = mono_text(options.mono, *job.languages)
     for note in notes:
         print(f"note: {note}")
     lines = lines[: options.limit] if options.limit else lines
-    held = held_out_keys(*languages)
-    kept = _kept(options, prefix, translator, method, [lines, sorted(held)])
+    held = held_out_keys(*job.languages)
+    job.open_part([lines, sorted(held)])
     made = back_translate(
-        translator,
-        lines,
-        *languages,
-        method=method,
-        held_out=held,
-        name=name,
-        batch_size=options.search.batch_size,
-        report=_print_progress,
-        kept=kept,
+        job.translator, lines, *job.languages, held_out=held, name=name, **job.decoding
     )
-    card = {"mono": name, "n_lines": len(lines), "method": method.as_json()}
-    return _write(options.common, prefix, made, translator, folder, name, card, kept)
+    return job.write(made, name, {"mono": name, "n_lines": len(lines)})
 
 
 def round_trip_command(options: "RoundTrip") -> int:
     """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
-    languages = (options.common.source, options.common.target)
-    prefix = check_prefix(options.common.out, languages)
-    translator, folder = load_system(options.common, options.search)
-    method = options.draws.method(options.search, translator.recipe)
-    parts = options.common.parts(options.search.model)
+    job = _Job(options)
+    translator, corpus = job.translator, options.common.parts(options.search.model)
     most = translator.recipe.max_len
     # Both ways, as the contrastive stage reads both sides.
-    fits = fitting(parts.train, translator.subwords, languages, most, both_ways=True)
+    fits = fitting(
+        corpus.train, translator.subwords, job.languages, most, both_ways=True
+    )
     print(fits)
-    kept = _kept(options, prefix, translator, method, [pair[:2] for pair in fits.pairs])
-    made = round_trip(
-        translator,
-        fits.pairs,
-        *languages,
-        method=method,
-        batch_size=options.search.batch_size,
-        report=_print_progress,
-        kept=kept,
-    )
-    card = {"pairs": parts.corpus, "method": method.as_json()}
-    return _write(
-        options.common, prefix, made, translator, folder, parts.corpus, card, kept
-    )
+    job.open_part([pair[:2] for pair in fits.pairs])
+    made = round_trip(translator, fits.pairs, *job.languages, **job.decoding)
+    return job.write(made, corpus.corpus, {"pairs": corpus.corpus})
 
 
-def _kept(
-    options: "BackTranslate | RoundTrip",
-    prefix: Path,
-    translator: Translator,
-    method: Method,
-    texts: Any,
-) -> ResumableJsonl:
-    """What an earlier run of the same command translated, in PREFIX.part."""
-    identity = {
-        "command": type(options).__name__,
-        "model": translator.fingerprint,
-        "from": options.common.source,
-        "to": options.common.target,
-        "method": method.as_json(),
-        "batch_size": options.search.batch_size,
-        "chunk": generate.CHUNK,
-        "input": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
-    }
-    part = ResumableJsonl(prefix, identity)
-    if part.n_lines:
+class _Job:
+    """What both commands share: the model, how it decodes, and the files."""
+
+    def __init__(self, options: "BackTranslate | RoundTrip") -> None:
+        self.options, self.common = options, options.common
+        self.languages = (self.common.source, self.common.target)
+        self.prefix = check_prefix(self.common.out, self.languages)
+        self.translator, self.folder = load_system(self.common, options.search)
+        self.method = options.draws.method(options.search, self.translator.recipe)
+        self.decoding: dict[str, Any] = {
+            "method": self.method,
+            "batch_size": options.search.batch_size,
+            "report": lambda done, n: log_to_stderr(f"{done} of {n} sentences"),
+        }
+
+    def open_part(self, texts: Any) -> None:
+        """Find what an earlier run of the same command translated, in PREFIX.part."""
+        identity = {
+            "command": type(self.options).__name__,
+            "model": self.translator.fingerprint,
+            "from": self.common.source,
+            "to": self.common.target,
+            "method": self.method.as_json(),
+            "batch_size": self.options.search.batch_size,
+            "chunk": generate.CHUNK,
+            "input": hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
+        }
+        self.part = self.decoding["kept"] = ResumableJsonl(self.prefix, identity)
+        if self.part.n_lines:
+            log_to_stderr(
+                f"going on behind {self.part.n_lines} times {generate.CHUNK} sentences"
+                " of an earlier run"
+            )
+
+    def write(self, made: Synthetic, corpus: str, more: dict[str, Any]) -> int:
+        """Write the files with their card, remove the part, and name the files."""
+        # A set: the model may have been trained on the corpus that it translates.
+        card = {
+            "corpora": sorted({corpus, *origins(cards_of(self.translator))}),
+            "model": self.folder.name,
+            **more,
+            "method": self.method.as_json(),
+        }
+        card = write_pairs(self.prefix, made, *self.languages, card)
+        self.part.discard()
+        print(made)
         print(
-            f"going on behind {part.n_lines} times {generate.CHUNK} sentences of"
-            " an earlier run",
-            file=sys.stderr,
+            "written: "
+            + ", ".join(f"{self.prefix}.{x}" for x in (*self.languages, "json"))
         )
-    return part
-
-
-def _write(
-    common: "Common",
-    prefix: Path,
-    made: Synthetic,
-    translator: Translator,
-    folder: Path,
-    corpus: str,
-    more: dict[str, Any],
-    kept: ResumableJsonl,
-) -> int:
-    """Write the files with their card, remove the part, and say what is in them."""
-    # A set: the model may have been trained on the corpus that it translates.
-    card = {
-        "corpora": sorted({corpus, *origins(cards_of(translator))}),
-        "model": folder.name,
-        **more,
-    }
-    card = write_pairs(prefix, made, common.source, common.target, card)
-    kept.discard()
-    print(made)
-    print(f"written: {prefix}.{common.source}, {prefix}.{common.target}, {prefix}.json")
-    if common.json:
-        print_json(card)
-    return 0
-
-
-def _print_progress(done: int, total: int) -> None:
-    print(f"{done} of {total} sentences", file=sys.stderr)
+        if self.common.json:
+            print_json(card)
+        return 0

@@ -23,7 +23,7 @@ from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import check_at_least, check_count, check_finite, check_share
 
 LONGEST_RUN = 4
 """Words of the longest phrase that is looked for several times in a row."""
@@ -45,13 +45,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         check_finite("max_ratio", self.max_ratio)
-        check_finite("min_script", self.min_script)
+        check_at_least("max_ratio", self.max_ratio, 1)
+        check_share("min_script", self.min_script)
         check_count("min_length", self.min_length)
         check_count("max_repeats", self.max_repeats)
-        if self.max_ratio < 1:
-            raise ValueError(f"max_ratio must be at least 1, got {self.max_ratio}")
-        if not 0 <= self.min_script <= 1:
-            raise ValueError(f"min_script must be in [0, 1], got {self.min_script}")
 
 
 def problem(
@@ -202,15 +199,8 @@ def back_translate(
             seen.add(key)
             chosen.append((number, line, ids))
     pairs = []
-    written = _translated(
-        translator,
-        [ids for *_, ids in chosen],
-        source,
-        method,
-        batch_size,
-        report,
-        kept,
-    )
+    translate = partial(_translated, translator, method, batch_size, report, kept)
+    written = translate([ids for *_, ids in chosen])
     for (number, line, _), text in zip(chosen, written, strict=True):
         reason = problem(text, line, source, target, limits)
         if reason is None and sentence_key(text, source) in held:
@@ -260,11 +250,12 @@ def round_trip(
     translator.check_direction(source, target)
     translator.check_direction(target, source)
     limits, counts = SAME_LANGUAGE if limits is None else limits, Counter[str]()
+    translate = partial(_translated, translator, method, batch_size, report, kept)
     sides = []
     for side, own, other in (("source", source, target), ("target", target, source)):
         texts = [getattr(pair, side) for pair in pairs]
-        there = _step(translator, texts, own, other, method, batch_size, report, kept)
-        back = _step(translator, there, other, own, method, batch_size, report, kept)
+        there = _translated_where_fit(translator, translate, texts, own, other)
+        back = _translated_where_fit(translator, translate, there, other, own)
         ids = translator.subwords.encode_sources(
             [text or "" for text in back], own, other
         )
@@ -285,15 +276,12 @@ def round_trip(
     return Synthetic(made, dict(counts))
 
 
-def _step(
+def _translated_where_fit(
     translator: Translator,
+    translate: Callable[[list[list[int]]], list[str]],
     texts: Sequence[str | None],
     source: str,
     target: str,
-    method: Method | None,
-    batch_size: int,
-    report: Report,
-    kept: ResumableJsonl | None,
 ) -> list[str | None]:
     """Translate what is neither empty nor longer than the model takes; else None."""
     encoded = translator.subwords.encode_sources(
@@ -304,9 +292,7 @@ def _step(
         for text, ids in zip(texts, encoded, strict=True)
     ]
     good = [ids for ids, fit in zip(encoded, fits, strict=True) if fit]
-    written = iter(
-        _translated(translator, good, target, method, batch_size, report, kept)
-    )
+    written = iter(translate(good))
     return [next(written) if fit else None for fit in fits]
 
 
@@ -321,29 +307,25 @@ def _unfit(
 
 def _translated(
     translator: Translator,
-    sources: Sequence[Sequence[int]],
-    language: str,
     method: Method | None,
     batch_size: int,
     report: Report,
     kept: ResumableJsonl | None,
+    sources: Sequence[Sequence[int]],
 ) -> list[str]:
-    """Translations into `language` as the training data are written, in order."""
+    """Translations as the training data are written, in order."""
     recipe = translator.recipe
-    method = (
-        Method(recipe.beam_size, recipe.length_penalty) if method is None else method
-    )
-    decoder, written = Decoder(translator, batch_size), []
+    search = Method(recipe.beam_size, recipe.length_penalty)
+    decoder, decode = Decoder(translator, batch_size), translator.subwords.target.decode
+
+    def make(part: Sequence[Sequence[int]], first: int) -> list[str]:
+        found = decoder.decode(part, method or search, first=first)
+        return [decode(one.ids) for one in found]
+
+    written = []
     for first in range(0, len(sources), CHUNK):
         part = sources[first : first + CHUNK]
-        make = partial(_decoded, decoder, part, method, first)
-        written += make() if kept is None else kept.next_result(make)
+        made = partial(make, part, first)
+        written += made() if kept is None else kept.next_result(made)
         report(first + len(part), len(sources))
     return written
-
-
-def _decoded(
-    decoder: Decoder, sources: Sequence[Sequence[int]], method: Method, first: int
-) -> list[str]:
-    decode = decoder.translator.subwords.target.decode
-    return [decode(one.ids) for one in decoder.decode(sources, method, first=first)]

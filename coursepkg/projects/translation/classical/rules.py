@@ -83,14 +83,13 @@ def look_up(token: str) -> Chunk:
     known = dictionary().get(token)
     if known is not None:
         return known
+    if token.isdecimal():
+        return Chunk(token, "num", (token,))
     numbers = find_numbers(list(token), "zh")
-    spelt = (
-        spell(int(numbers[0].value), "vi")
-        if len(numbers) == 1 and numbers[0].stop == len(token)
-        else None
-    )
-    if spelt is None or token.isdecimal():
-        return Chunk(token, "num" if token.isdecimal() else "unknown", (token,))
+    is_whole = len(numbers) == 1 and numbers[0].stop == len(token)
+    spelt = spell(int(numbers[0].value), "vi") if is_whole else None
+    if spelt is None:
+        return Chunk(token, "unknown", (token,))
     return Chunk(token, "num", tuple(spelt.split()))
 
 
@@ -238,22 +237,15 @@ class Rule:
 
     def _join(self, found: Sequence[Chunk]) -> Chunk:
         target: list[str] = []
+        heads = []
         for item in self.order:
             if not item[0].isdigit():
                 target.append(item)
-            elif item.endswith("c"):
-                target += found[int(item[:-1]) - 1].classifier
-            else:
-                target += found[int(item) - 1].target
-        head = next(
-            found[int(item.rstrip("c")) - 1] for item in self.order if item[0].isdigit()
-        )
-        return Chunk(
-            " ".join(piece.source for piece in found),
-            self.kind,
-            tuple(target),
-            head.classifier,
-        )
+                continue
+            heads.append(found[int(item.rstrip("c")) - 1])
+            target += heads[-1].classifier if item.endswith("c") else heads[-1].target
+        source = " ".join(piece.source for piece in found)
+        return Chunk(source, self.kind, tuple(target), heads[0].classifier)
 
 
 class RuleTranslator:

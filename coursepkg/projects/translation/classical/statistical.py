@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from coursepkg.projects.translation.classical.word_alignment import NULL, Model1, Tokens
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import check_at_least, check_count, check_finite
 
 START, END = "<s>", "</s>"
 """What stands before the first word of a sentence and behind the last."""
@@ -148,10 +148,8 @@ class Search:
 
     def __post_init__(self) -> None:
         for name in ("lm", "jump"):
-            value = getattr(self, name)
-            check_finite(name, value)
-            if value < 0:
-                raise ValueError(f"{name} must be at least 0, got {value}")
+            check_finite(name, getattr(self, name))
+            check_at_least(name, getattr(self, name), 0)
         check_count("n_options", self.n_options)
         check_count("beam_size", self.beam_size)
         check_count("max_jump", self.max_jump, least=0)

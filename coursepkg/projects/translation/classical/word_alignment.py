@@ -16,7 +16,7 @@ of found links A, sure ones S and possible ones P, with S in P; it is 1 - F1 whe
 S = P. Source: Och and Ney, Computational Linguistics 29(1), 2003, section 6.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -305,25 +305,6 @@ def score_alignments(
         hit / n_sure if n_sure else 1.0,
         1.0 - (hit + right) / (n_found + n_sure),
     )
-
-
-def alignment_error_rate(
-    found: Iterable[tuple[int, int]],
-    sure: Iterable[tuple[int, int]],
-    possible: Iterable[tuple[int, int]] | None = None,
-) -> float:
-    """AER of one sentence pair.
-
-    Example:
-        >>> alignment_error_rate({(0, 0), (1, 2)}, {(0, 0), (1, 1)})
-        0.5
-
-    Raises:
-        ValueError: a sure link is not possible, or there is no link at all.
-    """
-    sure = set(sure)
-    allowed = sure if possible is None else set(possible)
-    return score_alignments([set(found)], [sure], [allowed]).error_rate
 
 
 def best_links(

@@ -29,6 +29,7 @@ from coursepkg.data.batching import (
     TokenBatches,
     check_pairs,
     make_batch,
+    move_batch,
 )
 from coursepkg.text.vocabulary import EOS, UNK, pad_batch
 from coursepkg.validation import check_count, check_finite
@@ -151,13 +152,7 @@ class ContrastiveBatch:
         self, device: torch.device | str, non_blocking: bool = False
     ) -> "ContrastiveBatch":
         """The same batch on a device."""
-        versions = (
-            None
-            if self.versions is None
-            else self.versions.to(device, non_blocking=non_blocking)
-        )
-        views = self.views.to(device, non_blocking=non_blocking)
-        return ContrastiveBatch(self.text.to(device, non_blocking), views, versions)
+        return move_batch(self, device, non_blocking)
 
 
 class ContrastiveBatches:
@@ -216,14 +211,8 @@ class ContrastiveBatches:
     def fingerprint(self) -> str:
         """SHA-256 of the pairs, their batching, and what is made of them in epoch 0."""
         everything = range(len(self.pairs))
-        examples = [
-            [list(source), list(target)]
-            for source, target in self.examples(everything, 0)
-        ]
-        versions = [
-            [list(ids) for two in self._versions_of(i, 0) for ids in two]
-            for i in everything
-        ]
+        examples = [[list(a), list(b)] for a, b in self.examples(everything, 0)]
+        versions = [[list(ids) for ids in self._versions_of(i, 0)] for i in everything]
         content = [self._order.fingerprint, self.tags, examples, versions]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -247,27 +236,21 @@ class ContrastiveBatches:
         views = [four_views(self.pairs[i], self.tags) for i in kept]
         versions = None
         if self.versions is not None:
-            versions = pad_views(
-                [
-                    [ids for two in self._versions_of(i, epoch) for ids in two]
-                    for i in kept
-                ]
-            )
+            versions = pad_views([list(self._versions_of(i, epoch)) for i in kept])
             versions = versions.unflatten(0, (2, 2))
         return ContrastiveBatch(
             make_batch(self.examples(numbers, epoch)), pad_views(views), versions
         )
 
-    def _versions_of(
-        self, number: int, epoch: int
-    ) -> Iterator[tuple[list[int], list[int]]]:
+    def _versions_of(self, number: int, epoch: int) -> Iterator[list[int]]:
         """Two tagged versions of each side of a pair, the same in every batch."""
         if self.versions is None:
             return
         draw = random.Random(f"{self.seed} {epoch} {number}")
         for side, tag in enumerate(reversed(self.tags)):
-            first, second = self.versions(number, side, self.pairs[number][side], draw)
-            yield [tag, *first], [tag, *second]
+            ids = self.pairs[number][side]
+            for version in self.versions(number, side, ids, draw):
+                yield [tag, *version]
 
 
 def pad_views(rows: Sequence[Sequence[Sequence[int]]]) -> Tensor:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.app.jobs import chunks
 from coursepkg.blocks.cache import CachedState
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.norm import to_float32
@@ -31,7 +32,13 @@ from coursepkg.projects.translation.contrastive.batches import ContrastiveBatch
 from coursepkg.projects.translation.task import TranslationTask
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, pad_batch
 from coursepkg.training.losses import info_nce
-from coursepkg.validation import check_count, check_finite, check_positive
+from coursepkg.training.task import eval_mode
+from coursepkg.validation import (
+    check_at_least,
+    check_count,
+    check_finite,
+    check_positive,
+)
 
 
 class ProjectionHead(nn.Module):
@@ -86,17 +93,11 @@ class WithProjection(nn.Module):
         self, transformer: Transformer, projection: ProjectionHead, tags: Iterable[int]
     ) -> None:
         super().__init__()
-        self.transformer, self.projection, self.tags = (
-            transformer,
-            projection,
-            tuple(tags),
-        )
+        self.transformer, self.projection = transformer, projection
+        self.tags = tuple(tags)
         config = transformer.config
-        size = (
-            config.vocab_size
-            if config.source_vocab_size is None
-            else config.source_vocab_size
-        )
+        size = config.source_vocab_size
+        size = config.vocab_size if size is None else size
         if not self.tags:
             raise ValueError("tags must hold at least one id, got none")
         for tag in self.tags:
@@ -166,13 +167,8 @@ class ContrastiveTask:
     def __post_init__(self) -> None:
         for name in ("weight", "self_weight"):
             check_finite(name, getattr(self, name))
-            if getattr(self, name) < 0:
-                raise ValueError(
-                    f"{name} must be at least 0, got {getattr(self, name)}"
-                )
-        check_finite("temperature", self.temperature)
-        if self.temperature <= 0:
-            raise ValueError(f"temperature must be above 0, got {self.temperature}")
+            check_at_least(name, getattr(self, name), 0)
+        check_positive("temperature", self.temperature)
 
     def start_step(self, step: int) -> None:
         """Say which step, counted from 1, the coming batches belong to."""
@@ -283,23 +279,16 @@ def sentence_vectors(
     device = next(model.parameters()).device
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     rows: list[Tensor] = []
-    was_training = model.training
-    try:
-        model.eval()
-        for start in range(0, len(order), batch_size):
-            padded, _ = pad_batch(
-                [[*sentences[i], EOS] for i in order[start : start + batch_size]]
-            )
+    with eval_mode(model):
+        for chosen in chunks(order, batch_size):
+            padded, _ = pad_batch([[*sentences[i], EOS] for i in chosen])
             src = padded.to(device)
             if isinstance(model, WithProjection):
                 vectors = model(src)
             else:
-                vectors = F.normalize(
-                    mean_pool(model.encode(src).outputs, src, tags), dim=-1
-                )
+                pooled = mean_pool(model.encode(src).outputs, src, tags)
+                vectors = F.normalize(pooled, dim=-1)
             rows.append(vectors.cpu())
-    finally:
-        model.train(was_training)
     return torch.cat(rows)[torch.tensor(order).argsort()]
 
 
@@ -351,38 +340,6 @@ def uniformity(x: Tensor, t: int | float = 2) -> float:
         raise ValueError(f"x must have at least 2 rows, got {len(x)}")
     distances = torch.pdist(F.normalize(x, dim=-1))
     return float((-t * distances.square()).logsumexp(dim=0)) - math.log(len(distances))
-
-
-@torch.no_grad()
-def mean_bilingual_loss(
-    model: WithProjection, batches: Iterable[ContrastiveBatch], temperature: int | float
-) -> float:
-    """Mean `bilingual_loss` of some batches, without dropout; chance is log B.
-
-    Batches with fewer than 2 distinct pairs are left out, as they have no negatives.
-
-    Raises:
-        ValueError: no batch has two distinct pairs.
-    """
-    was_training = model.training
-    device = next(model.parameters()).device
-    total, count = 0.0, 0
-    try:
-        model.eval()
-        for batch in batches:
-            n_pairs = batch.views.shape[1]
-            if n_pairs > 1:
-                total += n_pairs * float(
-                    bilingual_loss(model, batch.to(device), temperature)
-                )
-                count += n_pairs
-    finally:
-        model.train(was_training)
-    if not count:
-        raise ValueError(
-            "batches must hold a batch of at least two distinct pairs, got none"
-        )
-    return total / count
 
 
 def _hits(cosines: Tensor) -> float:

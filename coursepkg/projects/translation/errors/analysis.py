@@ -20,7 +20,7 @@ point at sentences worth reading; one reference is not every good translation.
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +47,7 @@ from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.text.languages import language_of
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
-from coursepkg.validation import check_choice, check_count, check_finite
+from coursepkg.validation import check_choice, check_count, check_finite, check_share
 
 SENTENCE_ENDS = frozenset(".?!;:…\"'“”‘’«»()。？！；：")
 
@@ -75,17 +75,9 @@ class Rules:
 
     def __post_init__(self) -> None:
         check_count("least_gap", self.least_gap)
-        names = (
-            "least_overlap",
-            "least_inversions",
-            "longest_share",
-            "foreign_share",
-            "least_coverage",
-        )
-        for name in names:
-            check_finite(name, getattr(self, name))
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)}")
+        for one in fields(self):
+            if one.name != "least_gap":
+                check_share(one.name, getattr(self, one.name))
 
 
 @dataclass(frozen=True)
@@ -126,18 +118,15 @@ def name_words(references: Sequence[str], language: str) -> frozenset[str]:
     counts: Counter[tuple[str, bool]] = Counter()
     for line in references:
         before = "."
-        for piece in pieces(line):
-            if (
-                before not in SENTENCE_ENDS
-                and piece.text[0].isalpha()
-                and not is_han(piece.text[0])
-            ):
-                counts[" ".join(folded(piece.text)), piece.text[0].isupper()] += 1
-            before = piece.text
+        for text, *_ in pieces(line):
+            is_word = text[0].isalpha() and not is_han(text[0])
+            if is_word and before not in SENTENCE_ENDS:
+                counts[" ".join(folded(text)), text[0].isupper()] += 1
+            before = text
+    capital = {word for word, _ in counts if counts[word, True] > counts[word, False]}
     return frozenset(
         word
-        for word, is_capital in counts
-        if is_capital and counts[word, True] > counts[word, False]
+        for word in capital
         if word != "i"
         and not word.startswith(("i'", "i’"))
         and not is_number_word(word, language)
@@ -206,43 +195,28 @@ def repetition(case: Case) -> list[str]:
 def names_and_numbers(case: Case) -> list[str]:
     """Missing numbers and names, and numbers that source and reference do not have."""
     given = _values(case.source, case.source_language)
-    ours, theirs = (
-        _values(text, case.target_language)
-        for text in (case.hypothesis, case.reference)
-    )
-    evidence = [
-        f"number {value} missing"
-        for value in theirs
-        if value in given and value not in ours
+    ours = _values(case.hypothesis, case.target_language)
+    theirs = _values(case.reference, case.target_language)
+    missing = [value for value in theirs if value in given and value not in ours]
+    new = [value for value in ours if value not in given and value not in theirs]
+    names = [w for w in case.wanted if w in case.names and w not in case.output]
+    return [
+        *(f"number {value} missing" for value in missing),
+        *(f"number {value} new" for value in new),
+        *(f"name {word} missing" for word in dict.fromkeys(names)),
     ]
-    evidence += [
-        f"number {value} new"
-        for value in ours
-        if value not in given and value not in theirs
-    ]
-    missing = [
-        word for word in case.wanted if word in case.names and word not in case.output
-    ]
-    return evidence + [f"name {word} missing" for word in dict.fromkeys(missing)]
 
 
 def off_target(case: Case) -> list[str]:
     """How much more of the output than of the reference is of another language."""
-    ours, theirs = (
-        _foreign(text, case.target_language)
-        for text in (case.hypothesis, case.reference)
-    )
+    ours = _foreign(case.hypothesis, case.target_language)
+    theirs = _foreign(case.reference, case.target_language)
     if ours > theirs and ours - theirs >= case.rules.foreign_share:
         return [f"{ours:.0%} of the output is not {case.target_language}"]
-    marked = [
-        not set(ACCENTED).isdisjoint("".join(texts))
-        for texts in (case.output, case.wanted)
-    ]
-    if (
-        case.target_language == "vi"
-        and len(case.output) >= 4
-        and marked == [False, True]
-    ):
+    lacks_marks = set(ACCENTED).isdisjoint("".join(case.output))
+    has_marks = not set(ACCENTED).isdisjoint("".join(case.wanted))
+    is_long = case.target_language == "vi" and len(case.output) >= 4
+    if is_long and lacks_marks and has_marks:
         return ["no letter of the output has a Vietnamese mark"]
     return []
 
@@ -273,22 +247,23 @@ def _plain_words(text: str, language: str) -> list[str]:
 
 
 def _values(text: str, language: str) -> list[int | float]:
-    return list(
-        dict.fromkeys(number.value for number in find_numbers(folded(text), language))
-    )
+    """The numbers of a text, each once."""
+    numbers = find_numbers(folded(text), language)
+    return list(dict.fromkeys(number.value for number in numbers))
 
 
 def _at_once(texts: list[str], n: int) -> Counter[tuple[str, ...]]:
+    """Phrases of n words that follow themselves at once, and how often."""
     least = 3 if n == 1 else 2
+    found = [(tuple(texts[i : i + n]), times) for i, times in runs(texts, n)]
     # A run of one word is also a run of that word doubled; only the shortest form
     # counts.
-    found = [
-        (tuple(texts[first : first + n]), times)
-        for first, times in runs(texts, n)
-        if times >= least
-    ]
     return Counter(
-        {gram: times for gram, times in found if n == 1 or len(set(gram)) > 1}
+        {
+            gram: times
+            for gram, times in found
+            if times >= least and (n == 1 or len(set(gram)) > 1)
+        }
     )
 
 
@@ -296,10 +271,8 @@ def _foreign(text: str, language: str) -> float:
     """Share of letters (zh, vi) or words (en) of another language."""
     if language == "en":
         texts = words(text)
-        odd = sum(
-            any(is_han(sign) or sign in ACCENTED for sign in word) for word in texts
-        )
-        return odd / max(len(texts), 1)
+        odd = [w for w in texts if any(is_han(sign) or sign in ACCENTED for sign in w)]
+        return len(odd) / max(len(texts), 1)
     letters = [sign for sign in text if sign.isalpha()]
     n_han = sum(map(is_han, letters))
     return (n_han if language == "vi" else len(letters) - n_han) / max(len(letters), 1)
@@ -356,26 +329,19 @@ class ErrorTable:
 
     def __str__(self) -> str:
         lines = [f"{'group':<22}{'sentences':>9}{'share':>8}  for example"]
-        for group, count in self.counts.items():
-            shown = "; ".join(
-                f"[{s.index}] {', '.join(s.groups[group][:3])}"
-                for s in self.examples(group, 2)
-            )
-            lines.append(
-                f"{group:<22}{count:>9}{count / len(self):>8.1%}  {shown}".rstrip()
-            )
-        lines.append(
-            f"{'none of these':<22}{self.n_clean:>9}{self.n_clean / len(self):>8.1%}"
+        for group, count in (*self.counts.items(), ("none of these", self.n_clean)):
+            found = self.examples(group, 2) if group in GROUPS else []
+            shown = [f"[{s.index}] {', '.join(s.groups[group][:3])}" for s in found]
+            line = f"{group:<22}{count:>9}{count / len(self):>8.1%}  {'; '.join(shown)}"
+            lines.append(line.rstrip())
+        return "\n".join(
+            [*lines, f"output / reference tokens: {self.length_ratio:.3f}"]
         )
-        lines.append(f"output / reference tokens: {self.length_ratio:.3f}")
-        return "\n".join(lines)
 
     @property
     def counts(self) -> dict[str, int]:
         """Sentences of every group; a sentence may count in several."""
-        return {
-            group: sum(group in s.groups for s in self.sentences) for group in GROUPS
-        }
+        return {g: sum(g in s.groups for s in self.sentences) for g in GROUPS}
 
     @property
     def n_clean(self) -> int:
@@ -385,9 +351,8 @@ class ErrorTable:
     @property
     def length_ratio(self) -> float:
         """Tokens of all outputs as a share of those of all references."""
-        return sum(s.n_hypothesis for s in self.sentences) / max(
-            sum(s.n_reference for s in self.sentences), 1
-        )
+        n_wanted = sum(s.n_reference for s in self.sentences)
+        return sum(s.n_hypothesis for s in self.sentences) / max(n_wanted, 1)
 
     def examples(self, group: str, n: int = 3) -> list[SentenceErrors]:
         """The n worst sentences of a group.
@@ -497,30 +462,14 @@ def analyse(
     chrf = sentence_scores(CHRF(), hypotheses, references).tolist()
     names = name_words(references, target_language)
     languages, limits = (source_language, target_language), rules or Rules()
-    rows = zip(sources, hypotheses, references, given, strict=True)
-    cases = [
-        Case(said, made, true, *languages, limits, dictionary, names, alignment)
-        for said, made, true, alignment in rows
-    ]
-    sentences = [_labelled(i, case, bleu[i], chrf[i]) for i, case in enumerate(cases)]
+    cut = language_of(target_language).bleu_tokenizer
+    sentences = []
+    for i, texts in enumerate(zip(sources, hypotheses, references, strict=True)):
+        case = Case(*texts, *languages, limits, dictionary, names, given[i])
+        n_hypothesis, n_reference = (len(tokenize(text, cut)) for text in texts[1:])
+        scores = bleu[i], chrf[i], n_hypothesis, n_reference
+        sentences.append(SentenceErrors(i, *texts, *scores, label(case), given[i]))
     return ErrorTable(tuple(sentences), source_language, target_language)
-
-
-def _labelled(index: int, case: Case, bleu: float, chrf: float) -> SentenceErrors:
-    """A sentence with its scores, lengths and groups."""
-    cut = language_of(case.target_language).bleu_tokenizer
-    return SentenceErrors(
-        index,
-        case.source,
-        case.hypothesis,
-        case.reference,
-        bleu,
-        chrf,
-        len(tokenize(case.hypothesis, cut)),
-        len(tokenize(case.reference, cut)),
-        label(case),
-        case.alignment,
-    )
 
 
 def _as_json(sentence: SentenceErrors, texts: bool) -> dict[str, Any]:
@@ -528,7 +477,10 @@ def _as_json(sentence: SentenceErrors, texts: bool) -> dict[str, Any]:
     numbers = {name: getattr(sentence, name) for name in names}
     if not texts:
         return numbers | {"groups": list(sentence.groups)}
-    texts_of = ("source", "hypothesis", "reference")
-    written = {name: getattr(sentence, name) for name in texts_of}
-    groups = {name: list(seen) for name, seen in sentence.groups.items()}
-    return {**numbers, **written, "groups": groups}
+    return {
+        **numbers,
+        "source": sentence.source,
+        "hypothesis": sentence.hypothesis,
+        "reference": sentence.reference,
+        "groups": {name: list(seen) for name, seen in sentence.groups.items()},
+    }

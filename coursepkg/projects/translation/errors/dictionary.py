@@ -8,16 +8,20 @@ from it in one direction only). Words of every other sentence are grammar, not t
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from coursepkg.app.output import print_json
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
 from coursepkg.projects.translation.errors.surface import find_phrase, folded
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import check_count, check_share
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.study_commands import LearnDictionary
 
 
 class Entry(NamedTuple):
@@ -30,7 +34,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limits:
+class TermLimits:
     """Which pairs of words become entries.
 
     Raises:
@@ -49,16 +53,11 @@ class Limits:
     def __post_init__(self) -> None:
         check_count("n_best", self.n_best)
         check_count("min_count", self.min_count)
-        for name, value in (
-            ("min_probability", self.min_probability),
-            ("max_share", self.max_share),
-        ):
-            check_finite(name, value)
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} must be in [0, 1], got {value}")
+        check_share("min_probability", self.min_probability)
+        check_share("max_share", self.max_share)
 
 
-RARE = Limits(max_share=0.002)
+RARE = TermLimits(max_share=0.002)
 """For repairs of outputs: rare words have one right translation more often."""
 
 
@@ -89,7 +88,7 @@ class Dictionary:
     def learn(
         cls,
         pairs: Sequence[tuple[Tokens, Tokens]],
-        limits: Limits | None = None,
+        limits: TermLimits | None = None,
         *,
         n_iterations: int = 8,
     ) -> "Dictionary":
@@ -102,7 +101,7 @@ class Dictionary:
             ValueError: no pair has words on both sides, or n_iterations is out of
                 range.
         """
-        limits = Limits() if limits is None else limits
+        limits = TermLimits() if limits is None else limits
         sources, targets = (
             true_cased([pair[side] for pair in pairs]) for side in (0, 1)
         )
@@ -220,19 +219,30 @@ def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
     ]
 
 
-def _terms(sentences: Iterable[Tokens], max_share: int | float) -> set[str]:
+def dictionary_command(options: "LearnDictionary") -> int:
+    """Learn a dictionary from the training part and write it as TSV."""
+    out = options.common.out
+    if out is None:
+        raise ValueError("--out FILE must be given, the TSV file to write")
+    parts = options.common.parts()
+    # The corpora come cut into words, Vietnamese compounds joined: as they are wanted.
+    learnt = Dictionary.learn(
+        [(p.source.split(), p.target.split()) for p in parts.train]
+    )
+    learnt.save(out)
+    print(f"{len(learnt)} entries in {out}")
+    if options.common.json:
+        found = {"out": str(out), "entries": len(learnt), "corpora": [parts.corpus]}
+        print_json(found)
+    return 0
+
+
+def _terms(sentences: Sequence[Tokens], max_share: int | float) -> set[str]:
     """Words with a letter that are not in too many of the sentences."""
-    counts: Counter[str] = Counter()
-    n_sentences = 0
-    for tokens in sentences:
-        counts.update(set(tokens))
-        n_sentences += 1
-    most = max(max_share * n_sentences, 1)
-    return {
-        word
-        for word, n in counts.items()
-        if n <= most and any(sign.isalpha() for sign in word)
-    }
+    counts = Counter(word for tokens in sentences for word in set(tokens))
+    most = max(max_share * len(sentences), 1)
+    rare = (word for word, n in counts.items() if n <= most)
+    return {word for word in rare if any(map(str.isalpha, word))}
 
 
 def _parse(line: str) -> Entry:

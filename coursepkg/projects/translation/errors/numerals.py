@@ -16,31 +16,30 @@ from coursepkg.validation import check_choice
 NUMBER_LANGUAGES = ("zh", "vi", "en")
 """Languages whose number words are known."""
 
-_ENGLISH = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen"
-    " fourteen fifteen sixteen"
-)
-_TEENS = "seventeen eighteen nineteen"
-_DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SPOKEN = "không một hai ba bốn năm sáu bảy tám chín"
-_VIETNAMESE = _SPOKEN.split()
-_CHINESE = "零一二三四五六七八九"
+CHINESE_DIGITS = "零一二三四五六七八九"
+_WORDS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen;
+twenty thirty forty fifty sixty seventy eighty ninety;
+không một hai ba bốn năm sáu bảy tám chín
+"""
+ENGLISH_SMALL, ENGLISH_TENS, VIETNAMESE_DIGITS = map(str.split, _WORDS.split(";"))
 
 _DIGITS = {
     "zh": (
-        {digit: value for value, digit in enumerate(_CHINESE)}
+        {digit: value for value, digit in enumerate(CHINESE_DIGITS)}
         | {"〇": 0, "两": 2, "兩": 2, "俩": 2}
     ),
     "vi": (
-        {digit: value for value, digit in enumerate(_VIETNAMESE)}
+        {digit: value for value, digit in enumerate(VIETNAMESE_DIGITS)}
         | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7}
     ),
-    "en": {digit: value for value, digit in enumerate(f"{_ENGLISH} {_TEENS}".split())},
+    "en": {digit: value for value, digit in enumerate(ENGLISH_SMALL)},
 }
 _TENS = {
     "zh": {},
     "vi": {"mười": 10},
-    "en": {word: 10 * n for n, word in enumerate(_DECADES.split(), start=2)},
+    "en": {word: 10 * n for n, word in enumerate(ENGLISH_TENS, start=2)},
 }
 _SCALES = {
     "zh": {"十": 10, "百": 10**2, "千": 10**3, "万": 10**4, "亿": 10**8},
@@ -88,22 +87,12 @@ def find_numbers(texts: Sequence[str], language: str) -> list[Number]:
     found = []
     first = 0
     while first < len(texts):
-        value, stop = _spoken_figures(texts, first, language) or _read(
-            texts, first, language
-        )
-        if (
-            stop > first
-            and value not in (0, 1)
-            and _is_quantity(texts, first, stop, language)
-        ):
-            found.append(
-                Number(
-                    value,
-                    first,
-                    stop,
-                    stop == first + 1 and texts[first][0].isdecimal(),
-                )
-            )
+        given = texts, first, language
+        value, stop = _spoken_figures(*given) or _read(*given)
+        is_number = stop > first and value not in (0, 1)
+        if is_number and _is_quantity(texts, first, stop, language):
+            is_figures = stop == first + 1 and texts[first][0].isdecimal()
+            found.append(Number(value, first, stop, is_figures))
         first = max(stop, first + 1)
     return found
 
@@ -124,10 +113,48 @@ def spell(value: int, language: str) -> str | None:
     """
     if not 2 <= value < 10**6:
         return None
-    if language == "zh":
-        text = _spell_chinese(value)
-        return text[1:] if text.startswith("一十") else text
-    return " ".join(_spell_vietnamese(value)) if language == "vi" else None
+    spellings = {"zh": chinese_number, "vi": vietnamese_number}
+    return spellings[language](value) if language in spellings else None
+
+
+def chinese_number(n: int, two: str = "二") -> str:
+    """A number below 10^8 in words, with 二 or 两 before a hundred and what is above."""
+    if n < 20:
+        return ("十" if n > 9 else "") + (CHINESE_DIGITS[n % 10] if n != 10 else "")
+    scales = ((10_000, "万"), (1000, "千"), (100, "百"), (10, "十"))
+    unit, name = next(pair for pair in scales if n >= pair[0])
+    high, low = divmod(n, unit)
+    head = two if high == 2 and unit > 10 else chinese_number(high, two)
+    if not low:
+        return head + name
+    gap = "零" if low < unit // 10 else ""
+    # Behind a higher unit ten is said "one ten": 一百一十五.
+    gap += "一" if 10 <= low < 20 else ""
+    return head + name + gap + chinese_number(low, two)
+
+
+def vietnamese_number(n: int, four: str = "bốn") -> str:
+    """A number below one million in words: ``mươi``, ``mốt``, ``lăm``, ``linh``.
+
+    Args:
+        four: behind twenty and more, bốn or tư.
+    """
+    if n < 10:
+        return VIETNAMESE_DIGITS[n]
+    if n < 100:
+        tens, units = divmod(n, 10)
+        head = "mười" if tens == 1 else f"{VIETNAMESE_DIGITS[tens]} mươi"
+        special = {5: "lăm"} if tens == 1 else {1: "mốt", 4: four, 5: "lăm"}
+        last = special.get(units, VIETNAMESE_DIGITS[units])
+        return f"{head} {last}" if units else head
+    unit, name = (1000, "nghìn") if n >= 1000 else (100, "trăm")
+    high, low = divmod(n, unit)
+    head = f"{vietnamese_number(high, four)} {name}"
+    if not low:
+        return head
+    hundreds = " không trăm" if unit == 1000 and low < 100 else ""
+    joint = "linh " if low < 10 else ""
+    return f"{head}{hundreds} {joint}{vietnamese_number(low, four)}"
 
 
 def _figures(text: str) -> int | float:
@@ -261,44 +288,3 @@ def _ends_here(texts: Sequence[str], first: int, at: int, language: str) -> bool
     ):
         return False
     return at + 1 == len(texts) or texts[at + 1] not in _SCALES["vi"]
-
-
-def _spell_vietnamese(value: int) -> list[str]:
-    thousands, rest = divmod(value, 1000)
-    if thousands:
-        below = ["không", "trăm"] if 0 < rest < 100 else []
-        joint = ["linh"] if 0 < rest < 10 else []
-        return [
-            *_spell_vietnamese(thousands),
-            "nghìn",
-            *below,
-            *joint,
-            *(_spell_vietnamese(rest) if rest else []),
-        ]
-    hundreds, rest = divmod(value, 100)
-    if hundreds:
-        joint = ["linh"] if 0 < rest < 10 else []
-        return [
-            _VIETNAMESE[hundreds],
-            "trăm",
-            *joint,
-            *(_spell_vietnamese(rest) if rest else []),
-        ]
-    ten, unit = divmod(rest, 10)
-    if not ten:
-        return [_VIETNAMESE[unit]]
-    word = {0: [], 1: ["một" if ten == 1 else "mốt"], 5: ["lăm"]}.get(
-        unit, [_VIETNAMESE[unit]]
-    )
-    return ["mười", *word] if ten == 1 else [_VIETNAMESE[ten], "mươi", *word]
-
-
-def _spell_chinese(value: int) -> str:
-    for scale, name in ((10**4, "万"), (10**3, "千"), (10**2, "百"), (10, "十")):
-        count, rest = divmod(value, scale)
-        if count:
-            joint = "零" if 0 < rest < scale // 10 else ""
-            head = _spell_chinese(count)
-            head = head[1:] if scale == 10**4 and head.startswith("一十") else head
-            return head + name + joint + (_spell_chinese(rest) if rest else "")
-    return _CHINESE[value]

@@ -6,9 +6,9 @@
 | term | a word that translates something else | a term of the source is untranslated |
 | repetition | the second and later copies | the source does not repeat itself |
 
-A term is a dictionary word of the source none of whose translations is in the output. A
-stranger is a word of the output that translates a dictionary word, but none of the
-source. A missing term replaces the stranger that it is aligned with, or the only one
+A term is a dictionary word of the source none of whose translations is in the output.
+An unsupported word of the output translates a dictionary word, but none of the source.
+A missing term replaces the unsupported word that it is aligned with, or the only one
 where it is the only term missing. Where two readings are possible nothing is touched. A
 repair can still be wrong: it is a switch, and whether it helps is measured.
 """
@@ -38,7 +38,7 @@ from coursepkg.projects.translation.errors.surface import (
     words,
 )
 from coursepkg.text.spacing import capitalize, unjoin
-from coursepkg.validation import check_choice, check_finite
+from coursepkg.validation import check_choice, check_factor, check_finite
 
 Place = tuple[int, int]
 """First character of a word, and the first one behind it."""
@@ -77,38 +77,35 @@ def find_replacements(
         term
         for term in dictionary.found_in(source)
         if _is_missing(term, hypothesis, dictionary)
-    ]
-    missing = [
-        t
-        for t in missing
-        if dictionary.probability(t, dictionary.translations(t)[0]) >= least_probability
+        and dictionary.probability(term, dictionary.translations(term)[0])
+        >= least_probability
     ]
     if not missing:
         return
-    strangers = _strangers(source, hypothesis, missing, dictionary, target_language)
+    unsupported = _unsupported_words(
+        source, hypothesis, missing, dictionary, target_language
+    )
     for term in missing:
         word = dictionary.translations(term)[0]
-        place, weight = (
-            (None, 0.0)
-            if alignment is None
-            else _aligned(term, hypothesis, strangers, alignment)
-        )
+        place, weight = None, 0.0
+        if alignment is not None:
+            place, weight = _aligned(term, hypothesis, unsupported, alignment)
         if place is not None and weight >= least_weight:
             yield Replacement(place, word, f"aligned with {term} by {weight:.2f}")
-        elif len(missing) == len(strangers) == 1:
-            yield Replacement(strangers[0], word, f"nothing else translates {term}")
+        elif len(missing) == len(unsupported) == 1:
+            yield Replacement(unsupported[0], word, f"nothing else translates {term}")
 
 
 def _is_missing(term: str, hypothesis: str, dictionary: Dictionary) -> bool:
     """Whether no translation of a term is there, not even inside a longer word."""
-    said = f" {' '.join(folded(hypothesis))} "
+    spaced = f" {' '.join(folded(hypothesis))} "
     return not any(
-        f" {' '.join(folded(target))} " in said
+        f" {' '.join(folded(target))} " in spaced
         for target in dictionary.translations(term)
     )
 
 
-def _strangers(
+def _unsupported_words(
     source: str,
     hypothesis: str,
     missing: Tokens,
@@ -121,15 +118,14 @@ def _strangers(
     found = []
     for text in dictionary.inverse.found_in(hypothesis):
         origins = dictionary.inverse.translations(text)
-        is_number = all(is_number_word(part, target_language) for part in folded(text))
-        is_akin = bool(wanted & _syllables(origins, dictionary))
         if (
-            not is_number
-            and not is_akin
-            and not any(contains(source, word) for word in origins)
+            all(is_number_word(part, target_language) for part in folded(text))
+            or wanted & _syllables(origins, dictionary)
+            or any(contains(source, word) for word in origins)
         ):
-            first, stop = find_phrase(hypothesis, text)[0]
-            found.append((places[first].start, places[stop - 1].stop))
+            continue
+        first, stop = find_phrase(hypothesis, text)[0]
+        found.append((places[first].start, places[stop - 1].stop))
     return found
 
 
@@ -144,15 +140,15 @@ def _syllables(terms: Sequence[str], dictionary: Dictionary) -> set[str]:
 
 
 def _aligned(
-    term: str, hypothesis: str, strangers: Sequence[Place], alignment: Alignment
+    term: str, hypothesis: str, unsupported: Sequence[Place], alignment: Alignment
 ) -> tuple[Place | None, float]:
-    """The stranger that a term is aligned with most, and the weight."""
+    """The unsupported word that a term is aligned with most, and the weight."""
     spans = token_spans(hypothesis, alignment.target)
     weights = alignment.weights[:, _columns(term, alignment.source)].sum(axis=1)
     best = spans[int(weights.argmax())] if weights.size else None
     holds = [
         place
-        for place in strangers
+        for place in unsupported
         if best and place[0] <= best[0] and best[1] <= place[1]
     ]
     return (holds[0] if holds else None), float(weights.max(initial=0.0))
@@ -241,10 +237,7 @@ class PostProcessor:
         check_choice("target_language", self.target_language, NUMBER_LANGUAGES)
         check_finite("least_weight", self.least_weight)
         check_finite("least_probability", self.least_probability)
-        if not 0 < self.least_weight <= 1:
-            raise ValueError(
-                f"least_weight must be above 0 and at most 1, got {self.least_weight}"
-            )
+        check_factor("least_weight", self.least_weight)
 
     def __call__(
         self, source: str, hypothesis: str, alignment: Alignment | None = None
@@ -280,29 +273,22 @@ class PostProcessor:
             self(to_model(source, self.source_language), line)
             for source, line in zip(sources, hypotheses, strict=True)
         ]
-        n_changes = sum(len(one.changes) for one in found)
-        note = (
-            f"{n_changes} repairs in {sum(bool(one.changes) for one in found)}"
-            " sentences"
-        )
+        counts = [len(one.changes) for one in found if one.changes]
+        note = f"{sum(counts)} repairs in {len(counts)} sentences"
         return [one.text for one in found], note
 
     def _number_edits(self, source: str, hypothesis: str) -> Iterator[_Edit]:
         given = find_numbers(folded(source), self.source_language)
         ours = find_numbers(folded(hypothesis), self.target_language)
-        lacking = [
-            n.value for n in given if n.value not in [other.value for other in ours]
-        ]
-        odd = [n for n in ours if n.value not in [other.value for other in given]]
+        values, our_values = ([n.value for n in found] for found in (given, ours))
+        lacking = [value for value in values if value not in our_values]
+        odd = [n for n in ours if n.value not in values]
         if len(given) != len(ours) or len(lacking) != 1 or len(odd) != 1:
             return
         value, wrong = lacking[0], odd[0]
-        # Two in the afternoon may well be fourteen o'clock.
-        written = (
-            None
-            if wrong.value == value + 12
-            else self._written(value, wrong, hypothesis)
-        )
+        if wrong.value == value + 12:
+            return  # two in the afternoon may well be fourteen o'clock
+        written = self._written(value, wrong, hypothesis)
         if written is not None:
             places = pieces(hypothesis)
             start, stop = places[wrong.first].start, places[wrong.stop - 1].stop
@@ -316,11 +302,8 @@ class PostProcessor:
         if wrong.is_figures or not isinstance(value, int):
             return str(value) if wrong.is_figures else None
         behind = folded(hypothesis)[wrong.stop : wrong.stop + 1]
-        if (
-            self.target_language == "zh"
-            and value == 2
-            and not _COUNTED_BY_TWO.intersection(behind)
-        ):
+        is_two = self.target_language == "zh" and value == 2
+        if is_two and not _COUNTED_BY_TWO.intersection(behind):
             return "两"
         return spell(value, self.target_language)
 
@@ -364,10 +347,8 @@ class PostProcessor:
                     for t in gram
                 )
                 if times >= least and is_words and (n == 1 or len(set(gram)) > 1):
-                    start, stop = (
-                        places[first + n - 1].stop,
-                        places[first + n * times - 1].stop,
-                    )
+                    start = places[first + n - 1].stop
+                    stop = places[first + n * times - 1].stop
                     why = f"{times} times in a row"
                     yield self._edit("repetition", hypothesis, start, stop, "", why)
 

@@ -76,16 +76,13 @@ def find_phrase(line: str, phrase: str) -> list[tuple[int, int]]:
         if wanted and texts[first:last] == wanted:
             start, stop = places[first].start, places[last - 1].stop
             edges = line[:start][-1:] + line[stop:][:1]
+            is_inside = "_" in edges or (segmented and re.search(f"[{HAN}]", edges))
             is_split = (
                 segmented
                 and _TWO_HAN_WORDS.search(line[start:stop])
                 and not _TWO_HAN_WORDS.search(phrase)
             )
-            if (
-                "_" not in edges
-                and not is_split
-                and not (segmented and re.search(f"[{HAN}]", edges))
-            ):
+            if not is_inside and not is_split:
                 found.append((first, last))
     return found
 

@@ -215,7 +215,8 @@ def phrase(
     """Builds a phrase from its sides; a side without marks is aligned as a whole."""
     if slots is None:
         sides = {
-            key: side if "/" in side else _whole(side) for key, side in sides.items()
+            key: side if "/" in side else mark_words(side)
+            for key, side in sides.items()
         }
     forms = {
         key: wording(side, key.partition(".")[0], slots or {})
@@ -224,8 +225,9 @@ def phrase(
     return Phrase(concept, forms, person, tags)
 
 
-def _whole(side: str) -> str:
-    return " ".join(f"{word}/0" for word in side.split())
+def mark_words(words: str, mark: str = "0") -> str:
+    """The words with one mark on each."""
+    return " ".join(f"{word}/{mark}" for word in words.split())
 
 
 def finish(words: Words, language: str) -> Words:

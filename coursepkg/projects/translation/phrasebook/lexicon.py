@@ -84,7 +84,7 @@ def plain(side: str) -> str:
 
 def marked(side: str, mark: str = "0") -> str:
     """A wording with one mark on every word, whatever marks it had."""
-    return " ".join(f"{word}/{mark}" for word in plain(side).split())
+    return interlinear.mark_words(plain(side), mark)
 
 
 @cache

@@ -7,17 +7,24 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import product
 
-from coursepkg.projects.translation.phrasebook.interlinear import Phrase, phrase, plural
+from coursepkg.projects.translation.errors.numerals import (
+    ENGLISH_SMALL,
+    ENGLISH_TENS,
+    chinese_number,
+    vietnamese_number,
+)
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES,
+    Phrase,
+    mark_words,
+    phrase,
+    plural,
+)
 
-ZH_DIGITS = "零一二三四五六七八九"
-_WORDS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen;
-- - twenty thirty forty fifty sixty seventy eighty ninety;
-không một hai ba bốn năm sáu bảy tám chín;
+_MONTHS = """
 January February March April May June July August September October November December
 """
-EN_SMALL, EN_TENS, VI_DIGITS, MONTHS = map(str.split, _WORDS.split(";"))
+MONTHS = _MONTHS.split()
 DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 IRREGULAR_ORDINALS = {
     "one": "first",
@@ -63,56 +70,23 @@ UNITS = {
 }
 
 
-def chinese(n: int) -> str:
-    """A number below 10^8: ``chinese(25) == "二十五"``, ``chinese(200) == "两百"``."""
-    if n >= 10_000:
-        high, low = divmod(n, 10_000)
-        head = ("两" if high == 2 else chinese(high)) + "万"
-        return head + (("零" if low < 1000 else "") + chinese(low) if low else "")
-    if n < 20:
-        return ZH_DIGITS[n] if n < 10 else "十" + (ZH_DIGITS[n - 10] if n > 10 else "")
-    unit, name = next(
-        pair for pair in ((1000, "千"), (100, "百"), (10, "十")) if n >= pair[0]
-    )
-    high, low = divmod(n, unit)
-    head = ("两" if high == 2 and unit > 10 else ZH_DIGITS[high]) + name
-    if not low:
-        return head
-    gap = "零" if low < unit // 10 else ""
-    # After a hundred, ten is said "one ten": 一百一十五.
-    return head + gap + ("一" if 10 <= low < 20 else "") + chinese(low)
+chinese = partial(chinese_number, two="两")
+"""A number below 10^8: ``chinese(25) == "二十五"``, ``chinese(200) == "两百"``."""
+vietnamese = partial(vietnamese_number, four="tư")
+"""A number below one million, with ``mươi``, ``mốt``, ``tư``, ``lăm``, ``linh``."""
 
 
 def english(n: int) -> str:
     """A number below one million: ``english(125) == "one hundred and twenty-five"``."""
     if n < 20:
-        return EN_SMALL[n]
+        return ENGLISH_SMALL[n]
     if n < 100:
         tens, units = divmod(n, 10)
-        return EN_TENS[tens] + (f"-{EN_SMALL[units]}" if units else "")
+        return ENGLISH_TENS[tens - 2] + (f"-{ENGLISH_SMALL[units]}" if units else "")
     unit, name = (1000, "thousand") if n >= 1000 else (100, "hundred")
     high, low = divmod(n, unit)
     link = " and " if low < 100 else " "
     return f"{english(high)} {name}" + (link + english(low) if low else "")
-
-
-def vietnamese(n: int) -> str:
-    """A number below one million, with ``mươi``, ``mốt``, ``tư``, ``lăm``, ``linh``."""
-    if n < 10:
-        return VI_DIGITS[n]
-    if n < 100:
-        tens, units = divmod(n, 10)
-        head = "mười" if tens == 1 else f"{VI_DIGITS[tens]} mươi"
-        special = {5: "lăm"} if tens == 1 else {1: "mốt", 4: "tư", 5: "lăm"}
-        return head + (f" {special.get(units, VI_DIGITS[units])}" if units else "")
-    unit, name = (1000, "nghìn") if n >= 1000 else (100, "trăm")
-    high, low = divmod(n, unit)
-    head = f"{vietnamese(high)} {name}"
-    if not low:
-        return head
-    if unit == 1000 and low < 100:
-        head += " không trăm"
-    return f"{head} {'linh ' if low < 10 else ''}{vietnamese(low)}"
 
 
 def ordinal(n: int) -> str:
@@ -125,21 +99,21 @@ def ordinal(n: int) -> str:
 
 def number(n: int) -> Phrase:
     """A number that counts something: two is 两 before a measure word."""
-    zh = "两" if n == 2 else chinese(n)
-    return phrase(english(n), {"zh": zh, "en": english(n), "vi": vietnamese(n)})
+    return _phrase(
+        english(n), "两" if n == 2 else chinese(n), english(n), vietnamese(n)
+    )
 
 
 def plain_number(n: int) -> Phrase:
     """A number that names something (a room, a page, a bus): two is 二."""
-    return phrase(english(n), {"zh": chinese(n), "en": english(n), "vi": vietnamese(n)})
+    return _phrase(english(n), chinese(n), english(n), vietnamese(n))
 
 
 def money(n: int, currency: str) -> Phrase:
     """An amount of money in words."""
     zh, one, many, vi = CURRENCIES[currency]
-    unit = phrase(currency, {"zh": zh, "en": one if n == 1 else many, "vi": vi})
-    sides = dict.fromkeys(("zh", "en", "vi"), "{n} {unit}")
-    return phrase(f"{n} {currency}", sides, {"n": number(n), "unit": unit})
+    unit = _phrase(currency, zh, one if n == 1 else many, vi)
+    return _phrase(f"{n} {currency}", *["{n} {unit}"] * 3, n=number(n), unit=unit)
 
 
 def clock(hour: int, minute: int = 0, part: str = "") -> Phrase:
@@ -159,13 +133,13 @@ def date(month: int, day: int) -> Phrase:
     """A day of the year; the first ten of a month are ``mùng`` in Vietnamese."""
     early = "mùng/u " if day <= 10 else ""
     named = "tư" if month == 4 else vietnamese(month)
-    sides = {
-        "zh": f"{chinese(month)}月/m {chinese(day)}/d 号/u",
-        "en": f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
-        "vi": f"ngày/u {early}{_marked(vietnamese(day), 'd')} tháng/m"
-        f" {_marked(named, 'm')}",
-    }
-    return phrase(f"{MONTHS[month - 1]} {day}", sides)
+    return _phrase(
+        f"{MONTHS[month - 1]} {day}",
+        f"{chinese(month)}月/m {chinese(day)}/d 号/u",
+        f"the {ordinal(day)}/d of {MONTHS[month - 1]}/m",
+        f"ngày/u {early}{mark_words(vietnamese(day), 'd')} tháng/m"
+        f" {mark_words(named, 'm')}",
+    )
 
 
 def dates() -> tuple[Phrase, ...]:
@@ -180,37 +154,29 @@ def duration(n: int, unit: str) -> Phrase:
     return _measure(n, zh, unit if n == 1 else plural(unit), vi)
 
 
+def _phrase(name: str, zh: str, en: str, vi: str, **slots: Phrase) -> Phrase:
+    return phrase(name, {"zh": zh, "en": en, "vi": vi}, slots or None)
+
+
 def _measure(n: int, zh: str, en: str, vi: str, name: str = "") -> Phrase:
-    sides = {"zh": f"{{n}} {zh}", "en": f"{{n}} {en}/u", "vi": f"{{n}} {vi}"}
-    return phrase(name or f"{n} {en}", sides, {"n": number(n)})
+    sides = f"{{n}} {zh}", f"{{n}} {en}/u", f"{{n}} {vi}"
+    return _phrase(name or f"{n} {en}", *sides, n=number(n))
 
 
 def _floor(n: int) -> Phrase:
-    vi = f"tầng/f {_marked(vietnamese(n), 'n')}"
-    sides = {
-        "zh": f"{chinese(n)}/n 楼/f",
-        "en": f"the {ordinal(n)}/n floor/f",
-        "vi": vi,
-    }
-    return phrase(f"floor {n}", sides)
+    zh, en = f"{chinese(n)}/n 楼/f", f"the {ordinal(n)}/n floor/f"
+    return _phrase(f"floor {n}", zh, en, f"tầng/f {mark_words(vietnamese(n), 'n')}")
 
 
 def _crossing(n: int) -> Phrase:
-    sides = {
-        "zh": f"第{chinese(n)}/n 个 路口/c",
-        "en": f"the {ordinal(n)}/n intersection/c",
-        "vi": f"ngã_tư/c thứ/n {({1: 'nhất', 4: 'tư'}).get(n, vietnamese(n))}/n",
-    }
-    return phrase(f"intersection {n}", sides)
+    zh, en = f"第{chinese(n)}/n 个 路口/c", f"the {ordinal(n)}/n intersection/c"
+    nth = {1: "nhất", 4: "tư"}.get(n, vietnamese(n))
+    return _phrase(f"intersection {n}", zh, en, f"ngã_tư/c thứ/n {nth}/n")
 
 
 def _kilometers(n: int) -> Phrase:
     name = f"{english(n)} kilometers"
     return _measure(n, "公里/u", "kilometers", "ki_lô_mét/u", name)
-
-
-def _marked(words: str, mark: str) -> str:
-    return " ".join(f"{word}/{mark}" for word in words.split())
 
 
 def _clocks(
@@ -221,7 +187,7 @@ def _clocks(
 
 def _doors(floors: Sequence[int], doors: Sequence[int]) -> tuple[Phrase, ...]:
     numbers = [str(100 * floor + door) for floor, door in product(floors, doors)]
-    return tuple(phrase(n, dict.fromkeys(("zh", "en", "vi"), n)) for n in numbers)
+    return tuple(phrase(n, dict.fromkeys(LANGUAGES, n)) for n in numbers)
 
 
 def _each(

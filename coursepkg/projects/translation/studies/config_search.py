@@ -1,5 +1,11 @@
 """Configuration search: many recipes, each trained shortly, ordered by dev score.
 
+    grid    vocab-size=4000,8000 d-model=192,256     4 combinations, in order
+    random  learning-rate=3e-4..3e-3:log dropout=0.1..0.4     drawn evenly
+
+Random search tries more values of the settings that matter than a grid of the same
+size: Bergstra and Bengio (JMLR 2012).
+
 OUT/trials/<key>/            one run a combination; key is a hash of all it depends on
 OUT/trials/<key>/trial.json  its numbers, once it is finished
 OUT/results.json, .md        the table of this search, best first
@@ -7,16 +13,6 @@ OUT/results.json, .md        the table of this search, best first
 Source: Olympiad tutorials, first tutorial, section VI.1, which would compare on the
 public test set. Whatever is chosen on a set is flattered by it, so this search never
 looks at the test part.
-
-What a configuration search tries: settings of a recipe, every combination of lists or
-drawn from ranges.
-
-    grid    vocab-size=4000,8000 d-model=192,256     4 combinations, in order
-    random  learning-rate=3e-4..3e-3:log dropout=0.1..0.4     drawn evenly
-
-Random search tries more values of the settings that matter than a grid of the same
-size: Bergstra and Bengio (JMLR
-2012), "Random Search for Hyper-Parameter Optimization".
 """
 
 import dataclasses
@@ -52,14 +48,14 @@ Settings = dict[str, Any]
 """By field of the recipe the value that a trial takes."""
 
 FIELDS = get_type_hints(Recipe)
-SWITCH = {
-    "true": True,
-    "on": True,
-    "yes": True,
-    "false": False,
-    "off": False,
-    "no": False,
+SWITCH = dict.fromkeys(("true", "on", "yes"), True)
+SWITCH |= dict.fromkeys(("false", "off", "no"), False)
+READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    bool: (lambda text: SWITCH[text.lower()], "true or false"),
 }
+"""By the type of a field how a text becomes its value, and what it must be."""
 
 
 @dataclass(frozen=True)
@@ -73,27 +69,25 @@ class Range:
 
     def draw(self, random_state: random.Random) -> int | float:
         """One number; of real ones four significant digits, as a table shows."""
-        if self.log:
-            value = math.exp(
-                random_state.uniform(math.log(self.low), math.log(self.high))
-            )
-        elif isinstance(self.low, int):
+        if isinstance(self.low, int) and not self.log:
             return random_state.randint(self.low, int(self.high))
-        else:
-            value = random_state.uniform(self.low, self.high)
-        if isinstance(self.low, int):
-            return min(max(round(value), self.low), self.high)
-        return min(max(float(f"{value:.4g}"), self.low), self.high)
+        ends = (self.low, self.high)
+        low, high = map(math.log, ends) if self.log else ends
+        value = random_state.uniform(low, high)
+        value = math.exp(value) if self.log else value
+        is_integer = isinstance(self.low, int)
+        rounded = round(value) if is_integer else float(f"{value:.4g}")
+        return min(max(rounded, self.low), self.high)
 
 
-def parse_fixed(texts: Sequence[str], flag: str = "--set") -> Settings:
+def parse_fixed(texts: Sequence[str]) -> Settings:
     """Settings from `name=value` texts.
 
     Raises:
         ValueError: a text has another form, a name is no field of the recipe or comes
             twice, or a value does not fit.
     """
-    return {name: parse_value(name, value, flag) for name, value in _named(texts, flag)}
+    return {n: parse_value(n, text, "--set") for n, text in _named(texts, "--set")}
 
 
 def parse_grid(texts: Sequence[str]) -> dict[str, list[Any]]:
@@ -155,19 +149,12 @@ def parse_value(name: str, text: str, flag: str) -> Any:
         ValueError: the text is no value of its kind. Whether it is in range, `Recipe`
             says.
     """
-    kind: Any = FIELDS[name]
-    text = text.strip()
-    readers: dict[Any, Callable[[str], Any]] = {
-        int: int,
-        float: float,
-        bool: lambda t: SWITCH[t.lower()],
-    }
+    read, wanted = READERS.get(FIELDS[name], (str, ""))
     try:
-        return readers.get(kind, str)(text)
+        return read(text.strip())
     except (ValueError, KeyError):
-        what = {int: "an integer", float: "a number", bool: "true or false"}[kind]
         raise ValueError(
-            f"{flag} {_spelt(name)} must be {what}, got {text!r}"
+            f"{flag} {_spelt(name)} must be {wanted}, got {text.strip()!r}"
         ) from None
 
 
@@ -268,9 +255,17 @@ def search(options: "ConfigSearch") -> int:
         trials.append(run_trial(base, settings, parts, out / "trials", options.seed))
         outcome = trials[-1].get("error") or f"BLEU {with_interval(trials[-1])}"
         print(f"  {outcome}", flush=True)
-    document = _document(
-        options, base, parts, sorted(trials, key=headline, reverse=True)
-    )
+    document = {
+        "preset": common.preset or "tiny",
+        "set": parse_fixed(options.fixed),
+        "base": base.described(),
+        "budget": {"max_seconds": base.max_seconds, "max_epochs": base.max_epochs},
+        "corpus": parts.corpus,
+        "from": parts.source,
+        "to": parts.target,
+        "seed": options.seed,
+        "trials": sorted(trials, key=headline, reverse=True),
+    }
     out.mkdir(parents=True, exist_ok=True)
     table = results_table(document)
     write_json(out / "results.json", document)
@@ -294,8 +289,7 @@ def combinations_of(options: "ConfigSearch") -> list[Settings]:
     )
     if twice:
         raise ValueError(
-            f"{twice[0].replace('_', '-')} is in two of --grid, --range and --set;"
-            " leave one out"
+            f"{_spelt(twice[0])} is in two of --grid, --range and --set; leave one out"
         )
     if ranges and not options.random:
         raise ValueError("--range needs --random N, the number of combinations to draw")
@@ -313,10 +307,8 @@ def combinations_of(options: "ConfigSearch") -> list[Settings]:
 
 def base_of(options: "ConfigSearch") -> Recipe:
     """The recipe that every trial changes: preset, budget and --set."""
-    budget = {"max_seconds": options.max_seconds, "max_epochs": options.max_epochs}
-    given: Settings = {
-        name: value for name, value in budget.items() if value is not None
-    }
+    budget: Settings = {n: getattr(options, n) for n in ("max_seconds", "max_epochs")}
+    given = {name: value for name, value in budget.items() if value is not None}
     return dataclasses.replace(
         PRESETS[options.common.preset or "tiny"], **(given | parse_fixed(options.fixed))
     )
@@ -376,19 +368,10 @@ def results_table(document: dict[str, Any]) -> str:
     """The trials as Markdown, one column for each setting."""
     trials = document["trials"]
     names = list(dict.fromkeys(name for trial in trials for name in trial["settings"]))
-    head = [
-        *(name.replace("_", "-") for name in names),
-        "parameters",
-        "epochs",
-        "seconds",
-        "dev BLEU",
-    ]
+    head = [*map(_spelt, names), "parameters", "epochs", "seconds", "dev BLEU"]
     rows = [
-        [
-            *(spelt_value(trial["settings"].get(name, "")) for name in names),
-            *_numbers(trial),
-        ]
-        for trial in trials
+        [*(spelt_value(t["settings"].get(name, "")) for name in names), *_numbers(t)]
+        for t in trials
     ]
     done = [trial for trial in trials if "error" not in trial]
     machines = sorted(
@@ -406,18 +389,13 @@ def results_table(document: dict[str, Any]) -> str:
         markdown_table(head, rows, right=range(len(names), len(head) - 1)),
     ]
     if done:
-        best = shlex.join(
-            word
-            for name, value in done[0]["settings"].items()
-            for word in _as_flag(
-                name, value
-            )  # the settings that won, ready for `train`
-        )
+        # As `train` takes them.
+        flags = [_as_flag(name, value) for name, value in done[0]["settings"].items()]
         lines += [
             "",
             f"Signature of the best: {done[0]['scores']['BLEU']['signature']}",
             "",
-            f"Best settings: `{best}`",
+            f"Best settings: `{shlex.join(itertools.chain.from_iterable(flags))}`",
         ]
     return "\n".join(lines) + "\n"
 
@@ -425,35 +403,11 @@ def results_table(document: dict[str, Any]) -> str:
 def _numbers(trial: dict[str, Any]) -> list[str]:
     if "error" in trial:
         return ["", "", "", f"error: {trial['error']}"]
-    return [
-        f"{trial['parameters']:,}",
-        str(trial["epochs"]),
-        f"{trial['seconds']:.0f}",
-        with_interval(trial),
-    ]
+    parameters, seconds = f"{trial['parameters']:,}", f"{trial['seconds']:.0f}"
+    return [parameters, str(trial["epochs"]), seconds, with_interval(trial)]
 
 
 def _as_flag(name: str, value: Any) -> list[str]:
-    flag = name.replace("_", "-")
     if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", spelt_value(value)]
-
-
-def _document(
-    options: "ConfigSearch",
-    base: Recipe,
-    parts: Parts,
-    trials: Sequence[dict[str, Any]],
-) -> dict[str, Any]:
-    return {
-        "preset": options.common.preset or "tiny",
-        "set": parse_fixed(options.fixed),
-        "base": base.described(),
-        "budget": {"max_seconds": base.max_seconds, "max_epochs": base.max_epochs},
-        "corpus": parts.corpus,
-        "from": parts.source,
-        "to": parts.target,
-        "seed": options.seed,
-        "trials": list(trials),
-    }
+        return [f"--{'' if value else 'no-'}{_spelt(name)}"]
+    return [f"--{_spelt(name)}", spelt_value(value)]

@@ -4,21 +4,19 @@ It also counts how often a wider beam finds a translation that the model holds m
 probable and that is worse. Koehn and Knowles (arXiv 1706.03872) show such wide beams
 that score lower; Stahlberg and Byrne (arXiv 1908.10090) that the most probable
 translation of all is often the empty one.
-
-What a study of decoding found: its rows, and how they are written.
-
-Ways to decode under one roof: greedy, beam search and sampling, each described by one
-small object.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from coursepkg.app.jobs import chunks
+from coursepkg.app.report import aligned
 from coursepkg.decoding.filters import Forbid, RepetitionPenalty
 from coursepkg.decoding.generate import sample
 from coursepkg.decoding.rerank import token_log_probs
@@ -123,23 +121,15 @@ class DecodingStudy:
         return asdict(self)
 
     def __str__(self) -> str:
-        names = [
-            row.method + ("" if row.seed is None else f", seed {row.seed}")
-            for row in self.rows
-        ]
         table = [["method", *COLUMNS]]
-        for name, row in zip(names, self.rows, strict=True):
-            table.append(
-                [
-                    name,
-                    *(
-                        format(getattr(row, field), form)
-                        for field, form in COLUMNS.values()
-                    ),
-                ]
-            )
+        for row in self.rows:
+            name = row.method + ("" if row.seed is None else f", seed {row.seed}")
+            cells = [
+                format(getattr(row, field), form) for field, form in COLUMNS.values()
+            ]
+            table.append([name, *cells])
         lines = [
-            _aligned(table),
+            *aligned(table, right=range(1, len(COLUMNS) + 1)),
             "",
             (
                 f"{self.n} sentences, {self.device}, {self.threads} threads;"
@@ -158,20 +148,6 @@ class DecodingStudy:
             for one in self.beams
         ]
         return "\n".join(lines)
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    return "\n".join(
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        )
-        for row in table
-    )
 
 
 @dataclass(frozen=True)
@@ -227,10 +203,6 @@ class Method:
         if self.repetition_penalty != 1:
             parts.append(f"repetition penalty {self.repetition_penalty:g}")
         return ", ".join(parts)
-
-    def seeded(self, seed: int) -> "Method":
-        """The same method with other draws."""
-        return replace(self, seed=seed)
 
     def as_json(self) -> dict[str, Any]:
         """All settings, as JSON can hold them."""
@@ -318,43 +290,31 @@ class Decoder:
         What a search or a draw reports is after its filters, so that two methods could
         not be compared by it.
         """
+        model = self.translator.model.eval()
         found: dict[int, float] = {}
         for chosen, src in self._batches(sources):
-            targets = [_target(hypotheses[i]) for i in chosen]
-            scores = self._teacher_forced(src, targets).double().sum(dim=1)
-            found |= dict(zip(chosen, scores.tolist(), strict=True))
+            # As the model wrote them: EOS behind, unless the limit cut one off.
+            targets = [
+                [*one.ids, EOS] if one.finished else list(one.ids)
+                for one in (hypotheses[i] for i in chosen)
+            ]
+            scores = token_log_probs(
+                partial(model, src), targets, eos=None, device=src.device
+            )
+            totals = scores.double().sum(dim=1).tolist()
+            found |= dict(zip(chosen, totals, strict=True))
         return [found[i] for i in range(len(sources))]
-
-    def _teacher_forced(self, src: Tensor, targets: Sequence[Sequence[int]]) -> Tensor:
-        """(B, T) log-probabilities of the tokens of given targets."""
-        model = self.translator.model.eval()
-        return token_log_probs(
-            lambda tgt_in: model(src, tgt_in), targets, eos=None, device=src.device
-        )
 
     def _batches(
         self, sources: Sequence[Sequence[int]]
     ) -> list[tuple[list[int], Tensor]]:
         """Numbers and ids (B, S) of sentences of about equal length."""
         order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        groups = [
-            order[at : at + self.batch_size]
-            for at in range(0, len(order), self.batch_size)
-        ]
-        device = _device(self.translator.model)
+        device = next(self.translator.model.parameters()).device
         return [
             (group, pad_batch([[*sources[i], EOS] for i in group])[0].to(device))
-            for group in groups
+            for group in chunks(order, self.batch_size)
         ]
-
-
-def _target(one: Hypothesis) -> list[int]:
-    """Its tokens as the model wrote them: EOS behind, unless the limit cut it off."""
-    return [*one.ids, EOS] if one.finished else list(one.ids)
-
-
-def _device(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device
 
 
 BEAMS = (2, 4, 5, 6, 8)
@@ -370,7 +330,7 @@ def study_methods(seeds: Sequence[int] = (0, 1, 2)) -> list[Method]:
     drawn = [Method(sample=True, temperature=t) for t in (1.0, 0.7, 0.3)]
     drawn += [Method(sample=True, top_k=k) for k in (5, 10)]
     drawn += [Method(sample=True, top_p=p) for p in (0.9, 0.5)]
-    return methods + [method.seeded(seed) for method in drawn for seed in seeds]
+    return methods + [replace(one, seed=seed) for one in drawn for seed in seeds]
 
 
 def study_decoding(
@@ -435,12 +395,8 @@ class _MethodComparison:
         references: Sequence[str],
         target: str,
     ) -> None:
-        self.decoder, self.sources, self.references, self.target = (
-            decoder,
-            sources,
-            references,
-            target,
-        )
+        self.decoder, self.sources = decoder, sources
+        self.references, self.target = references, target
         self.searched: dict[Method, tuple[list[str], list[float]]] = {}
         # The first call pays for memory and kernels; it is no method's fault.
         decoder.decode(sources[: decoder.batch_size], Method())
@@ -450,24 +406,24 @@ class _MethodComparison:
         begin = time.perf_counter()
         found = self.decoder.decode(self.sources, method)
         seconds = time.perf_counter() - begin
-        texts = [self._text(one) for one in found]
+        decode = self.decoder.translator.subwords.target.decode
+        texts = [to_scorer(decode(one.ids), self.target) for one in found]
         log_probs = self.decoder.log_probs(self.sources, found)
         if not method.sample:
             self.searched[method] = (texts, log_probs)
+        ratios = [
+            self._length(a) / max(1, self._length(b))
+            for a, b in zip(texts, self.references, strict=True)
+        ]
         return MethodRow(
             str(method),
             method.seed if method.sample else None,
             float(score(bleu_of(self.target), texts, self.references).value),
             float(score(CHRF(), texts, self.references).value),
-            _mean(
-                [
-                    self._length(a) / max(1, self._length(b))
-                    for a, b in zip(texts, self.references, strict=True)
-                ]
-            ),
+            sum(ratios) / len(ratios),
             len(set(texts)),
             sum(not one.finished for one in found),
-            _mean(log_probs),
+            sum(log_probs) / len(log_probs),
             seconds,
             len(found) / seconds,
         )
@@ -503,18 +459,9 @@ class _MethodComparison:
             )
         return rows
 
-    def _text(self, one: Hypothesis) -> str:
-        return to_scorer(
-            self.decoder.translator.subwords.target.decode(one.ids), self.target
-        )
-
     def _length(self, text: str) -> int:
         is_han = language_of(self.target).is_han
         return len(text.replace(" ", "")) if is_han else len(text.split())
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def decode_study(options: "DecodeStudy") -> int:

@@ -2,8 +2,6 @@
 
 OUT/run/       logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/     the finished model: the weights of the best validation
-
-All that decides a language model besides its vocabulary, its data and its seed.
 """
 
 import math
@@ -15,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from coursepkg.app.jobs import chunks
+from coursepkg.app.model_folder import default_device
 from coursepkg.app.output import print_json, required_out
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import LanguageModel
@@ -119,14 +119,34 @@ def train_language_model(
             f"no target of {parts.corpus} fits into {translator.recipe.max_len} tokens"
         )
     set_seed(seed)
-    model = LanguageModel(_config(translator, recipe)).to(_device())
+    config = TransformerConfig.modern(
+        len(translator.subwords.target),
+        d_model=recipe.d_model,
+        n_heads=recipe.n_heads,
+        n_decoder_layers=recipe.n_layers,
+        d_ff=recipe.d_ff,
+        dropout_p=recipe.dropout,
+        max_len=translator.recipe.max_len,
+    )
+    model = LanguageModel(config).to(default_device())
     # The batches want pairs; the one token that stands for a source is not read.
     pairs: list[Pair] = [((UNK,), ids) for ids in fits]
     history = fit(
         model,
         LanguageTask(),
         TokenBatches(pairs, recipe.batch_tokens, seed),
-        config=_train_config(recipe, seed, progress, clock),
+        config=TrainConfig(
+            max_epochs=recipe.max_epochs,
+            max_seconds=recipe.max_seconds,
+            clock=clock,
+            learning_rate=inverse_sqrt(recipe.learning_rate, recipe.warmup),
+            weight_decay=recipe.weight_decay,
+            select_by="perplexity",
+            mode="min",
+            patience=recipe.patience,
+            seed=seed,
+            progress=progress,
+        ),
         out=out / "run",
         validate=lambda network: {
             "perplexity": (
@@ -137,6 +157,7 @@ def train_language_model(
     )
     restore(model, out / "run", "last" if history.best_step is None else "best")
     model.eval()
+    halves = {"half of dev to choose with": choose, "half of dev to score on": score}
     card = {
         "vocabulary": translator.subwords.fingerprints,
         "language": parts.target,
@@ -146,12 +167,8 @@ def train_language_model(
         "n_sentences": len(fits),
         "left_out_as_too_long": len(parts.train) - len(fits),
         "perplexity": {
-            "half of dev to choose with": (
-                perplexity(model, translator, choose, parts.target).as_json()
-            ),
-            "half of dev to score on": (
-                perplexity(model, translator, score, parts.target).as_json()
-            ),
+            name: perplexity(model, translator, half, parts.target).as_json()
+            for name, half in halves.items()
         },
     }
     save_model(out / "model", model, **card)
@@ -175,7 +192,7 @@ def load_language_model(
         language=language,
     )
     assert isinstance(model, LanguageModel)
-    return model.to(_device())
+    return model.to(default_device())
 
 
 @torch.inference_mode()
@@ -195,16 +212,10 @@ def perplexity(
     """
     most = translator.recipe.max_len
     ids = [one[: most - 1] for one in _ids(translator, pairs, language)]
-    order = sorted(ids, key=len)
     device = next(model.parameters()).device
     total = 0.0
-    for first in range(0, len(order), BATCH):
-        total += (
-            token_log_probs(model, order[first : first + BATCH], device=device)
-            .double()
-            .sum()
-            .item()
-        )
+    for batch in chunks(sorted(ids, key=len), BATCH):
+        total += token_log_probs(model, batch, device=device).double().sum().item()
     n_words = sum(_n_words(pair.target, language) + 1 for pair in pairs)
     return Perplexity(total, sum(len(one) + 1 for one in ids), n_words)
 
@@ -218,39 +229,6 @@ def _ids(
     translator: Translator, pairs: Sequence[SentencePair], language: str
 ) -> list[list[int]]:
     return translator.subwords.encode_targets([pair.target for pair in pairs], language)
-
-
-def _config(translator: Translator, recipe: LanguageRecipe) -> TransformerConfig:
-    return TransformerConfig.modern(
-        len(translator.subwords.target),
-        d_model=recipe.d_model,
-        n_heads=recipe.n_heads,
-        n_decoder_layers=recipe.n_layers,
-        d_ff=recipe.d_ff,
-        dropout_p=recipe.dropout,
-        max_len=translator.recipe.max_len,
-    )
-
-
-def _train_config(
-    recipe: LanguageRecipe, seed: int, progress: bool, clock: str
-) -> TrainConfig:
-    return TrainConfig(
-        max_epochs=recipe.max_epochs,
-        max_seconds=recipe.max_seconds,
-        clock=clock,
-        learning_rate=inverse_sqrt(recipe.learning_rate, recipe.warmup),
-        weight_decay=recipe.weight_decay,
-        select_by="perplexity",
-        mode="min",
-        patience=recipe.patience,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def _device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def lm_train(options: "LanguageModelTrain") -> int:

@@ -1,4 +1,4 @@
-"""What studies share: a training run with its score on dev, a system, a report.
+"""What studies share: a run scored on dev, settings tuned on dev, a system, a report.
 
 The test part is never read here. Whatever is chosen by these numbers is chosen on dev
 alone.
@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coursepkg.app.output import Log, print_json, write_texts
+from coursepkg.app.output import print_json, write_texts
+from coursepkg.metrics.scoring import Comparison, comparison_as_json
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.ensemble import load_translator, system_note
 from coursepkg.projects.translation.evaluate import (
     Evaluation,
     evaluate,
+    on_grid_boundary,
     translate_pairs,
 )
 from coursepkg.projects.translation.models import count_parameters
@@ -63,47 +64,26 @@ class Measured:
 
 
 def train_and_score(
-    recipe: Recipe,
-    parts: Parts,
-    out: Path,
-    *,
-    seed: int = 0,
-    extra: Sequence[SentencePair] = (),
-    start: Path | None = None,
-    round_trips: Sequence[SentencePair] = (),
-    clock: str = "wall",
-    log: Log = print,
+    recipe: Recipe, parts: Parts, out: Path, **options: Any
 ) -> tuple[Measured, Evaluation]:
     """Train by a recipe into `out`, then translate and score the dev part.
+
+    Args:
+        **options: of `train`, which shows no progress here.
 
     Raises:
         ValueError: the recipe cannot be trained on these data, or training diverged.
     """
-    trained = train(
-        recipe,
-        parts,
-        out,
-        seed=seed,
-        extra=extra,
-        start=start,
-        round_trips=round_trips,
-        clock=clock,
-        log=log,
-        progress=False,
-    )
+    trained = train(recipe, parts, out, progress=False, **options)
+    card, history = trained.card, trained.history
     translator = Translator(
-        trained.model,
-        trained.subwords,
-        recipe,
-        trained.card["directions"],
-        trained.card,
+        trained.model, trained.subwords, recipe, card["directions"], card
     )
     begin = time.monotonic()
     result, notes = score_dev(translator, parts)
-    history = trained.history
     measured = Measured(
         parameters=count_parameters(trained.model),
-        steps=int(trained.card["steps"]),
+        steps=int(card["steps"]),
         steps_taken=history.step,
         epochs=len(history.validations),
         seconds=history.seconds,
@@ -146,6 +126,61 @@ def score_lines(lines: Sequence[str], parts: Parts, protocol: str) -> Evaluation
         protocol=protocol,
         seen=parts.train,
     )
+
+
+@dataclass(frozen=True)
+class GridStudy:
+    """The points of a grid, chosen on one half of dev and judged on the other half."""
+
+    rows: tuple[Any, ...]
+    """All points with their `bleu` on the half that chooses, the chosen one first."""
+    settings: tuple[str, ...]
+    """Attributes of a row that the grid varies."""
+    n_choose: int
+    """Sentences of the half that chose."""
+    n_score: int
+    """Sentences of the half that is scored."""
+    baseline_choose: float
+    """BLEU of the plain search on the first half."""
+    comparison: Comparison
+    """The plain search against the chosen point on the second half."""
+
+    @property
+    def chosen(self) -> Any:
+        """The point of highest BLEU on the first half."""
+        return self.rows[0]
+
+    @property
+    def on_grid_boundary(self) -> list[str]:
+        """Settings whose chosen value lies on the boundary of the grid."""
+        return on_grid_boundary(self.chosen, self.rows, self.settings)
+
+    def lines(self, choice: str, kind: str) -> list[str]:
+        """The choice in words, its worth on both halves, and what to widen.
+
+        Args:
+            choice: by how many sentences which settings were chosen.
+            kind: what a setting is, such as "weight of ".
+        """
+        before, after = self.baseline_choose, self.chosen.bleu
+        return [
+            f"{choice}, BLEU {before:.2f} -> {after:.2f} there",
+            f"on the other {self.n_score}: {self.comparison}",
+            *(
+                f"the {kind}{name} lies at the edge of the grid; widen it"
+                for name in self.on_grid_boundary
+            ),
+        ]
+
+    def as_json(self, chosen: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """All of it, with the chosen settings and more, as JSON can hold it."""
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "chosen": chosen,
+            **more,
+            "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
+            "score": comparison_as_json(self.comparison) | {"n": self.n_score},
+        }
 
 
 def open_system(

@@ -5,13 +5,13 @@ other half, once. The model alone is one of the choices.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.output import print_json
 from coursepkg.decoding.knn import check_knn_settings
-from coursepkg.metrics.scoring import Comparison, compare, comparison_as_json, score
+from coursepkg.metrics.scoring import compare, score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.ensemble import load_translator
@@ -19,7 +19,6 @@ from coursepkg.projects.translation.evaluate import (
     N_RESAMPLES,
     bleu_of,
     dev_halves,
-    on_grid_boundary,
     translate_pairs,
 )
 from coursepkg.projects.translation.knn_mt import (
@@ -29,6 +28,7 @@ from coursepkg.projects.translation.knn_mt import (
     with_neighbours,
 )
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.measured_run import GridStudy
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
@@ -58,77 +58,36 @@ class NeighbourRow:
 class NeighbourStudy:
     """The grid, its choice, and what that is worth on the other half."""
 
-    rows: tuple[NeighbourRow, ...]
-    """All points of the grid, by falling BLEU; of equal ones those of smaller weight
-    come first."""
+    grid: GridStudy
+    """All points; of equal BLEU those of smaller weight come first."""
     k: int
     """Neighbours of each state."""
     n_keys: int
     """Target tokens in the datastore."""
-    n_choose: int
-    """Sentences of the half that chose."""
-    n_score: int
-    """Sentences of the half that is scored."""
-    baseline_choose: float
-    """BLEU of the model alone on the first half."""
-    comparison: Comparison
-    """The model alone against the chosen settings on the second half."""
-
-    @property
-    def chosen(self) -> NeighbourRow:
-        """The settings of highest BLEU on the first half."""
-        return self.rows[0]
 
     @property
     def settings(self) -> dict[str, Any]:
         """The chosen ones, as `with_neighbours` takes them."""
-        return {
-            "weight": self.chosen.weight,
-            "temperature": self.chosen.temperature,
-            "k": self.k,
-        }
-
-    @property
-    def on_grid_boundary(self) -> list[str]:
-        """Settings on the boundary of the grid; the model alone is none."""
-        return (
-            on_grid_boundary(self.chosen, self.rows, ("weight", "temperature"))
-            if self.chosen.weight
-            else []
-        )
+        best = self.grid.chosen
+        return {"weight": best.weight, "temperature": best.temperature, "k": self.k}
 
     def __str__(self) -> str:
-        best = self.chosen
-        return "\n".join(
-            [
-                "weight  temperature   BLEU",
-                *(
-                    f"{row.weight:6.2f}  {row.temperature:11g}  {row.bleu:5.2f}"
-                    for row in self.rows
-                ),
-                (
-                    f"chosen on {self.n_choose} sentences of dev, with {self.k}"
-                    f" neighbours of {self.n_keys}: weight {best.weight:g}, temperature"
-                    f" {best.temperature:g}, BLEU {self.baseline_choose:.2f} ->"
-                    f" {best.bleu:.2f} there"
-                ),
-                f"on the other {self.n_score}: {self.comparison}",
-                *(
-                    f"the {name} lies at the edge of the grid; widen it"
-                    for name in self.on_grid_boundary
-                ),
-            ]
+        best = self.grid.chosen
+        rows = [
+            f"{row.weight:6.2f}  {row.temperature:11g}  {row.bleu:5.2f}"
+            for row in self.grid.rows
+        ]
+        choice = (
+            f"chosen on {self.grid.n_choose} sentences of dev, with {self.k} neighbours"
+            f" of {self.n_keys}: weight {best.weight:g}, temperature"
+            f" {best.temperature:g}"
         )
+        head = "weight  temperature   BLEU"
+        return "\n".join([head, *rows, *self.grid.lines(choice, "")])
 
     def as_json(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
-        return {
-            "rows": [asdict(row) for row in self.rows],
-            "chosen": self.settings,
-            "n_keys": self.n_keys,
-            "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
-            "score": comparison_as_json(self.comparison) | {"n": self.n_score},
-        }
+        return self.grid.as_json(self.settings, n_keys=self.n_keys)
 
 
 def neighbour_study(
@@ -162,11 +121,7 @@ def neighbour_study(
     check_count("limit", limit, least=0)
     check_knn_settings(0.0, 1.0, k, len(store))
     # 0 is the model alone, whatever the temperature.
-    grid = [
-        (weight, temperature)
-        for weight, temperature in product(weights, temperatures)
-        if weight != 0
-    ]
+    grid = [point for point in product(weights, temperatures) if point[0] != 0]
     for weight, temperature in grid:
         check_knn_settings(weight, temperature, k, len(store))
     choose, judge = (half[:limit] if limit else half for half in dev_halves(parts))
@@ -190,20 +145,21 @@ def neighbour_study(
     )
     rows = []
     for weight, temperature in [(0.0, min(temperatures, default=1.0)), *grid]:
-        bleu = float(
-            score(metric, predictions(choose, weight, temperature), first).value
-        )
+        found = predictions(choose, weight, temperature)
+        bleu = float(score(metric, found, first).value)
         rows.append(NeighbourRow(weight, temperature, bleu))
         report(rows[-1])
     alone = rows[0].bleu
     rows.sort(key=lambda row: (-row.bleu, row.weight))
+    best = rows[0]
     before, after = (
-        predictions(judge, w, rows[0].temperature) for w in (0.0, rows[0].weight)
+        predictions(judge, w, best.temperature) for w in (0.0, best.weight)
     )
-    told = compare(metric, before, after, second, n_resamples=n_resamples)
-    return NeighbourStudy(
-        tuple(rows), k, len(store), len(choose), len(judge), alone, told
-    )
+    comparison = compare(metric, before, after, second, n_resamples=n_resamples)
+    # The model alone has no temperature that could be widened.
+    varied = ("weight", "temperature") if best.weight else ()
+    study = GridStudy(tuple(rows), varied, len(choose), len(judge), alone, comparison)
+    return NeighbourStudy(study, k, len(store))
 
 
 def neighbours_command(options: "Neighbours") -> int:

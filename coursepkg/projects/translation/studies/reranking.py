@@ -36,28 +36,17 @@ from coursepkg.decoding.rerank import (
     reverse_scorer,
 )
 from coursepkg.decoding.step import Hypothesis
-from coursepkg.metrics.scoring import (
-    Comparison,
-    Metric,
-    compare,
-    comparison_as_json,
-    score,
-    sentence_scores,
-)
+from coursepkg.metrics.scoring import Metric, compare, score, sentence_scores
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
-from coursepkg.projects.translation.evaluate import (
-    N_RESAMPLES,
-    bleu_of,
-    dev_halves,
-    on_grid_boundary,
-)
+from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, dev_halves
 from coursepkg.projects.translation.knn_mt import neighbours_settings
 from coursepkg.projects.translation.models import Subwords, cut_sources
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.projects.translation.studies.language_model import load_language_model
 from coursepkg.projects.translation.studies.measured_run import (
+    GridStudy,
     open_system,
     report_study,
 )
@@ -206,19 +195,11 @@ class NBestLists:
 
     def oracle(self) -> list[str]:
         """Of each list the translation of highest sentence BLEU."""
-        metric = bleu_of(self.target, sentence=True)
-        best = []
+        metric, best = bleu_of(self.target, sentence=True), []
         for found, reference in zip(self.found, self.references, strict=True):
             texts = [self._text(one) for one in found]
-            best.append(
-                texts[
-                    int(
-                        np.argmax(
-                            sentence_scores(metric, texts, [reference] * len(texts))
-                        )
-                    )
-                ]
-            )
+            scores = sentence_scores(metric, texts, [reference] * len(texts))
+            best.append(texts[int(np.argmax(scores))])
         return best
 
     def bleu(self, texts: Sequence[str]) -> float:
@@ -260,17 +241,8 @@ class WeightRow:
 class RerankStudy:
     """The grid, its choice, and what that is worth on the other half."""
 
-    rows: tuple[WeightRow, ...]
-    """All points of the grid, by falling BLEU; of equal ones those with smaller weights
-    come first."""
-    n_choose: int
-    """Sentences of the half that chose the weights."""
-    n_score: int
-    """Sentences of the half that is scored."""
-    baseline_choose: float
-    """BLEU of the search's own best on the first half."""
-    comparison: Comparison
-    """The search's own best against the reranked best on the second half."""
+    grid: GridStudy
+    """All weights; of equal BLEU those with smaller weights come first."""
     oracle: float
     """BLEU on the second half if of each list the translation of highest sentence BLEU
     were taken."""
@@ -279,59 +251,28 @@ class RerankStudy:
     n_best: int
     """Translations in each list, at most."""
 
-    @property
-    def chosen(self) -> WeightRow:
-        """The weights of highest BLEU on the first half."""
-        return self.rows[0]
-
-    @property
-    def on_grid_boundary(self) -> list[str]:
-        """Weights on the boundary of the grid."""
-        return on_grid_boundary(self.chosen, self.rows, ("lm", "reverse", "length"))
-
     def __str__(self) -> str:
-        best, told = self.chosen, self.comparison
-        return "\n".join(
-            [
-                "   lm  reverse  length   BLEU",
-                *(
-                    f"{row.lm:5.2f}  {row.reverse:7.2f}  {row.length:6.2f} "
-                    f" {row.bleu:5.2f}"
-                    for row in self.rows[:10]
-                ),
-                (
-                    f"weights chosen on {self.n_choose} sentences of dev: lm"
-                    f" {best.lm:g}, reverse {best.reverse:g}, length {best.length:g},"
-                    f" BLEU {self.baseline_choose:.2f} -> {best.bleu:.2f} there"
-                ),
-                f"on the other {self.n_score}: {told}",
-                *(
-                    f"the weight of {name} lies at the edge of the grid; widen it"
-                    for name in self.on_grid_boundary
-                ),
-                (
-                    f"{self.n_changed} of {self.n_score} translations changed; the best"
-                    f" of each list of up to {self.n_best} would give {self.oracle:.2f}"
-                ),
-            ]
+        grid, best = self.grid, self.grid.chosen
+        rows = [
+            f"{row.lm:5.2f}  {row.reverse:7.2f}  {row.length:6.2f}  {row.bleu:5.2f}"
+            for row in grid.rows[:10]
+        ]
+        choice = (
+            f"weights chosen on {grid.n_choose} sentences of dev: lm {best.lm:g},"
+            f" reverse {best.reverse:g}, length {best.length:g}"
         )
+        changed = (
+            f"{self.n_changed} of {grid.n_score} translations changed; the best of each"
+            f" list of up to {self.n_best} would give {self.oracle:.2f}"
+        )
+        head = "   lm  reverse  length   BLEU"
+        return "\n".join([head, *rows, *grid.lines(choice, "weight of "), changed])
 
     def as_json(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
-        return {
-            "rows": [asdict(row) for row in self.rows],
-            "chosen": asdict(self.chosen),
-            "choose": {"n": self.n_choose, "baseline": self.baseline_choose},
-            "score": (
-                comparison_as_json(self.comparison)
-                | {
-                    "n": self.n_score,
-                    "oracle": self.oracle,
-                    "n_changed": self.n_changed,
-                }
-            ),
-            "n_best": self.n_best,
-        }
+        document = self.grid.as_json(asdict(self.grid.chosen))
+        document["score"] |= {"oracle": self.oracle, "n_changed": self.n_changed}
+        return document | {"n_best": self.n_best}
 
 
 def rerank_study(
@@ -374,65 +315,51 @@ def rerank_study(
     alpha = (
         translator.recipe.length_penalty if length_penalty is None else length_penalty
     )
-    models = (translator, language_model, reverse)
-    lists = [
+    first, second = (
         NBestLists(
             translator,
             half,
             parts,
-            scorers_of(*models, half, parts, batch_size),
+            scorers_of(translator, language_model, reverse, half, parts, batch_size),
             n_best,
             alpha,
             batch_size,
         )
         for half in (choose, judge)
-    ]
-    grid = product(
-        lm_weights if language_model is not None else (0.0,),
-        reverse_weights if reverse is not None else (0.0,),
-        length_weights,
     )
+
+    def reranked(lists: NBestLists, lm: float, back: float, length: float) -> list[str]:
+        given = {"lm": lm} if language_model is not None else {}
+        given |= {"reverse": back} if reverse is not None else {}
+        return lists.reranked(given | {"length": length}, alpha=alpha)
+
     rows = [
-        WeightRow(
-            lm,
-            length,
-            lists[0].bleu(
-                lists[0].reranked(_weights(models, lm, back, length), alpha=alpha)
-            ),
-            back,
+        WeightRow(lm, length, first.bleu(reranked(first, lm, back, length)), back)
+        for lm, back, length in product(
+            lm_weights if language_model is not None else (0.0,),
+            reverse_weights if reverse is not None else (0.0,),
+            length_weights,
         )
-        for lm, back, length in grid
     ]
     rows.sort(
         key=lambda row: (-row.bleu, abs(row.lm) + abs(row.reverse) + abs(row.length))
     )
-    best = rows[0]
-    before = lists[1].first
-    after = lists[1].reranked(
-        _weights(models, best.lm, best.reverse, best.length), alpha=alpha
-    )
+    best, before = rows[0], second.first
+    after = reranked(second, best.lm, best.reverse, best.length)
     return RerankStudy(
-        tuple(rows),
-        len(choose),
-        len(judge),
-        lists[0].bleu(lists[0].first),
-        compare(
-            lists[1].metric, before, after, lists[1].references, n_resamples=n_resamples
+        GridStudy(
+            tuple(rows),
+            ("lm", "reverse", "length"),
+            len(choose),
+            len(judge),
+            first.bleu(first.first),
+            compare(
+                second.metric, before, after, second.references, n_resamples=n_resamples
+            ),
         ),
-        lists[1].bleu(lists[1].oracle()),
+        second.bleu(second.oracle()),
         sum(a != b for a, b in zip(before, after, strict=True)),
         n_best,
-    )
-
-
-def _weights(
-    models: tuple[Any, ...], lm: float, reverse: float, length: float
-) -> dict[str, float]:
-    """The weights of the models that are there, and of the length."""
-    _, language_model, back = models
-    given = {"lm": lm} if language_model is not None else {}
-    return (
-        given | ({"reverse": reverse} if back is not None else {}) | {"length": length}
     )
 
 

@@ -210,16 +210,11 @@ def sizes() -> dict[str, int]:
     """Those of the preset `small`, its vocabulary and key-value heads among them."""
     from coursepkg.projects.translation.recipe import PRESETS
 
+    preset = PRESETS["small"]
     names = (
-        "vocab_size",
-        "d_model",
-        "n_heads",
-        "n_kv_heads",
-        "n_encoder_layers",
-        "n_decoder_layers",
-        "d_ff",
+        "vocab_size d_model n_heads n_kv_heads n_encoder_layers n_decoder_layers d_ff"
     )
-    return {name: getattr(PRESETS["small"], name) for name in names}
+    return {name: getattr(preset, name) for name in names.split()}
 
 
 def _shape() -> str:
@@ -269,10 +264,8 @@ def _sources(batch: int, seed: int = 1) -> Tensor:
 
 def _greedy(model: Transformer, src: Tensor) -> list[Any]:
     with torch.inference_mode():
-        return [
-            [one]
-            for one in greedy(model.start(src, max_len=TARGET + 1), max_len=TARGET)
-        ]
+        found = greedy(model.start(src, max_len=TARGET + 1), max_len=TARGET)
+    return [[one] for one in found]
 
 
 def _tokens(found: list[Any]) -> Tensor:

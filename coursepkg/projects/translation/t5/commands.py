@@ -1,14 +1,14 @@
 """Options of `coursepkg translation t5-train` and `t5-predict`."""
 
 import dataclasses
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from coursepkg.app.options import Flag, Json
+from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class T5Train:
     """Language or script to translate from."""
     target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
     """Language or script to translate into."""
-    both_ways: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    both_ways: Flag = False
     """Learn the other direction as well, in the same model; the prefix tells them
     apart.
     """
@@ -65,14 +65,13 @@ class T5Train:
     """Stop training after so many seconds."""
     seed: int = 0
     """Of weights, order and dropout."""
-    contest_rules: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    contest_rules: Flag = False
     """Refuse what the contest forbids: every pretrained model, and data from outside
     its training file.
     """
-    resume: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    resume: Flag = False
     """Go on with the run in FOLDER."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Print one JSON document as the last line."""
+    json: Json = False
 
     def run(self) -> int:
         """Report coverage, train, score, save; return 0."""
@@ -97,21 +96,16 @@ class T5Train:
             resume=self.resume,
         )
         if self.json:
-            print(json.dumps(result, ensure_ascii=False))
+            print_json(result)
         return 0
 
     def _settings(self) -> Any:
         from coursepkg.projects.translation.t5.train import PRESETS
 
         names = ("epochs", "learning_rate", "batch_size", "weight_decay")
-        given = {
-            name: getattr(self, name)
-            for name in names
-            if getattr(self, name) is not None
-        }
-        return dataclasses.replace(
-            PRESETS[self.preset], **given, precision=self.precision, seed=self.seed
-        )
+        given = {name: getattr(self, name) for name in (*names, "precision", "seed")}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(PRESETS[self.preset], **changes)
 
 
 @dataclass(frozen=True)
@@ -145,8 +139,7 @@ class T5Predict:
     """Most tokens of an output."""
     batch_size: int = 32
     """Lines side by side."""
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Print one JSON document as the last line."""
+    json: Json = False
 
     def __post_init__(self) -> None:
         if bool(self.text.strip()) == (self.file is not None):
@@ -182,13 +175,12 @@ class T5Predict:
                 self.file,
                 self.out,
                 identity=identity,
-                report=_say,
+                report=_log_progress,
                 **options,
             )
             if done:
-                print(
-                    f"went on behind line {done}, where an earlier run had stopped",
-                    file=sys.stderr,
+                log_to_stderr(
+                    f"went on behind line {done}, where an earlier run had stopped"
                 )
             result |= {"out": str(self.out), "resumed_after": done}
         else:
@@ -196,9 +188,9 @@ class T5Predict:
             print("\n".join(found.alternatives))
             result |= dataclasses.asdict(found)
         if self.json:
-            print(json.dumps(result, ensure_ascii=False))
+            print_json(result)
         return 0
 
 
-def _say(n_lines: int) -> None:
-    print(f"{n_lines} lines", file=sys.stderr)
+def _log_progress(n_lines: int) -> None:
+    log_to_stderr(f"{n_lines} lines")

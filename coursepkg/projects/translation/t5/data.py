@@ -20,7 +20,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from coursepkg.data.batching import LazyBatches
+from coursepkg.app.jobs import chunks
+from coursepkg.data.batching import LazyBatches, move_batch
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_reader, to_scorer
 from coursepkg.projects.translation.t5.model import T5
@@ -87,21 +88,15 @@ def directions_of(
         )
     else:
         parts = load_parts(corpus, source, target, folder=folder)
-    there = Direction(parts, prefix)
-    return (
-        [there, Direction(parts.swapped(), prefix_of(target, source))]
-        if both
-        else [there]
-    )
+    back = [Direction(parts.swapped(), prefix_of(target, source))] if both else []
+    return [Direction(parts, prefix), *back]
 
 
 def natural(text: str, language: str) -> str:
     """A line of a corpus as a reader writes it: unsegmented, without underscores."""
-    return (
-        " ".join(text.split())
-        if language == "nom"
-        else to_reader(to_scorer(text, language), language)
-    )
+    if language == "nom":
+        return " ".join(text.split())
+    return to_reader(to_scorer(text, language), language)
 
 
 IGNORED = -100
@@ -128,11 +123,7 @@ class T5Batch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "T5Batch":
         """The same batch on a device."""
-        src, src_mask, tgt_in, labels = (
-            t.to(device, non_blocking=non_blocking)
-            for t in (self.src, self.src_mask, self.tgt_in, self.labels)
-        )
-        return T5Batch(src, src_mask, tgt_in, labels, self.n_tokens)
+        return move_batch(self, device, non_blocking)
 
 
 def encode_text(t5: T5, text: str) -> list[int]:
@@ -142,12 +133,8 @@ def encode_text(t5: T5, text: str) -> list[int]:
         ValueError: an id lies outside the model's vocabulary: model and tokenizer do
             not belong together.
     """
-    ids = list(t5.tokenizer.encode(text))
-    ids = (
-        ids
-        if ids[-1:] == [t5.tokenizer.eos_token_id]
-        else [*ids, t5.tokenizer.eos_token_id]
-    )
+    ids, eos = list(t5.tokenizer.encode(text)), t5.tokenizer.eos_token_id
+    ids += [] if ids[-1:] == [eos] else [eos]
     if max(ids) >= t5.network.config.vocab_size:
         raise ValueError(
             f"{t5.name}: the tokenizer gives id {max(ids)} for {text[:40]!r}, but the"
@@ -232,24 +219,14 @@ class T5Batches:
                 " more pairs"
             )
         self.examples, self.batch_size = list(examples), batch_size
-        self.pad_id, self.start_id, self.seed, self.shuffle = (
-            pad_id,
-            start_id,
-            seed,
-            shuffle,
-        )
+        self.pad_id, self.start_id = pad_id, start_id
+        self.seed, self.shuffle = seed, shuffle
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the examples and of how they are batched."""
-        content = [
-            self.examples,
-            self.batch_size,
-            self.pad_id,
-            self.start_id,
-            self.seed,
-            self.shuffle,
-        ]
+        ids = self.pad_id, self.start_id
+        content = [self.examples, self.batch_size, *ids, self.seed, self.shuffle]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def epoch(self, number: int) -> LazyBatches[T5Batch]:
@@ -257,11 +234,7 @@ class T5Batches:
         order = list(range(len(self.examples)))
         if self.shuffle:
             random.Random(f"{self.seed} {number}").shuffle(order)
-        groups = [
-            order[i : i + self.batch_size]
-            for i in range(0, len(order), self.batch_size)
-        ]
-        return LazyBatches(groups, self._make)
+        return LazyBatches(list(chunks(order, self.batch_size)), self._make)
 
     def _make(self, group: Sequence[int]) -> T5Batch:
         chosen = [self.examples[i] for i in group]

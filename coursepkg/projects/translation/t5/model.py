@@ -126,28 +126,23 @@ def coverage(tokenizer: Any, texts: Sequence[str]) -> Coverage:
             " a list"
         )
     words = Counter(word for text in texts for word in text.split())
-    characters = Counter[str]()
-    for word, count in words.items():
-        for character, times in Counter(word).items():
-            characters[character] += times * count
-    unknown = {c for c in {*characters, *LETTERS} if loses(tokenizer, c)}
-    ids = {word: tokenizer.encode(word, add_special_tokens=False) for word in words}
+    characters = Counter(
+        sign for text in texts for word in text.split() for sign in word
+    )
+    ids = {
+        text: tokenizer.encode(text, add_special_tokens=False)
+        for text in {*words, *characters, *LETTERS}
+    }
+    unknown = {text for text, own in ids.items() if tokenizer.unk_token_id in own}
     return Coverage(
         n_texts=len(texts),
         n_characters=characters.total(),
         lost=Counter({c: n for c, n in characters.items() if c in unknown}),
         n_words=words.total(),
-        n_lost_words=sum(
-            n for word, n in words.items() if tokenizer.unk_token_id in ids[word]
-        ),
+        n_lost_words=sum(n for word, n in words.items() if word in unknown),
         n_pieces=sum(n * len(ids[word]) for word, n in words.items()),
         lost_letters="".join(letter for letter in LETTERS if letter in unknown),
     )
-
-
-def loses(tokenizer: Any, text: str) -> bool:
-    """Whether something in a text becomes <unk>."""
-    return tokenizer.unk_token_id in tokenizer.encode(text, add_special_tokens=False)
 
 
 def train_tokenizer(texts: Iterable[str], vocab_size: int = 4000) -> Any:
@@ -214,15 +209,13 @@ def _with_words(
     consists of such words.
     """
     counts = Counter(WORD_MARK + word for line in lines for word in _WORD.findall(line))
-    known = {piece for piece, _ in pieces}
-    found = [
-        (word, n) for word, n in counts.most_common() if n > 1 and word not in known
+    known, total = {piece for piece, _ in pieces}, counts.total()
+    words = [
+        (word, math.log(n / total))
+        for word, n in counts.most_common()
+        if n > 1 and word not in known
     ]
-    room = max(0, vocab_size - len(pieces))
-    return [
-        *pieces,
-        *((word, math.log(n / counts.total())) for word, n in found[:room]),
-    ]
+    return [*pieces, *words[: max(0, vocab_size - len(pieces))]]
 
 
 def _wrap(pieces: Sequence[tuple[str, float]]) -> Any:
@@ -255,14 +248,6 @@ def _wrap(pieces: Sequence[tuple[str, float]]) -> Any:
 
 FAMILY = ("t5", "mt5", "umt5")
 """Kinds of model that are text-to-text in T5's way."""
-NAMES = {
-    "google/mt5-small": "101 languages, Vietnamese and Chinese among them",
-    "VietAI/vit5-base": "Vietnamese",
-    "minhtoan/t5-translate-vietnamese-nom": (
-        "Nom and Vietnamese, the one of the report; the Hub converts its pickle"
-    ),
-}
-"""Models on the Hugging Face Hub of this course; any T5, mT5 or umT5 will do."""
 CARD = "coursepkg.json"
 """What we store beside a model: its prefixes and where it comes from."""
 TINY = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4}
@@ -301,7 +286,7 @@ def load_t5(
     """Load a model, in float32 and evaluation mode.
 
     Args:
-        name: a folder, or a name on the Hub such as one of `NAMES`.
+        name: a folder, or a name on the Hub such as `google/mt5-small`.
         revision: branch, tag or commit on the Hub; a commit makes sure that nothing
             changes under one's feet.
         local_only: do not ask the network; what was loaded before is in the cache of
@@ -429,12 +414,8 @@ class _NotT5(ValueError):
 
 def _looks_like_path(name: str) -> bool:
     """Names on the Hub are `name` or `owner/name`."""
-    return (
-        name.startswith((".", "/", "~"))
-        or name.count("/") > 1
-        or "\\" in name
-        or Path(name).exists()
-    )
+    is_path = name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1
+    return is_path or Path(name).exists()
 
 
 def _check_folder(folder: Path) -> None:
@@ -474,10 +455,10 @@ def _hub_is_there() -> bool:
     """Whether the Hub's address resolves; else the library would try half a minute."""
     from huggingface_hub import constants
 
-    if constants.HF_HUB_OFFLINE or any(
-        os.environ.get(n) for n in ("HTTPS_PROXY", "https_proxy")
-    ):
-        return not constants.HF_HUB_OFFLINE
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if os.environ.get("HTTPS_PROXY") or os.environ.get("https_proxy"):
+        return True
     try:
         socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, 443)
     except OSError:
@@ -493,8 +474,8 @@ def _one_line(place: str) -> Iterator[None]:
     except (_NotT5, ImportError):
         raise
     except Exception as reason:  # a damaged file makes the library fail in any way
-        said = one_line(reason)[:200]
-        if "tiktoken" in said or "protobuf" in said:
+        message = one_line(reason)[:200]
+        if "tiktoken" in message or "protobuf" in message:
             # What the library says when it cannot read a SentencePiece model.
             raise ImportError(
                 f"{place} has its vocabulary in spiece.model, which needs protobuf to"
@@ -502,11 +483,11 @@ def _one_line(place: str) -> Iterator[None]:
             ) from reason
         if Path(place).is_dir():
             raise ValueError(
-                f"{place} cannot be loaded, copy it again ({said})"
+                f"{place} cannot be loaded, copy it again ({message})"
             ) from reason
         raise OSError(
-            f"{place} cannot be loaded from the Hugging Face Hub ({said}); give --model"
-            " FOLDER with a saved T5 whose weights are safetensors, or use the"
+            f"{place} cannot be loaded from the Hugging Face Hub ({message}); give"
+            " --model FOLDER with a saved T5 whose weights are safetensors, or use the"
             " built-in --model tiny"
         ) from reason
 
@@ -589,19 +570,3 @@ def formula_parameters(size: T5Size) -> int:
     decoder = 2 * attention + feed_forward + 3 * size.d_model
     stacks = 2 * (RELATIVE_BUCKETS * size.n_heads + size.d_model)
     return VOCABULARY * size.d_model + size.n_layers * (encoder + decoder) + stacks
-
-
-def count_parameters(size: T5Size) -> int:
-    """Parameters of Hugging Face's model of this size, built without its weights.
-
-    Raises:
-        ImportError: transformers is not installed.
-    """
-    import torch
-
-    library = transformers_module()
-    with torch.device("meta"):
-        network = library.T5ForConditionalGeneration(
-            library.T5Config(**size.settings())
-        )
-    return sum(parameter.numel() for parameter in network.parameters())

@@ -167,17 +167,13 @@ def load_nom(
             f"--from and --to must be nom and vi, or vi and nom, got {source} and"
             f" {target}"
         )
-    files = [
-        (data_folder() if folder is None else folder) / "nom_vi" / name
-        for name in FILES
-    ]
+    data = data_folder() if folder is None else folder
+    files = [data / "nom_vi" / name for name in FILES]
     missing = [file for file in files if not file.is_file()]
     notes = []
     if missing or generated:
-        name, lines = (
-            "nom-lesson",
-            [NomLine(*pair, "", "lesson", 0) for pair in nom_sample(seed=seed)],
-        )
+        name = "nom-lesson"
+        lines = [NomLine(*pair, "", "lesson", 0) for pair in nom_sample(seed=seed)]
         why = "" if generated else f"{missing[0]} is missing, so "
         notes.append(f"{why}a generated lesson stands in; its spellings are simplified")
     else:
@@ -191,7 +187,10 @@ def load_nom(
     parts = grouped_split(
         [(f"nom:{x.nom}", f"vi:{plain(x.quoc_ngu)}") for x in lines], SHARES, seed=seed
     )
-    train, dev, test = (tuple(_pair(lines[i]) for i in parts[part]) for part in SHARES)
+    train, dev, test = (
+        tuple(SentencePair(x.nom, x.quoc_ngu, x.file, x.line) for x in chosen)
+        for chosen in ([lines[i] for i in parts[part]] for part in SHARES)
+    )
     loaded = Parts(name, "nom", "vi", train, dev, test, tuple(notes))
     return loaded if source == "nom" else loaded.swapped()
 
@@ -218,10 +217,8 @@ def plain(quoc_ngu: str) -> str:
 
 def uneven_lines(lines: Iterable[NomLine]) -> list[Uneven]:
     """The lines in which characters and syllables differ in number."""
-    counted = (
-        Uneven(x, len(characters(x.nom)), len(syllables(x.quoc_ngu))) for x in lines
-    )
-    return [one for one in counted if one.n_characters != one.n_syllables]
+    rows = [(x, len(characters(x.nom)), len(syllables(x.quoc_ngu))) for x in lines]
+    return [Uneven(*row) for row in rows if row[1] != row[2]]
 
 
 class ReadingTable:
@@ -272,14 +269,8 @@ class ReadingTable:
 
 def _most_frequent(table: dict[str, Counter[str]], key: str) -> str:
     """The commonest entry; of equally common ones the first in alphabetical order."""
-    found = table.get(key)
-    return (
-        key if found is None else min(found, key=lambda entry: (-found[entry], entry))
-    )
-
-
-def _pair(line: NomLine) -> SentencePair:
-    return SentencePair(line.nom, line.quoc_ngu, line.file, line.line)
+    found = table.get(key, Counter())
+    return min(found, key=lambda entry: (-found[entry], entry), default=key)
 
 
 def table_pairs(pairs: Sequence[SentencePair], source: str) -> list[tuple[str, str]]:

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from coursepkg.app.model_folder import default_device
 from coursepkg.projects.translation.models import model_sha256
 from coursepkg.projects.translation.t5.data import encode_text, natural
 from coursepkg.projects.translation.t5.model import T5, load_t5
@@ -48,10 +47,8 @@ class T5Translator:
             ValueError: it is no T5, or damaged.
         """
         t5 = load_t5(model)
-        t5.network.to("cuda" if torch.cuda.is_available() else "cpu")
-        usual = {
-            f"{source}-{target}": text for (source, target), text in PREFIXES.items()
-        }
+        t5.network.to(default_device())
+        usual = {"-".join(pair): text for pair, text in PREFIXES.items()}
         if prefix is not None:
             return cls(t5, dict.fromkeys(usual, prefix))
         return cls(t5, t5.card.get("prefixes") or usual)

@@ -55,45 +55,45 @@ def score_direction(
         max_tokens=max_tokens,
         batch_size=batch_size,
     )
-    said = [one.text for one in outputs]
+    predictions = [one.text for one in outputs]
     protocol = f"{parts.corpus} test {direction.name}, beam {beam_size}"
     if "nom" in (parts.source, parts.target):
-        return nom_scores(said, test, parts.target, protocol), outputs
-    spaced = [to_model(text, parts.target) for text in said]
-    return (
-        evaluate(spaced, test, parts.source, parts.target, protocol=protocol).scores,
-        outputs,
-    )
+        return nom_scores(predictions, test, parts.target, protocol), outputs
+    spaced = [to_model(text, parts.target) for text in predictions]
+    found = evaluate(spaced, test, parts.source, parts.target, protocol=protocol)
+    return found.scores, outputs
 
 
 def nom_scores(
-    said: Sequence[str], pairs: Sequence[SentencePair], target: str, protocol: str
+    predictions: Sequence[str],
+    pairs: Sequence[SentencePair],
+    target: str,
+    protocol: str,
 ) -> dict[str, Score]:
     """CER as written and, of quoc ngu, without case and punctuation; BLEU and chrF."""
     true = [natural(p.target, target) for p in pairs]
-    scores = {"CER": score(CER(), said, true, protocol=protocol)}
+    scores = {"CER": score(CER(), predictions, true, protocol=protocol)}
     if target == "vi":
-        folded = [plain(text) for text in said], [plain(text) for text in true]
+        folded = [plain(text) for text in predictions], [plain(text) for text in true]
         scores["CER, plain"] = score(CER(), *folded, protocol=f"{protocol}, plain")
-    scores["BLEU"] = score(
-        BLEU(tokenize="char" if target == "nom" else "13a"),
-        said,
-        true,
-        protocol=protocol,
-    )
-    return scores | {"chrF": score(CHRF(), said, true, protocol=protocol)}
+    bleu = BLEU(tokenize="char" if target == "nom" else "13a")
+    scores["BLEU"] = score(bleu, predictions, true, protocol=protocol)
+    return scores | {"chrF": score(CHRF(), predictions, true, protocol=protocol)}
 
 
 def table_scores(direction: Direction) -> dict[str, Score]:
     """Scores of looking up the most frequent partner: the baseline of Nom."""
     parts = direction.parts
     table = ReadingTable(table_pairs(parts.train, parts.source))
-    said = [
+    predictions = [
         table.read(p.source) if parts.source == "nom" else table.write(p.source)
         for p in parts.test
     ]
     return nom_scores(
-        said, parts.test, parts.target, f"{parts.corpus} test {direction.name}, look-up"
+        predictions,
+        parts.test,
+        parts.target,
+        f"{parts.corpus} test {direction.name}, look-up",
     )
 
 
@@ -189,11 +189,9 @@ def report_coverage(t5: T5, direction: Direction) -> dict[str, Coverage]:
     found = {}
     for part in ("train", "test"):
         pairs = direction.natural(getattr(direction.parts, part))
-        for language, texts in (
-            (direction.parts.source, [p.source for p in pairs]),
-            (direction.parts.target, [p.target for p in pairs]),
-        ):
-            one = coverage(t5.tokenizer, texts)
+        for side in ("source", "target"):
+            language = getattr(direction.parts, side)
+            one = coverage(t5.tokenizer, [getattr(pair, side) for pair in pairs])
             found[f"{language} {part}"] = one
             print(f"coverage of {language}, {part}: {one}")
             if one.warning:
@@ -210,9 +208,7 @@ def _start(
     folder = out / "start"
     if not folder.is_dir():
         pairs = [pair for d in directions for pair in d.natural(d.parts.train)]
-        texts = dict.fromkeys(
-            text for pair in pairs for text in (pair.source, pair.target)
-        )
+        texts = dict.fromkeys(text for pair in pairs for text in pair[:2])
         save_t5(tiny_t5(texts, vocab_size=vocab_size, seed=seed), folder)
     return load_t5(folder)
 
@@ -241,6 +237,5 @@ def _scored(
         for name, value in scores.items():
             print(f"{system}, {direction.name}, {name}: {value}")
     mean = math.fsum(one.confidence for one in outputs) / len(outputs)
-    return {name: scores_as_json(scores) for name, scores in tables.items()} | {
-        "mean_confidence": mean
-    }
+    document = {name: scores_as_json(scores) for name, scores in tables.items()}
+    return {**document, "mean_confidence": mean}

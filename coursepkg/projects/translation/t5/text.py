@@ -24,6 +24,7 @@ or 3 and 5 as in TensorFlow Datasets, c4_utils).
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from coursepkg.text.languages import LANGUAGES
 from coursepkg.validation import check_count
@@ -121,9 +122,9 @@ def label_accuracy(
         raise ValueError(
             f"truths must be among {', '.join(sorted(labels))}, got {stray[0]!r}"
         )
-    said = [label_of(output, labels) for output in outputs]
-    n_right = sum(ours == truth for ours, truth in zip(said, truths, strict=True))
-    return n_right / len(truths), said.count(None)
+    predicted = [label_of(output, labels) for output in outputs]
+    n_right = sum(ours == truth for ours, truth in zip(predicted, truths, strict=True))
+    return n_right / len(truths), predicted.count(None)
 
 
 def corrupt_spans(
@@ -169,7 +170,7 @@ _BETWEEN_SENTENCES = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”]))\s+")
 
 
 @dataclass(frozen=True)
-class Filtered:
+class FilteredPage:
     """A page after the filters."""
 
     lines: tuple[str, ...]
@@ -180,7 +181,9 @@ class Filtered:
     """Why the whole page was removed; empty if it stays."""
 
 
-def c4_filters(page: str, *, min_sentences: int = 5, min_words: int = 3) -> Filtered:
+def c4_filters(
+    page: str, *, min_sentences: int = 5, min_words: int = 3
+) -> FilteredPage:
     r"""Apply the filters of single pages.
 
     Example:
@@ -193,15 +196,12 @@ def c4_filters(page: str, *, min_sentences: int = 5, min_words: int = 3) -> Filt
     """
     check_count("min_sentences", min_sentences)
     check_count("min_words", min_words)
-    kept, removed = [], []
-    for line in filter(None, map(str.strip, page.splitlines())):
-        reason = line_fault(line, min_words)
-        if reason:
-            removed.append((line, reason))
-        else:
-            kept.append(line)
+    lines = filter(None, map(str.strip, page.splitlines()))
+    judged = [(line, line_fault(line, min_words)) for line in lines]
+    kept = [line for line, reason in judged if not reason]
+    removed = [one for one in judged if one[1]]
     fault = page_fault(page, kept, min_sentences)
-    return Filtered(() if fault else tuple(kept), tuple(removed), fault)
+    return FilteredPage(() if fault else tuple(kept), tuple(removed), fault)
 
 
 def line_fault(line: str, min_words: int = 3) -> str:
@@ -242,27 +242,17 @@ def without_repeated_spans(pages: Iterable[Sequence[str]]) -> list[list[list[str
     """
     seen: set[tuple[str, ...]] = set()
     result = []
-    for lines in pages:
-        places = [
-            (i, sentence)
-            for i, line in enumerate(lines)
-            for sentence in split_sentences(line)
-        ]
-        folded = [" ".join(sentence.lower().split()) for _, sentence in places]
+    for page in pages:
+        lines = [split_sentences(line) for line in page]
+        folded = [" ".join(one.lower().split()) for line in lines for one in line]
         repeated: set[int] = set()
-        for first in range(len(places) - SPAN + 1):
+        for first in range(len(folded) - SPAN + 1):
             span = tuple(folded[first : first + SPAN])
             if span in seen:
                 repeated.update(range(first, first + SPAN))
             seen.add(span)
+        numbers = count()
         result.append(
-            [
-                [
-                    sentence
-                    for n, (i, sentence) in enumerate(places)
-                    if i == at and n not in repeated
-                ]
-                for at in range(len(lines))
-            ]
+            [[one for one in line if next(numbers) not in repeated] for line in lines]
         )
     return result

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from coursepkg.app.jobs import chunks
 from coursepkg.projects.translation.t5.data import (
     IGNORED,
     Direction,
@@ -36,7 +37,14 @@ from coursepkg.training.loop import History, fit
 from coursepkg.training.losses import label_smoothed_cross_entropy
 from coursepkg.training.saved_model import restore
 from coursepkg.training.schedules import Formula, constant
-from coursepkg.validation import check_count, check_finite, flag_of
+from coursepkg.training.task import eval_mode, mean_loss
+from coursepkg.validation import (
+    check_at_least,
+    check_count,
+    check_finite,
+    check_positive,
+    flag_of,
+)
 
 
 class TextToText(nn.Module):
@@ -110,26 +118,13 @@ def sample_losses(model: TextToText, batch: T5Batch) -> Tensor:
     return losses.sum(dim=1) / (batch.labels != IGNORED).sum(dim=1)
 
 
-@torch.no_grad()
 def t5_mean_loss(model: nn.Module, batches: Iterable[T5Batch]) -> float:
     """Cross-entropy a target token over some batches, in nats; the mode is kept.
 
     Raises:
         ValueError: there is no batch.
     """
-    was_training = model.training
-    device = next(model.parameters()).device
-    total, n_tokens = 0.0, 0
-    try:
-        model.eval()
-        for batch in batches:
-            total += float(T5Task().loss(model, batch.to(device)))
-            n_tokens += batch.n_tokens
-    finally:
-        model.train(was_training)
-    if not n_tokens:
-        raise ValueError("batches must hold at least one batch, got none")
-    return total / n_tokens
+    return mean_loss(model, T5Task(), batches)
 
 
 def write_texts(
@@ -150,12 +145,9 @@ def write_texts(
     Raises:
         ValueError: a number is out of range, or a text is empty; it is named.
     """
-    for name, value in (
-        ("beam_size", beam_size),
-        ("max_tokens", max_tokens),
-        ("batch_size", batch_size),
-    ):
-        check_count(name, value)
+    check_count("beam_size", beam_size)
+    check_count("max_tokens", max_tokens)
+    check_count("batch_size", batch_size)
     check_count("n_best", n_best, most=beam_size)
     empty = next((i for i, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
@@ -164,17 +156,11 @@ def write_texts(
     # Alike lengths side by side: less padding.
     order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
     outputs: dict[int, T5Output] = {}
-    was_training = t5.network.training
-    t5.network.eval()
-    try:
-        for first in range(0, len(order), batch_size):
-            chosen = order[first : first + batch_size]
-            found = _write_batch(
-                t5, [sources[i] for i in chosen], beam_size, n_best, max_tokens
-            )
+    with eval_mode(t5.network):
+        for chosen in chunks(order, batch_size):
+            ids = [sources[i] for i in chosen]
+            found = _write_batch(t5, ids, beam_size, n_best, max_tokens)
             outputs |= dict(zip(chosen, found, strict=True))
-    finally:
-        t5.network.train(was_training)
     return [outputs[i] for i in range(len(texts))]
 
 
@@ -183,11 +169,14 @@ def _write_batch(
     t5: T5, sources: Sequence[list[int]], beam_size: int, n_best: int, max_tokens: int
 ) -> list[T5Output]:
     eos = int(t5.tokenizer.eos_token_id)
+
+    def batch_of(targets: Sequence[list[int]]) -> T5Batch:
+        pairs = list(zip(sources, targets, strict=True))
+        batch = make_t5_batch(pairs, pad_id=t5.pad_id, start_id=t5.start_id)
+        return batch.to(t5.network.device)
+
     # The targets are not known yet; a lone EOS keeps the form.
-    batch = make_t5_batch(
-        [(s, [eos]) for s in sources], pad_id=t5.pad_id, start_id=t5.start_id
-    )
-    here = batch.to(t5.network.device)
+    here = batch_of([[eos]] * len(sources))
     written = t5.network.generate(
         input_ids=here.src,
         attention_mask=here.src_mask,
@@ -197,15 +186,16 @@ def _write_batch(
         max_new_tokens=max_tokens,
         do_sample=False,
     )
-    targets = [_up_to_eos(row[1:], eos) for row in written.tolist()]
+    # Up to the first EOS; all tokens where the limit cut the output off.
+    targets = [
+        ids[: ids.index(eos) + 1] if eos in ids else ids
+        for ids in (row[1:] for row in written.tolist())
+    ]
     texts = [
         t5.tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in targets
     ]
-    best = [(source, targets[i * n_best]) for i, source in enumerate(sources)]
-    judged = make_t5_batch(best, pad_id=t5.pad_id, start_id=t5.start_id).to(
-        t5.network.device
-    )
-    losses = sample_losses(TextToText(t5.network), judged).tolist()
+    best = batch_of(targets[::n_best])
+    losses = sample_losses(TextToText(t5.network), best).tolist()
     return [
         T5Output(
             texts[i * n_best],
@@ -214,11 +204,6 @@ def _write_batch(
         )
         for i, loss in enumerate(losses)
     ]
-
-
-def _up_to_eos(ids: Sequence[int], eos: int) -> list[int]:
-    """The ids up to the first EOS; all of them where the limit cut the output off."""
-    return list(ids[: ids.index(eos) + 1]) if eos in ids else list(ids)
 
 
 @dataclass(frozen=True)
@@ -245,14 +230,9 @@ class FineTuning:
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "max_tokens"):
             check_count(flag_of(name), getattr(self, name))
-        for name, least in (
-            ("learning_rate", "above 0"),
-            ("weight_decay", "at least 0"),
-        ):
-            value = getattr(self, name)
-            check_finite(flag_of(name), value)
-            if value < 0 or (value == 0 and least == "above 0"):
-                raise ValueError(f"{flag_of(name)} must be {least}, got {value}")
+        check_positive("--learning-rate", self.learning_rate)
+        check_finite("--weight-decay", self.weight_decay)
+        check_at_least("--weight-decay", self.weight_decay, 0)
         if self.schedule not in ("linear", "constant"):
             raise ValueError(
                 f"--schedule must be linear or constant, got {self.schedule}"
@@ -300,11 +280,15 @@ def fine_tune(
     ids: dict[str, Any] = {"pad_id": t5.pad_id, "start_id": t5.start_id}
     batches = T5Batches(train, settings.batch_size, seed=settings.seed, **ids)
     judged = T5Batches(dev, settings.batch_size, shuffle=False, **ids).epoch(0)
+    n_steps = math.ceil(len(train) / settings.batch_size) * settings.epochs
+    rate = settings.learning_rate
     config = TrainConfig(
         max_epochs=settings.epochs,
         max_seconds=max_seconds,
-        learning_rate=_schedule(
-            settings, math.ceil(len(train) / settings.batch_size) * settings.epochs
+        learning_rate=(
+            linear_to_zero(rate, n_steps)
+            if settings.schedule == "linear"
+            else constant(rate)
         ),
         betas=(0.9, 0.999),
         eps=1e-8,
@@ -313,10 +297,6 @@ def fine_tune(
         seed=settings.seed,
         progress=progress,
     )
-
-    def validate(network: nn.Module) -> dict[str, float]:
-        return {"loss": t5_mean_loss(network, judged)}
-
     model = TextToText(t5.network)
     history = fit(
         model,
@@ -324,7 +304,7 @@ def fine_tune(
         batches,
         config=config,
         out=out,
-        validate=validate,
+        validate=lambda network: {"loss": t5_mean_loss(network, judged)},
         resume=resume,
     )
     # A run that was stopped before its first validation has no best weights yet.
@@ -359,12 +339,3 @@ def _examples(
                 f" more than {max_tokens} tokens and are left out, the first is {first}"
             )
     return examples, notes
-
-
-def _schedule(settings: FineTuning, n_steps: int) -> Formula:
-    rate = settings.learning_rate
-    return (
-        linear_to_zero(rate, n_steps)
-        if settings.schedule == "linear"
-        else constant(rate)
-    )

@@ -43,7 +43,7 @@ def test_a_skewed_line_is_straightened() -> None:
 
 def test_perspective_is_undone() -> None:
     corners = np.array([[30.0, 20.0], [170.0, 35.0], [160.0, 90.0], [25.0, 70.0]])
-    a, b, c, d, e, f, g, h = perspective(corners, 140, 50)
+    a, b, c, d, e, f, g, h = perspective(corners, 140, 50).flat[:8]
     for (u, v), corner in zip(((0, 0), (140, 0), (140, 50), (0, 50)), corners, strict=True):
         below = g * u + h * v + 1
         assert [(a * u + b * v + c) / below, (d * u + e * v + f) / below] == pytest.approx(corner)

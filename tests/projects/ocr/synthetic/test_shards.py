@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ocr_fonts import font_facts
 from ocr_shards import ShardPlan, Shards, draw_shard, loosened, shard_texts, write_shards
 
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
-from coursepkg.projects.ocr.synthetic.render import LineConfig, font_facts
+from coursepkg.projects.ocr.synthetic.render import LineConfig
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
 FACES = split_faces(matplotlib_faces())[0]

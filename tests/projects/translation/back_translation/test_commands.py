@@ -36,9 +36,7 @@ def test_back_translate_writes_pairs_and_card(
 ) -> None:
     prefix = tmp_path / "bt"
     held = replace(memorised()[1], dev=PAIRS[:2], test=PAIRS[2:3])
-    monkeypatch.setattr(
-        "coursepkg.projects.translation.back_translation.files.load_parts", lambda *arguments, **options: held
-    )
+    monkeypatch.setattr(files, "load_parts", lambda *arguments, **options: held)
     assert call("back-translate", "--mono", str(mono), "--out", str(prefix), "--json") == 0
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert document == json.loads(Path(f"{prefix}.json").read_text("utf-8"))
@@ -82,9 +80,8 @@ def _small_book(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prefix = tmp_path / "rt"
     assert call("round-trip", "--data", "phrasebook", "--out", str(prefix), "--json") == 0
-    assert [pair[:2] for pair in read_parallel(f"{prefix}.zh", f"{prefix}.vi")] == [
-        pair[:2] for pair in PAIRS
-    ]
+    found = read_parallel(f"{prefix}.zh", f"{prefix}.vi")
+    assert [pair[:2] for pair in found] == [pair[:2] for pair in PAIRS]
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (document["corpora"], document["pairs"], document["n_pairs"]) == (["phrasebook"], "phrasebook", 10)
 
@@ -163,12 +160,7 @@ def test_decode_study_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFix
     out = tmp_path / "decoding.json"
     assert call("decode-study", "--seeds", "1", "--limit", "2", "--out", str(out)) == 0
     document = json.loads(out.read_text("utf-8"))
-    assert (document["n"], document["corpus"], document["from"], document["to"]) == (
-        2,
-        "phrasebook",
-        "zh",
-        "vi",
-    )
+    assert {"n": 2, "corpus": "phrasebook", "from": "zh", "to": "vi"}.items() <= document.items()
     assert document["rows"][0]["method"] == "greedy"
     assert out.with_suffix(".txt").read_text("utf-8") in capsys.readouterr().out
     with pytest.raises(ValueError, match="the folder does not exist"):

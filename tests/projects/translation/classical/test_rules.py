@@ -33,17 +33,12 @@ def test_phrases(translator: RuleTranslator, chinese: str, vietnamese: str) -> N
 
 
 def test_the_noun_chooses_the_classifier(translator: RuleTranslator) -> None:
-    by_noun = {
-        row["zh"]: row["classifier"].split()
-        for row in table("nouns")
-        if row["measure"] == "个" and row["classifier"]
-    }
-    assert len({tuple(words) for words in by_noun.values()}) > 2
-    for noun, classifier in by_noun.items():
-        assert translator.translate(["这", "个", noun])[: len(classifier)] == [
-            classifier[0].capitalize(),
-            *classifier[1:],
-        ]
+    nouns = [row for row in table("nouns") if row["measure"] == "个" and row["classifier"]]
+    assert len({row["classifier"] for row in nouns}) > 2
+    for row in nouns:
+        first, *rest = row["classifier"].split()
+        found = translator.translate(["这", "个", row["zh"]])
+        assert found[: 1 + len(rest)] == [first.capitalize(), *rest]
 
 
 def test_without_rules_it_is_word_for_word() -> None:

@@ -9,21 +9,12 @@ import pytest
 from coursepkg.projects.translation.classical.statistical import END, START, NgramModel, NoisyChannel, Search
 
 SENTENCES = [s.split() for s in ("a b", "a c", "b a b", "c", "a b c")]
-PAIRS = [
-    (s.split(), t.split())
-    for s, t in (
-        ("这 本 书", "quyển sách này"),
-        ("新 书", "sách mới"),
-        ("这 本 新 书", "quyển sách mới này"),
-        ("这 件 毛衣", "cái áo này"),
-        ("新 毛衣", "áo mới"),
-        ("他 买 书", "anh ấy mua sách"),
-        ("他 买 毛衣", "anh ấy mua áo"),
-        ("他 来", "anh ấy đến"),
-        ("我 买 书", "tôi mua sách"),
-        ("书", "sách"),
-    )
-]
+LINES = """
+这 本 书 = quyển sách này; 新 书 = sách mới; 这 本 新 书 = quyển sách mới này; 这 件 毛衣 = cái áo này;
+新 毛衣 = áo mới; 书 = sách; 他 买 书 = anh ấy mua sách; 他 买 毛衣 = anh ấy mua áo; 他 来 = anh ấy đến;
+我 买 书 = tôi mua sách
+"""
+PAIRS = [(s.split(), t.split()) for s, t in (line.split("=") for line in LINES.split(";"))]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

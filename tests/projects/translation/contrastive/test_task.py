@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from coursepkg.blocks.config import TransformerConfig
-from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import make_batch
 from coursepkg.projects.translation.contrastive.batches import (
     ContrastiveBatch,
@@ -24,7 +22,6 @@ from coursepkg.projects.translation.contrastive.task import (
     WithProjection,
     alignment,
     bilingual_loss,
-    mean_bilingual_loss,
     mean_pool,
     monolingual_loss,
     retrieval_accuracy,
@@ -34,25 +31,14 @@ from coursepkg.projects.translation.contrastive.task import (
 )
 from coursepkg.projects.translation.task import TranslationTask
 from coursepkg.text.vocabulary import BOS, EOS, PAD
+from tests.projects.translation.contrastive.network import small_network
 
 TAGS = {"zh": 4, "vi": 5, "en": 6}
 PAIRS = [([7, 8, 9], [20, 21]), ([10], [22, 23, 24, 25]), ([11, 12], [26]), ([13, 13, 14, 15, 16], [27, 28])]
 
 
 def network(dropout_p: float = 0.0, **changes: object) -> WithProjection:
-    torch.manual_seed(0)
-    config = TransformerConfig.modern(
-        40,
-        d_model=16,
-        n_heads=2,
-        n_kv_heads=1,
-        n_encoder_layers=2,
-        n_decoder_layers=1,
-        d_ff=32,
-        dropout_p=dropout_p,
-        **changes,
-    )
-    return WithProjection(Transformer(config), ProjectionHead(16, 8), TAGS.values()).double()
+    return small_network(TAGS, 40, d_model=16, dropout_p=dropout_p, n_encoder_layers=2, **changes).double()
 
 
 def batch_of(pairs=PAIRS, versions=None) -> ContrastiveBatch:
@@ -232,16 +218,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         ProjectionHead(16, 0)
 
 
-TAGS_test_measures = {"zh": 4, "vi": 5}
 SENTENCES = [[5, 7, 8, 9], [5, 10], [4, 11, 12, 13, 14, 15], [4, 7], [5, 9, 9]]
-
-
-def network_test_measures(dropout_p: float = 0.2) -> WithProjection:
-    torch.manual_seed(0)
-    config = TransformerConfig(
-        40, d_model=16, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=32, dropout_p=dropout_p
-    )
-    return WithProjection(Transformer(config), ProjectionHead(16, 8), TAGS_test_measures.values()).double()
 
 
 @pytest.fixture
@@ -302,9 +279,9 @@ def test_known_arrangements() -> None:
 
 @pytest.mark.parametrize("with_head", [True, False])
 def test_sentence_vectors_come_in_order_whatever_the_batch(with_head: bool) -> None:
-    model = network_test_measures()
+    model = network(0.2)
     encoder = model if with_head else model.transformer
-    found = sentence_vectors(encoder, SENTENCES, tags=TAGS_test_measures.values(), batch_size=2)
+    found = sentence_vectors(encoder, SENTENCES, tags=TAGS.values(), batch_size=2)
     assert model.training
     assert model.transformer.encoder.training
     model.eval()
@@ -316,22 +293,6 @@ def test_sentence_vectors_come_in_order_whatever_the_batch(with_head: bool) -> N
             expected = F.normalize(model.transformer.encode(src).outputs[0, 1:-1].mean(dim=0), dim=0)
         torch.testing.assert_close(row, expected)
     assert not found.requires_grad
-
-
-def test_mean_bilingual_loss_weighs_by_pairs_and_skips_what_has_no_negatives() -> None:
-    model = network_test_measures()
-    pairs = [([10 + i], [20 + i, 30]) for i in range(6)]
-    made = ContrastiveBatches(pairs, 1000, languages=("zh", "vi"), tags=TAGS_test_measures)
-    batches = [made.make(numbers, 0) for numbers in ([0, 1], [2], [3, 4, 5])]
-    found = mean_bilingual_loss(model, batches, 0.5)
-    assert model.training
-    model.eval()
-    each = [bilingual_loss(model, batch, 0.5).item() for batch in (batches[0], batches[2])]
-    assert found == pytest.approx((2 * each[0] + 3 * each[1]) / 5)
-    with pytest.raises(
-        ValueError, match=r"^batches must hold a batch of at least two distinct pairs, got none$"
-    ):
-        mean_bilingual_loss(model, batches[1:2], 0.5)
 
 
 def test_bad_input_is_named() -> None:
@@ -348,6 +309,6 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"^power must be above 0, got -1$"):
         alignment(x, x, power=-1)
     with pytest.raises(ValueError, match=r"^sentences must hold at least one sentence, got none$"):
-        sentence_vectors(network_test_measures(), [], tags=[4, 5])
+        sentence_vectors(network(0.2), [], tags=[4, 5])
     with pytest.raises(ValueError, match=r"^batch_size must be an integer of at least 1, got 0$"):
-        sentence_vectors(network_test_measures(), SENTENCES, tags=[4, 5], batch_size=0)
+        sentence_vectors(network(0.2), SENTENCES, tags=[4, 5], batch_size=0)

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.contrastive.batches import (
     ContrastiveBatches,
@@ -16,9 +15,8 @@ from coursepkg.projects.translation.contrastive.batches import (
 )
 from coursepkg.projects.translation.contrastive.task import (
     ContrastiveTask,
-    ProjectionHead,
     WithProjection,
-    mean_bilingual_loss,
+    bilingual_loss,
     monolingual_loss,
     retrieval_accuracy,
     sentence_vectors,
@@ -28,6 +26,8 @@ from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.saved_model import restore
 from coursepkg.training.schedules import constant
+from coursepkg.training.task import eval_mode
+from tests.projects.translation.contrastive.network import small_network
 
 TAGS = {"zh": 4, "vi": 5}
 TOY = torch.Generator().manual_seed(0)
@@ -35,23 +35,20 @@ WORDS = torch.randint(10, 30, (60, 4), generator=TOY).unique(dim=0).tolist()
 PAIRS = [(ids, [token + 25 for token in reversed(ids)]) for ids in WORDS]
 
 
-def network(dropout_p: float = 0.1) -> WithProjection:
-    torch.manual_seed(0)
-    config = TransformerConfig.modern(
-        60,
-        d_model=32,
-        n_heads=2,
-        n_kv_heads=1,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        d_ff=64,
-        dropout_p=dropout_p,
-    )
-    return WithProjection(Transformer(config), ProjectionHead(32, 16), TAGS.values())
+def network() -> WithProjection:
+    return small_network(TAGS, 60, d_model=32, dropout_p=0.1)
 
 
 def batches(versions: Versions | None = None) -> ContrastiveBatches:
     return ContrastiveBatches(PAIRS, 250, languages=("zh", "vi"), tags=TAGS, versions=versions)
+
+
+def losses(model: WithProjection) -> tuple[float, float]:
+    """The mean bilingual loss of the batches, and that of translation a token; both without dropout."""
+    epoch = batches().epoch(0)
+    with eval_mode(model), torch.no_grad():
+        bilingual = sum(bilingual_loss(model, batch, 0.1).item() for batch in epoch) / len(epoch)
+    return bilingual, mean_loss(model, [batch.text for batch in epoch])
 
 
 def accuracy(model: WithProjection | Transformer) -> float:
@@ -68,14 +65,10 @@ def train(
 
 
 def test_a_few_steps_bring_translations_together_and_translation_goes_on_learning() -> None:
-    model, epoch = network(), batches().epoch(0)
-    before = (
-        accuracy(model),
-        mean_bilingual_loss(model, epoch, 0.1),
-        mean_loss(model, [b.text for b in epoch]),
-    )
+    model = network()
+    before = accuracy(model), *losses(model)
     train(model, ContrastiveTask(weight=1.0), 60)
-    after = accuracy(model), mean_bilingual_loss(model, epoch, 0.1), mean_loss(model, [b.text for b in epoch])
+    after = accuracy(model), *losses(model)
     assert before[0] < 0.3
     assert after[0] > 0.8
     assert after[1] < 0.5 * before[1]

@@ -22,13 +22,8 @@ from coursepkg.projects.translation.errors.analysis import (
 from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry
 
 SOURCES = ["酒店 在 哪里 ？", "我 明天 去 北京 。", "谢谢 。", "三十五 美元 。", "他 很 高 。"]
-REFERENCES = [
-    "Khách_sạn ở đâu ?",
-    "Tôi đi Bắc_Kinh ngày_mai .",
-    "Cảm_ơn .",
-    "Ba mươi lăm đô_la .",
-    "Anh ấy rất cao .",
-]
+REFERENCES = ["Khách_sạn ở đâu ?", "Tôi đi Bắc_Kinh ngày_mai .", "Cảm_ơn .", "Ba mươi lăm đô_la ."]
+REFERENCES += ["Anh ấy rất cao ."]
 HYPOTHESES = ["Nhà trọ ở đâu ?", "Ngày_mai tôi đi Bắc_Kinh .", "Cảm_ơn .", "45 đô_la .", ""]
 WORDS = Dictionary((Entry("酒店", "khách_sạn", 0.8),))
 
@@ -55,20 +50,14 @@ def test_chinese_is_cut_into_characters() -> None:
 
 
 def test_groups_and_lengths(table: ErrorTable) -> None:
-    assert [list(s.groups) for s in table.sentences] == [
-        ["terms"],
-        ["word order"],
-        [],
-        ["names and numbers"],
-        ["omission"],
-    ]
+    groups = [["terms"], ["word order"], [], ["names and numbers"], ["omission"]]
+    assert [list(s.groups) for s in table.sentences] == groups
     # BLEU's usual tokenizer sets the underscore apart: Khách _ sạn.
     assert [s.gap for s in table.sentences] == [5 - 6, 0, 0, 5 - 7, -5]
     assert table.sentences[3].ratio == pytest.approx(5 / 7)
     assert table.length_ratio == pytest.approx((5 + 9 + 4 + 5) / (6 + 9 + 4 + 7 + 5))
-    assert table.counts == {
-        group: int(group not in ("repetition", "off-target language", "unknown pieces")) for group in GROUPS
-    }
+    absent = ("repetition", "off-target language", "unknown pieces")
+    assert table.counts == {group: int(group not in absent) for group in GROUPS}
     assert table.n_clean == 1
 
 
@@ -128,14 +117,8 @@ def test_the_text_has_a_line_a_group(table: ErrorTable) -> None:
 
 def test_alignments_reach_the_rules() -> None:
     alignment = Alignment(("他", "高"), ("cao",), np.array([[0.05, 0.95]]))
-    table = analyse(
-        ["他很高", "他"],
-        ["cao", "cao"],
-        ["Anh ấy cao", "Anh"],
-        source_language="zh",
-        target_language="vi",
-        alignments=[alignment, None],
-    )
+    texts = ["他很高", "他"], ["cao", "cao"], ["Anh ấy cao", "Anh"]
+    table = analyse(*texts, source_language="zh", target_language="vi", alignments=[alignment, None])
     assert "他 untranslated" in table.sentences[0].groups["omission"]
     assert table.sentences[0].alignment is alignment
 
@@ -155,18 +138,13 @@ def test_alignments_reach_the_rules() -> None:
     ],
 )
 def test_bad_input_is_named(change: dict[str, object], message: str) -> None:
-    given = {
-        "sources": SOURCES,
-        "hypotheses": HYPOTHESES,
-        "references": REFERENCES,
-        "source_language": "zh",
-        "target_language": "vi",
-    }
+    given = {"sources": SOURCES, "hypotheses": HYPOTHESES, "references": REFERENCES}
+    given |= {"source_language": "zh", "target_language": "vi"}
     with pytest.raises(ValueError, match=message):
         analyse(**(given | change))  # type: ignore[arg-type]
 
 
-WORDS_test_groups = Dictionary(
+TERMS = Dictionary(
     (Entry("酒店", "khách_sạn", 0.8), Entry("机场", "sân_bay", 0.7), Entry("机场", "phi_trường", 0.2))
 )
 
@@ -188,7 +166,7 @@ def groups(
 )
 def test_the_reference_itself_has_no_error(line: str) -> None:
     names = name_words([line], "vi")
-    assert groups("我 二十 酒店", line, line, dictionary=WORDS_test_groups, names=names) == {}
+    assert groups("我 二十 酒店", line, line, dictionary=TERMS, names=names) == {}
 
 
 @pytest.mark.parametrize(
@@ -196,20 +174,18 @@ def test_the_reference_itself_has_no_error(line: str) -> None:
     [("Nhà trọ ở đâu ?", ("酒店 → khách_sạn",)), ("Khách sạn ở đâu?", None), ("Khách sạn ở đâu thế?", None)],
 )
 def test_terms(hypothesis: str, expected: tuple[str, ...] | None) -> None:
-    found = groups("酒店 在 哪里 ？", hypothesis, "Khách_sạn ở đâu ?", dictionary=WORDS_test_groups)
+    found = groups("酒店 在 哪里 ？", hypothesis, "Khách_sạn ở đâu ?", dictionary=TERMS)
     assert found.get("terms") == expected
 
 
 def test_terms_accept_any_known_translation_and_need_the_reference() -> None:
     airport = ("机场 远 吗 ？", "Sân_bay có xa không ?")
-    assert "terms" not in groups(
-        airport[0], "Phi_trường xa không ?", airport[1], dictionary=WORDS_test_groups
-    )
-    assert groups(airport[0], "Nhà ga xa không ?", airport[1], dictionary=WORDS_test_groups)["terms"] == (
-        "机场 → sân_bay",
-    )
-    assert "terms" not in groups(airport[0], "Nhà ga ?", "Chỗ đó xa không ?", dictionary=WORDS_test_groups)
-    assert "terms" not in groups(airport[0], "Nhà ga xa không ?", airport[1])
+    said = ("Phi_trường xa không ?", "Nhà ga xa không ?")
+    right, wrong = (groups(airport[0], one, airport[1], dictionary=TERMS) for one in said)
+    assert "terms" not in right
+    assert wrong["terms"] == ("机场 → sân_bay",)
+    assert "terms" not in groups(airport[0], "Nhà ga ?", "Chỗ đó xa không ?", dictionary=TERMS)
+    assert "terms" not in groups(airport[0], said[1], airport[1])
 
 
 def test_word_order() -> None:
@@ -234,9 +210,8 @@ def test_a_small_inversion_in_a_long_sentence_is_below_the_threshold() -> None:
     reference = "a b c d e f g h k l"
     swapped = "b a c d e f g h k l"
     assert "word order" not in groups("x", swapped, reference, to="en")
-    assert groups("x", swapped, reference, to="en", rules=Rules(least_inversions=0.02))["word order"] == (
-        "b",
-    )
+    strict = Rules(least_inversions=0.02)
+    assert groups("x", swapped, reference, to="en", rules=strict)["word order"] == ("b",)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +312,7 @@ def test_unknown_pieces() -> None:
 
 
 def test_a_sentence_may_have_several_errors_in_the_order_of_the_groups() -> None:
-    found = groups("酒店 三十", "⁇ ⁇", "Khách_sạn giá ba mươi đồng", dictionary=WORDS_test_groups)
+    found = groups("酒店 三十", "⁇ ⁇", "Khách_sạn giá ba mươi đồng", dictionary=TERMS)
     assert list(found) == ["terms", "omission", "names and numbers", "unknown pieces"]
     assert list(found) == [name for name in GROUPS if name in found]
 

@@ -5,19 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, Limits, true_cased
+from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, TermLimits, true_cased
 from coursepkg.projects.translation.phrasebook.interlinear import Words
 from coursepkg.projects.translation.phrasebook.patterns import sentences
 
-SMALL = Dictionary(
-    (
-        Entry("酒店", "khách_sạn", 0.75),
-        Entry("日本", "Nhật_Bản", 0.9),
-        Entry("日本人", "người Nhật", 0.8),
-        Entry("机场", "phi_trường", 0.2),
-        Entry("机场", "sân_bay", 0.7),
-    )
-)
+ENTRIES = [("酒店", "khách_sạn", 0.75), ("日本", "Nhật_Bản", 0.9), ("日本人", "người Nhật", 0.8)]
+ENTRIES += [("机场", "phi_trường", 0.2), ("机场", "sân_bay", 0.7)]
+SMALL = Dictionary(tuple(Entry(*entry) for entry in ENTRIES))
 
 
 # Shopping, hotel and restaurant: Chinese and Vietnamese words, with marks that say which belong together.
@@ -54,12 +48,14 @@ def test_entries_agree_with_the_marks(learnt: Dictionary) -> None:
 
 def test_limits_hold() -> None:
     pairs = [(["x", "a"], ["U", "v"])] * 4 + [(["y", "b"], ["w", "v"])] * 2 + [(["z"], ["q"])] * 20
-    every = Limits(min_count=1, max_share=1.0)
+    every = TermLimits(min_count=1, max_share=1.0)
     sources = {entry.source for entry in Dictionary.learn(pairs, every).entries}
     assert {"x", "y", "z"} <= sources
-    assert "z" not in {e.source for e in Dictionary.learn(pairs, Limits(max_share=0.5)).entries}
-    assert "y" not in {e.source for e in Dictionary.learn(pairs, Limits(min_count=3, max_share=1.0)).entries}
-    sure = Dictionary.learn(pairs, Limits(min_count=1, max_share=1.0, min_probability=0.9))
+    assert "z" not in {e.source for e in Dictionary.learn(pairs, TermLimits(max_share=0.5)).entries}
+    assert "y" not in {
+        e.source for e in Dictionary.learn(pairs, TermLimits(min_count=3, max_share=1.0)).entries
+    }
+    sure = Dictionary.learn(pairs, TermLimits(min_count=1, max_share=1.0, min_probability=0.9))
     assert {e.source for e in sure.entries} < sources
     assert all(0.9 <= e.probability <= 1 for e in sure.entries)
 
@@ -75,7 +71,7 @@ def test_limits_hold() -> None:
 )
 def test_bad_limits_are_named(limits: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Limits(**limits)  # type: ignore[arg-type]
+        TermLimits(**limits)  # type: ignore[arg-type]
 
 
 def test_a_saved_dictionary_comes_back(tmp_path: Path) -> None:
@@ -127,10 +123,6 @@ def test_words_of_a_sentence(line: str, expected: list[str]) -> None:
 
 
 def test_the_usual_case() -> None:
-    sentences = [["Bạn", "ở", "Hà_Nội"], ["Tôi", "thích", "bạn"], ["Chào"], ["hà_nội", "đẹp"]]
-    assert true_cased(sentences) == [
-        ["bạn", "ở", "Hà_Nội"],
-        ["Tôi", "thích", "bạn"],
-        ["Chào"],
-        ["Hà_Nội", "đẹp"],
-    ]
+    sentences = [line.split() for line in ("Bạn ở Hà_Nội", "Tôi thích bạn", "Chào", "hà_nội đẹp")]
+    expected = ["bạn ở Hà_Nội", "Tôi thích bạn", "Chào", "Hà_Nội đẹp"]
+    assert [" ".join(line) for line in true_cased(sentences)] == expected

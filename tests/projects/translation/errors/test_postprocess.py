@@ -17,17 +17,9 @@ from coursepkg.projects.translation.errors.postprocess import (
     find_replacements,
 )
 
-WORDS = Dictionary(
-    (
-        Entry("酒店", "khách_sạn", 0.8),
-        Entry("在", "ở", 0.5),
-        Entry("机场", "sân_bay", 0.7),
-        Entry("医院", "bệnh_viện", 0.9),
-        Entry("诊所", "phòng_khám", 0.6),
-        Entry("诊所", "bệnh_viện", 0.2),
-        Entry("旅馆", "nhà_nghỉ", 0.4),
-    )
-)
+ENTRIES = [("酒店", "khách_sạn", 0.8), ("在", "ở", 0.5), ("机场", "sân_bay", 0.7), ("医院", "bệnh_viện", 0.9)]
+ENTRIES += [("诊所", "phòng_khám", 0.6), ("诊所", "bệnh_viện", 0.2), ("旅馆", "nhà_nghỉ", 0.4)]
+WORDS = Dictionary(tuple(Entry(*entry) for entry in ENTRIES))
 ZH_VI = PostProcessor("zh", "vi", WORDS)
 
 
@@ -134,12 +126,8 @@ def test_without_an_alignment_the_only_odd_word_is_replaced() -> None:
 
 
 def test_the_alignment_of_model1_serves() -> None:
-    pairs = [
-        ("酒店 远", "khách_sạn xa"),
-        ("酒店 近", "nhà_nghỉ gần"),
-        ("机场 远", "sân_bay xa"),
-        ("机场 近", "sân_bay gần"),
-    ]
+    pairs = [("酒店 远", "khách_sạn xa"), ("酒店 近", "nhà_nghỉ gần")]
+    pairs += [("机场 远", "sân_bay xa"), ("机场 近", "sân_bay gần")]
     model = Model1.fit([(zh.split(), vi.split()) for zh, vi in pairs], n_iterations=20)
     source, hypothesis = "酒店 远", "nhà_nghỉ xa"
     repaired = ZH_VI(source, hypothesis, model.align(source.split(), hypothesis.split()))
@@ -179,17 +167,15 @@ def test_a_source_that_repeats_itself_may_be_translated_so() -> None:
 def test_every_switch_turns_its_repair_off() -> None:
     text = "ở đâu ở đâu 45"
     assert len(ZH_VI("三十五", text).changes) == 2
-    assert [c.kind for c in PostProcessor("zh", "vi", numbers=False)("三十五", text).changes] == [
-        "repetition"
-    ]
-    assert [c.kind for c in PostProcessor("zh", "vi", repeats=False)("三十五", text).changes] == ["number"]
+    for switch, left in (("numbers", "repetition"), ("repeats", "number")):
+        repaired = PostProcessor("zh", "vi", **{switch: False})("三十五", text)
+        assert [change.kind for change in repaired.changes] == [left]
 
 
-@given(
-    st.lists(st.sampled_from(["ba", "bốn", "mươi", "7", "khách_sạn", "ở", ",", "A"]), max_size=9).map(
-        " ".join
-    )
-)
+TOKENS = ["ba", "bốn", "mươi", "7", "khách_sạn", "ở", ",", "A"]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=9).map(" ".join))
 def test_undoing_the_changes_gives_the_output_back(hypothesis: str) -> None:
     """Nothing is changed that is not told."""
     repaired = ZH_VI("三十五 酒店", hypothesis)
@@ -216,22 +202,13 @@ def test_bad_settings_are_named(settings: dict[str, object], message: str) -> No
         PostProcessor(**({"source_language": "zh", "target_language": "vi"} | settings))  # type: ignore[arg-type]
 
 
-WORDS_test_term_repair = Dictionary(
-    (
-        Entry("北京", "Bắc_Kinh", 0.9),
-        Entry("上海", "Thượng_Hải", 0.9),
-        Entry("东京", "Tokyo", 0.9),
-        Entry("博物馆", "bảo_tàng", 0.8),
-        Entry("心", "lòng", 0.7),
-        Entry("面包", "bánh_mì", 0.9),
-        Entry("饼", "bánh", 0.9),
-        Entry("八", "tám", 0.9),
-    )
-)
+NAMES = [("北京", "Bắc_Kinh", 0.9), ("上海", "Thượng_Hải", 0.9), ("东京", "Tokyo", 0.9)]
+NAMES += [("博物馆", "bảo_tàng", 0.8), ("心", "lòng", 0.7), ("面包", "bánh_mì", 0.9), ("饼", "bánh", 0.9)]
+TERMS = Dictionary(tuple(Entry(*entry) for entry in (*NAMES, ("八", "tám", 0.9))))
 
 
 def repair(source: str, hypothesis: str, alignment: Alignment | None = None) -> list[Replacement]:
-    return list(find_replacements(source, hypothesis, WORDS_test_term_repair, "vi", alignment))
+    return list(find_replacements(source, hypothesis, TERMS, "vi", alignment))
 
 
 def test_the_only_stranger_gives_way_to_the_only_missing_term() -> None:
@@ -261,10 +238,8 @@ def test_an_alignment_chooses_among_several() -> None:
     source, hypothesis = "从 北京 去 上海", "từ Tokyo đi bánh"
     alignment = Alignment(tuple(source.split()), tuple(hypothesis.split()), np.eye(4))
     found = repair(source, hypothesis, alignment)
-    assert [(hypothesis[a:b], word) for (a, b), word, _ in found] == [
-        ("Tokyo", "Bắc_Kinh"),
-        ("bánh", "Thượng_Hải"),
-    ]
+    places = [(hypothesis[a:b], word) for (a, b), word, _ in found]
+    assert places == [("Tokyo", "Bắc_Kinh"), ("bánh", "Thượng_Hải")]
     assert "aligned with 北京 by 1.00" in found[0].why
     faint = Alignment(alignment.source, alignment.target, np.eye(4) * 0.4)
     assert repair(source, hypothesis, faint) == []
@@ -278,6 +253,6 @@ def test_a_term_inside_of_subword_pieces_is_found() -> None:
 
 
 def test_rare_translations_are_not_put_in() -> None:
-    given = ("北京", "Tokyo", WORDS_test_term_repair, "vi")
+    given = ("北京", "Tokyo", TERMS, "vi")
     assert list(find_replacements(*given, least_probability=0.9))
     assert not list(find_replacements(*given, least_probability=0.95))

@@ -36,9 +36,8 @@ def test_pieces_point_into_the_line() -> None:
 def test_no_letter_or_digit_is_lost(line: str) -> None:
     kept = "".join(piece.text for piece in pieces(line))
     assert len(folded(line)) == len(pieces(line))
-    assert [c for c in kept if c.isalpha() or c.isdecimal()] == [
-        c for c in line if c.isalpha() or c.isdecimal()
-    ]
+    letters, all_letters = ([c for c in text if c.isalpha() or c.isdecimal()] for text in (kept, line))
+    assert letters == all_letters
 
 
 def test_spellings_of_one_sentence_are_alike() -> None:

@@ -28,7 +28,14 @@ STRANGE = tuple(
     for pair, a, b in zip(PAIRS, PAIRS, PAIRS[3:] + PAIRS[:3], strict=True)
 )
 HOT = Method(sample=True, temperature=4.0)
-METHODS = [Method(), Method(4, 0.0), Method(8, 2.0), Method(repetition_penalty=1.5), HOT, HOT.seeded(1)]
+METHODS = [
+    Method(),
+    Method(4, 0.0),
+    Method(8, 2.0),
+    Method(repetition_penalty=1.5),
+    HOT,
+    replace(HOT, seed=1),
+]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +89,7 @@ def test_log_probabilities_compare_all_methods(study: DecodingStudy, model: Tran
 
 
 def test_draws_repeat_by_seed(study: DecodingStudy, model: Translator, parts: Parts) -> None:
-    again = study_decoding(model, parts, methods=[HOT.seeded(1), HOT], batch_size=3)
+    again = study_decoding(model, parts, methods=[replace(HOT, seed=1), HOT], batch_size=3)
 
     def lasting(row: MethodRow) -> MethodRow:
         return replace(row, seconds=0.0, sentences_per_second=0.0, log_prob=round(row.log_prob, 3))
@@ -204,12 +211,12 @@ def test_a_draw_depends_on_seed_and_sentence_alone(decoder: Decoder, sources: li
     whole = [one.ids for one in decoder.decode(sources, method)]
     assert [one.ids for one in Decoder(decoder.translator, 3).decode(sources, method)] == whole
     assert [one.ids for one in decoder.decode(sources[4:], method, first=4)] == whole[4:]
-    assert [one.ids for one in decoder.decode(sources, method.seeded(1))] != whole
+    assert [one.ids for one in decoder.decode(sources, replace(method, seed=1))] != whole
 
 
 def test_tokens_without_text_are_never_drawn(decoder: Decoder, sources: list[list[int]]) -> None:
     hot = Method(sample=True, temperature=50.0)
-    drawn = [one.ids for seed in range(3) for one in decoder.decode(sources, hot.seeded(seed))]
+    drawn = [one.ids for seed in range(3) for one in decoder.decode(sources, replace(hot, seed=seed))]
     tags = decoder.translator.subwords.target.tags
     assert len(tags) == 3
     # At such heat about one token in twenty would be one of PAD, BOS, UNK and the tags.

@@ -26,17 +26,8 @@ from coursepkg.projects.translation.studies.language_model import (
 from coursepkg.text.vocabulary import BOS, EOS
 from tests.projects.translation.memorised import PAIRS, memorised, translator
 
-RECIPE = LanguageRecipe(
-    d_model=32,
-    n_heads=2,
-    n_layers=1,
-    d_ff=64,
-    dropout=0.0,
-    batch_tokens=400,
-    learning_rate=1e-2,
-    warmup=5,
-    max_epochs=3,
-)
+SIZES = {"d_model": 32, "n_heads": 2, "n_layers": 1, "d_ff": 64, "dropout": 0.0, "batch_tokens": 400}
+RECIPE = LanguageRecipe(**SIZES, learning_rate=1e-2, warmup=5, max_epochs=3)
 
 
 @pytest.fixture(scope="module")

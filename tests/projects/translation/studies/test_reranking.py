@@ -57,20 +57,14 @@ def by_hand(
 ) -> list[str]:
     """The best of each list, sentence by sentence, without the package's reranking."""
     sources = model.subwords.encode_sources([p.source for p in half], "zh", "vi")
-    found = search(
-        model.model,
-        sources,
-        max_len=model.recipe.max_len,
-        beam_size=4,
-        n_best=4,
-        length_penalty=model.recipe.length_penalty,
-    )
+    alpha, max_len = model.recipe.length_penalty, model.recipe.max_len
+    found = search(model.model, sources, max_len=max_len, beam_size=4, n_best=4, length_penalty=alpha)
 
     def total(one: Hypothesis) -> float:
         ids = [*one.ids, EOS]
         log_probs = language_model(torch.tensor([[BOS, *one.ids]]))[0].log_softmax(dim=-1)
         fluency = sum(log_probs[t, i].item() for t, i in enumerate(ids))
-        penalty = ((5 + len(ids)) / 6) ** model.recipe.length_penalty
+        penalty = ((5 + len(ids)) / 6) ** alpha
         return (one.log_prob + lm * fluency + length * len(ids)) / penalty
 
     return [model.subwords.target.decode(max(one, key=total).ids) for one in found]
@@ -84,12 +78,12 @@ def test_the_grid_is_the_weighted_sum(
     study: RerankStudy, model: Translator, language_model: LanguageModel, parts: Parts
 ) -> None:
     choose, _ = dev_halves(parts)
-    told = {(row.lm, row.length): row.bleu for row in study.rows}
+    told = {(row.lm, row.length): row.bleu for row in study.grid.rows}
     assert told.keys() == set(product(LM, LENGTH))
     for weights, value in told.items():
         expected = bleu(by_hand(model, language_model, choose, *weights), choose)
         assert value == pytest.approx(expected), weights
-    assert told[0.0, 0.0] == study.baseline_choose  # the search's own choice
+    assert told[0.0, 0.0] == study.grid.baseline_choose  # the search's own choice
     assert len(set(told.values())) > 1
 
 
@@ -97,15 +91,15 @@ def test_the_first_half_chooses_and_the_second_is_scored(
     study: RerankStudy, model: Translator, language_model: LanguageModel, parts: Parts
 ) -> None:
     choose, judge = dev_halves(parts)
-    assert (study.n_choose, study.n_score) == (len(choose), len(judge))
-    assert study.chosen.bleu == max(row.bleu for row in study.rows)
-    weights = (study.chosen.lm, study.chosen.length)
+    assert (study.grid.n_choose, study.grid.n_score) == (len(choose), len(judge))
+    assert study.grid.chosen.bleu == max(row.bleu for row in study.grid.rows)
+    weights = (study.grid.chosen.lm, study.grid.chosen.length)
     reranked = by_hand(model, language_model, judge, *weights)
-    assert study.comparison.system == pytest.approx(bleu(reranked, judge))
+    assert study.grid.comparison.system == pytest.approx(bleu(reranked, judge))
     first = [one.n_best[0].line for one in model.translate([p.source for p in judge])]
-    assert study.comparison.baseline == pytest.approx(bleu(first, judge))
+    assert study.grid.comparison.baseline == pytest.approx(bleu(first, judge))
     assert study.n_changed == sum(a != b for a, b in zip(first, reranked, strict=True))
-    assert study.oracle >= max(study.comparison.baseline, study.comparison.system) - 1e-9
+    assert study.oracle >= max(study.grid.comparison.baseline, study.grid.comparison.system) - 1e-9
 
 
 def test_of_equal_weights_the_smaller_are_chosen(
@@ -114,9 +108,9 @@ def test_of_equal_weights_the_smaller_are_chosen(
     found = rerank_study(
         model, language_model, parts, n_best=2, lm_weights=(1e-9, 0.0), length_weights=(0.0,), n_resamples=50
     )
-    assert len({row.bleu for row in found.rows}) == 1
-    assert found.chosen.lm == 0.0
-    assert found.on_grid_boundary == []
+    assert len({row.bleu for row in found.grid.rows}) == 1
+    assert found.grid.chosen.lm == 0.0
+    assert found.grid.on_grid_boundary == []
 
 
 def test_a_choice_at_the_edge_of_the_grid_is_said(
@@ -126,33 +120,25 @@ def test_a_choice_at_the_edge_of_the_grid_is_said(
     found = rerank_study(
         model, language_model, parts, n_best=4, lm_weights=(5.0, 1e-6), length_weights=(0.0,), n_resamples=50
     )
-    assert found.on_grid_boundary == ["lm"]
+    assert found.grid.on_grid_boundary == ["lm"]
     assert "the weight of lm lies at the edge of the grid" in str(found)
 
 
 def test_a_limit_takes_the_first_of_each_half(
     model: Translator, language_model: LanguageModel, parts: Parts
 ) -> None:
-    found = rerank_study(
-        model,
-        language_model,
-        parts,
-        n_best=2,
-        lm_weights=(0.0,),
-        length_weights=(0.0,),
-        limit=2,
-        n_resamples=50,
-    )
-    assert (found.n_choose, found.n_score) == (2, 2)
+    options = {"n_best": 2, "lm_weights": (0.0,), "length_weights": (0.0,), "n_resamples": 50}
+    found = rerank_study(model, language_model, parts, limit=2, **options)
+    assert (found.grid.n_choose, found.grid.n_score) == (2, 2)
     assert found.n_changed == 0
 
 
 def test_it_can_be_stored(study: RerankStudy) -> None:
     document = json.loads(json.dumps(study.as_json()))
     assert document["chosen"] == document["rows"][0]
-    assert document["score"]["system"] == study.comparison.system
+    assert document["score"]["system"] == study.grid.comparison.system
     assert len(document["rows"]) == len(LM) * len(LENGTH)
-    assert f"on the other {study.n_score}: BLEU|" in str(study)
+    assert f"on the other {study.grid.n_score}: BLEU|" in str(study)
     assert len(PAIRS) == document["choose"]["n"] + document["score"]["n"]
 
 
@@ -164,7 +150,7 @@ def lists(model: Translator, sources: list[str]) -> list:
     return Decoder(model).n_best(ids, Method(4, model.recipe.length_penalty), 4)
 
 
-def by_hand_test_noisy_channel(reverse: Translator, source: str, line: str) -> float:
+def source_log_prob(reverse: Translator, source: str, line: str) -> float:
     """log p(source | line), one token after the other."""
     (src,) = reverse.subwords.encode_sources([line], "vi", "zh")
     (wanted,) = reverse.subwords.encode_targets([source], "zh")
@@ -181,8 +167,7 @@ def test_the_score_is_the_log_probability_of_the_source_under_the_reverse_model(
     with torch.inference_mode():
         decode = model.subwords.target.decode
         wanted = [
-            by_hand_test_noisy_channel(model, SOURCES[i], decode(one.ids))
-            for i, one in zip(numbers, flat, strict=True)
+            source_log_prob(model, SOURCES[i], decode(one.ids)) for i, one in zip(numbers, flat, strict=True)
         ]
         assert scorer(numbers, flat).tolist() == pytest.approx(wanted, abs=1e-3)
     # A model that knows the pairs by heart tells the source from its own translation best.
@@ -199,8 +184,7 @@ def test_another_vocabulary_reads_the_translations_as_text(model: Translator, tm
         scores = noisy_channel_scorer(reverse, model.subwords, SOURCES, "zh", "vi")(range(3), found)
         lines = [model.subwords.target.decode(one.ids) for one in found]
         wanted = [
-            by_hand_test_noisy_channel(reverse, source, line)
-            for source, line in zip(SOURCES, lines, strict=False)
+            source_log_prob(reverse, source, line) for source, line in zip(SOURCES, lines, strict=False)
         ]
     assert scores.tolist() == pytest.approx(wanted, abs=1e-3)
     with pytest.raises(ValueError, match="does not translate Chinese into Vietnamese"):
@@ -214,15 +198,15 @@ def test_the_weights_are_chosen_by_the_weighted_sum_on_the_first_half(model: Tra
     choose, _ = dev_halves(parts)
     found = lists(model, [pair.source for pair in choose])
     decode = model.subwords.target.decode
-    assert {(row.lm, row.reverse, row.length) for row in study.rows} == {
+    assert {(row.lm, row.reverse, row.length) for row in study.grid.rows} == {
         (0.0, weight, length) for weight in weights for length in (0.0, 1.0)
     }
     with torch.inference_mode():
-        for row in study.rows:
+        for row in study.grid.rows:
             totals = [
                 [
                     one.log_prob
-                    + row.reverse * by_hand_test_noisy_channel(model, pair.source, decode(one.ids))
+                    + row.reverse * source_log_prob(model, pair.source, decode(one.ids))
                     + row.length * len(one.token_log_probs)
                     for one in own
                 ]
@@ -230,9 +214,9 @@ def test_the_weights_are_chosen_by_the_weighted_sum_on_the_first_half(model: Tra
             ]
             said = [decode(own[t.index(max(t))].ids) for own, t in zip(found, totals, strict=True)]
             assert row.bleu == pytest.approx(score(BLEU(), said, [p.target for p in choose]).value)
-    assert len({row.bleu for row in study.rows}) > 1
-    assert study.chosen.bleu == max(row.bleu for row in study.rows)
-    assert f"reverse {study.chosen.reverse:g}" in str(study)
+    assert len({row.bleu for row in study.grid.rows}) > 1
+    assert study.grid.chosen.bleu == max(row.bleu for row in study.grid.rows)
+    assert f"reverse {study.grid.chosen.reverse:g}" in str(study)
 
 
 def rerank(*arguments: str) -> int:

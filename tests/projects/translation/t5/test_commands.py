@@ -29,9 +29,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COURSEPKG_DATA", str(folder / "none"))
-        assert (
-            train("--out", str(folder / "out"), "--n-train", "64", "--epochs", "1", "--beam-size", "1") == 0
-        )
+        options = ["--n-train", "64", "--epochs", "1", "--beam-size", "1"]
+        assert train("--out", str(folder / "out"), *options) == 0
     return folder / "out"
 
 
@@ -72,12 +71,8 @@ def test_a_second_run_needs_resume_and_changes_nothing(run: Path, capsys: pytest
 
 
 def test_a_pretrained_folder_goes_on_being_trained(run: Path, tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    model = str(run / "model")
-    assert (
-        train("--preset", "report", "--model", model, "--out", out, "--n-train", "32", "--beam-size", "1")
-        == 0
-    )
+    options = ["--out", str(tmp_path / "out"), "--n-train", "32", "--beam-size", "1"]
+    assert train("--preset", "report", "--model", str(run / "model"), *options) == 0
     result = json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
     assert (result["settings"]["learning_rate"], result["steps"]) == (2e-5, 3)
     assert not (tmp_path / "out" / "start").exists()
@@ -86,27 +81,16 @@ def test_a_pretrained_folder_goes_on_being_trained(run: Path, tmp_path: Path) ->
 def test_a_vocabulary_that_lacks_the_language_is_warned_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_t5(
-        tiny_t5(["the cat sat on the mat"], vocab_size=60, d_model=16, num_layers=1), tmp_path / "english"
-    )
+    english = tiny_t5(["the cat sat on the mat"], vocab_size=60, d_model=16, num_layers=1)
+    save_t5(english, tmp_path / "english")
     arguments = ["--n-train", "16", "--epochs", "1", "--beam-size", "1", "--batch-size", "16"]
     assert train("--model", str(tmp_path / "english"), "--out", str(tmp_path / "out"), *arguments) == 0
     assert "WARNING: 100.0% of the characters become <unk>" in capsys.readouterr().out
 
 
 def test_one_text(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [
-        "--model",
-        str(run / "model"),
-        "--text",
-        NOM,
-        "--n-best",
-        "2",
-        "--max-tokens",
-        "12",
-        "--json",
-    ]
-    assert predict(*arguments) == 0
+    options = ["--n-best", "2", "--max-tokens", "12", "--json"]
+    assert predict("--model", str(run / "model"), "--text", NOM, *options) == 0
     *texts, document = capsys.readouterr().out.splitlines()
     found = json.loads(document)
     assert found["alternatives"][0] == found["text"] == texts[0]
@@ -133,21 +117,19 @@ def test_a_file_that_was_stopped_goes_on(
 ) -> None:
     monkeypatch.setattr(predict_command, "CHUNK", 2)
     (tmp_path / "in.txt").write_text("".join(f"{nom}\n" for nom, _ in nom_sample(5)), encoding="utf-8")
-    model, given = (
-        run / "model",
-        ["--file", str(tmp_path / "in.txt"), "--max-tokens", "8", "--beam-size", "1"],
-    )
+    model = run / "model"
+    given = ["--file", str(tmp_path / "in.txt"), "--max-tokens", "8", "--beam-size", "1"]
     assert predict("--model", str(model), *given, "--out", str(tmp_path / "whole")) == 0
 
     def stop(n_lines: int) -> None:
         if n_lines == 4:
             raise KeyboardInterrupt
 
-    say = commands._say
-    monkeypatch.setattr(commands, "_say", stop)
+    say = commands._log_progress
+    monkeypatch.setattr(commands, "_log_progress", stop)
     with pytest.raises(KeyboardInterrupt):
         predict("--model", str(model), *given, "--out", str(tmp_path / "out"))
-    monkeypatch.setattr(commands, "_say", say)
+    monkeypatch.setattr(commands, "_log_progress", say)
     assert not (tmp_path / "out").exists()
     before = (tmp_path / "out.part").read_bytes()
     with pytest.raises(ValueError, match=r"out\.part belongs to another command \(it differs in model\)"):

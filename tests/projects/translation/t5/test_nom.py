@@ -74,11 +74,8 @@ def test_another_header_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.tsv").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match="line 1: the header must be line, nom, quoc_ngu"):
         read_nom(tmp_path / "a.tsv")
-
-
-def test_a_header_alone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no line behind the header"):
-        read_nom(write(tmp_path / "a.tsv"))
+        read_nom(write(tmp_path / "b.tsv"))
 
 
 def test_nom_characters_outside_the_first_plane_count_as_one() -> None:
@@ -151,9 +148,8 @@ def test_other_directions_are_refused(source: str, target: str) -> None:
 
 
 def test_looking_up_takes_the_most_frequent_reading() -> None:
-    table = ReadingTable(
-        [("行𣘃", "hàng cây"), ("行𣘃", "Hàng cây."), ("步行", "bộ hành"), ("碎碎", "một chữ lẻ")]
-    )
+    trees = [("行𣘃", "hàng cây"), ("行𣘃", "Hàng cây.")]
+    table = ReadingTable([*trees, ("步行", "bộ hành"), ("碎碎", "một chữ lẻ")])
     assert table.read("步行，𣘃龍") == "bộ hàng cây 龍"
     assert table.write("Hàng cây, rồng") == "行𣘃rồng"
     assert table.ambiguous() == [("行", ["hàng", "hành"])]
@@ -187,9 +183,8 @@ def test_the_lesson_is_distinct_and_the_same_for_the_same_seed(n: int, seed: int
 def test_reading_the_lesson_takes_more_than_looking_up() -> None:
     lesson = nom_sample()
     table = ReadingTable(lesson)
-    assert dict(table.ambiguous()) == {"行": ["hành", "hàng"]} or dict(table.ambiguous()) == {
-        "行": ["hàng", "hành"]
-    }
+    ((sign, readings),) = table.ambiguous()
+    assert (sign, sorted(readings)) == ("行", ["hàng", "hành"])
     assert set(table.writings["năm"]) == {"𢆥", "𠄼"}
     wrong = [vi for nom, vi in lesson if table.read(nom) != plain(vi)]
     assert 0 < len(wrong) < len(lesson) / 4

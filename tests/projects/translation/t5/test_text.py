@@ -192,12 +192,8 @@ def test_limits_below_one_are_refused(limit: str) -> None:
 
 
 def test_sentences_are_not_cut_inside_numbers_and_quotations() -> None:
-    assert split_sentences('It costs 3.5 dollars. "Really?" she said. Yes') == [
-        "It costs 3.5 dollars.",
-        '"Really?"',
-        "she said.",
-        "Yes",
-    ]
+    found = split_sentences('It costs 3.5 dollars. "Really?" she said. Yes')
+    assert found == ["It costs 3.5 dollars.", '"Really?"', "she said.", "Yes"]
 
 
 def test_a_span_of_three_sentences_stays_once() -> None:
@@ -209,11 +205,9 @@ def test_a_span_of_three_sentences_stays_once() -> None:
 
 def test_two_repeated_sentences_are_not_enough_and_case_and_spaces_do_not_matter() -> None:
     pages = [["One. Two. Three."], ["One. Two. Four."], ["Five.", "ONE.  Two.", "three."]]
-    assert without_repeated_spans(pages) == [
-        [["One.", "Two.", "Three."]],
-        [["One.", "Two.", "Four."]],
-        [["Five."], [], []],
-    ]
+    first, second, third = without_repeated_spans(pages)
+    assert (first, second) == ([["One.", "Two.", "Three."]], [["One.", "Two.", "Four."]])
+    assert third == [["Five."], [], []]
 
 
 def test_a_span_that_repeats_inside_one_page_goes_too() -> None:

@@ -4,12 +4,17 @@ from typing import Any
 
 import pytest
 
-from coursepkg.projects.translation.t5.model import LETTERS, coverage, loses, train_tokenizer
+from coursepkg.projects.translation.t5.model import LETTERS, coverage, train_tokenizer
 from coursepkg.projects.translation.t5.nom import nom_sample
 from coursepkg.projects.translation.t5.text import PREFIXES
 
 ENGLISH = ["the cat sat on the mat", "a quick brown fox jumps over the lazy dog", "Vietnam and Hanoi"]
 LESSON = nom_sample(60)
+
+
+def loses(tokenizer: Any, text: str) -> bool:
+    """Whether something in a text becomes <unk>."""
+    return tokenizer.unk_token_id in tokenizer.encode(text, add_special_tokens=False)
 
 
 @pytest.fixture(scope="module")
