@@ -276,3 +276,19 @@ def one_line(reason: object) -> str:
     """
     text = " ".join(str(reason).split())
     return text or (type(reason).__name__ if isinstance(reason, BaseException) else "")
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], form: str) -> str:
+    """The entries in which two sets of settings differ, told by a format string.
+
+    The format takes `name`, `old` and `new`; what one side lacks is "absent".
+    """
+    pairs = {
+        name: (old.get(name, "absent"), new.get(name, "absent"))
+        for name in sorted(old.keys() | new.keys())
+    }
+    return "; ".join(
+        form.format(name=name, old=before, new=now)
+        for name, (before, now) in pairs.items()
+        if before != now
+    )

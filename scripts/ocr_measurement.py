@@ -7,8 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.bench.machine import Device, commit
-from coursepkg.projects.ocr.corpus import measured_faces
-from coursepkg.projects.ocr.synthetic.fonts import Face
+from coursepkg.projects.ocr.corpus import FULL, line_faces
+from coursepkg.projects.ocr.synthetic.fonts import MEASURED, Face, split_faces
+
+
+def measured_faces() -> tuple[Face, ...]:
+    """The held-out faces that a stored measurement is drawn in.
+
+    Raises:
+        ValueError: families are missing; without all of them it would be another
+            measurement.
+    """
+    faces = split_faces(line_faces(FULL))[1]
+    if missing := MEASURED - {face.family for face in faces}:
+        raise ValueError(
+            f"held-out families without a font file: {', '.join(sorted(missing))}; "
+            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
+        )
+    return faces
 
 
 def parser_of(description: str) -> argparse.ArgumentParser:

@@ -29,7 +29,6 @@ from typing import (
 import tyro
 
 from coursepkg.validation import (
-    as_json,
     check_count,
     check_finite,
     check_largest,
@@ -108,19 +107,6 @@ AttentionDropout = Annotated[
     Fraction,
     tyro.conf.arg(help="Probability of dropping an attention weight, in [0, 1)."),
 ]
-
-
-class Described:
-    """What every recipe can do, whose class is a frozen dataclass."""
-
-    @classmethod
-    def of(cls: type[C], fields: Mapping[str, Any]) -> C:
-        """The recipe that `described` gave these fields, as JSON gives them back."""
-        return cls(**with_tuples(fields))
-
-    def described(self) -> dict[str, Any]:
-        """All fields, as JSON can hold them."""
-        return as_json(self)
 
 
 def check_fields(config: Any, name_of: Callable[[str], str] = flag_of) -> None:

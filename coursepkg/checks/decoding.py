@@ -132,9 +132,7 @@ def can_stop(
         (-3.0, [-1.0, -3.0], 4, 5, 0.0, True),
     ]:
         expect.equal(
-            bool(
-                expect.attempted(student(best_alive, list(finished), now, limit, alpha))
-            ),
+            bool(student(best_alive, list(finished), now, limit, alpha)),
             stop,
             what=(
                 f"the answer for best alive {best_alive}, n best {finished}, {now}"

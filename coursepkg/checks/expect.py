@@ -10,7 +10,10 @@ from coursepkg.checks.runner import NotAttempted
 
 
 def attempted(value: Any) -> Any:
-    """Passes a value on; None and `...` mean that the exercise was not attempted."""
+    """Passes a value on; None and `...` mean that the exercise was not attempted.
+
+    For what lies inside a result: the runner looks at the result itself.
+    """
     if value is None or value is Ellipsis:
         raise NotAttempted
     return value

@@ -36,7 +36,7 @@ def gru_step(
 
 def gru_parameters(student: Callable[[int, int, int, int], int]) -> None:
     """Parameters of the encoder-decoder without attention."""
-    baseline = expect.attempted(student(3000, 3000, 64, 128))
+    baseline = student(3000, 3000, 64, 128)
     assert baseline != 919_992 - 768, (
         "768 are missing: each cell has two biases, one for x and one for h"
     )
@@ -54,7 +54,7 @@ def clip(student: Callable[[list[Tensor], float], Sequence[Tensor]]) -> None:
     """Gradients scaled so that their common norm is at most max_norm."""
     large = [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])]
     before = [gradient.clone() for gradient in large]
-    found = expect.attempted(student(large, 1.0))
+    found = student(large, 1.0)
     assert len(found) == 2, f"there are {len(found)} gradients; 2 are expected"
     hint = "the norm is that of all gradients together, here 5"
     expect.close(

@@ -22,7 +22,7 @@ def even_frames(student: Callable[[np.ndarray, int], Iterable[int]]) -> None:
         (np.array([0.0, 1.0]), 4, [0, 0, 0, 1]),
         (np.array([0.0, 0.25, 0.5, 4.0]), 5, [0, 2, 2, 2, 3]),
     ]:
-        answer = expect.attempted(student(times.copy(), count))
+        answer = student(times.copy(), count)
         expect.equal(
             [int(one) for one in answer],
             expected,
@@ -54,7 +54,7 @@ def solid_frames(student: Callable[[np.ndarray, int], Iterable[int]]) -> None:
     names = "black, a slope of gray, yellow, yellow with a hand, white, one value"
     for spread, expected in ((8, [0, 2, 4, 5]), (0, [5]), (60, [0, 1, 2, 4, 5])):
         before = pixels.copy()
-        answer = expect.attempted(student(pixels, spread))
+        answer = student(pixels, spread)
         assert np.array_equal(pixels, before), (
             "frames were changed in place; work on a new array"
         )
@@ -82,7 +82,7 @@ def count_words(student: Callable[[list[str]], Mapping[str, int]]) -> None:
         (["Mẹ", unicodedata.normalize("NFD", "Mẹ"), "Me"], {"Mẹ": 2, "Me": 1}),
         ([], {}),
     ]:
-        answer = expect.attempted(student(list(names)))
+        answer = student(list(names))
         assert isinstance(answer, Mapping), (
             f"the result is a {type(answer).__name__}; a dictionary is expected"
         )
@@ -125,7 +125,7 @@ def held_out(student: Callable[[dict[str, set[str]], int], Collection[str]]) -> 
         ({"An": {"Mẹ", "Bố"}, "Bình": {"Mẹ"}, "Chi": {"Mẹ"}}, 1),
     ]:
         given = {signer: set(words) for signer, words in words_of.items()}
-        answer = set(expect.attempted(student(given, count)))
+        answer = set(student(given, count))
         possible = [
             set(some)
             for some in combinations(words_of, count)

@@ -42,11 +42,7 @@ def touched_tiles(student: Callable[[Tensor, int], int]) -> None:
         "a wide mask": (torch.ones(3, 7, dtype=torch.bool), 3, 3),
     }
     for name, (mask, block, count) in masks.items():
-        expect.equal(
-            int(expect.attempted(student(mask.clone(), block))),
-            count,
-            what=f"tiles of {name}",
-        )
+        expect.equal(int(student(mask.clone(), block)), count, what=f"tiles of {name}")
 
 
 def top_scores(student: Callable[[Tensor, Tensor, Tensor, int, int], Tensor]) -> None:

@@ -43,7 +43,7 @@ def best_pair(
         ),
     ]
     for words, best, hint in cases:
-        found = expect.attempted(student(dict(words)))
+        found = student(dict(words))
         expect.equal(found, best, what=f"the best pair of {words}", hint=hint)
 
 
@@ -144,7 +144,7 @@ def viterbi(student: Callable[[str, Mapping[str, float]], list[str]]) -> None:
         best, log_prob = best_segmentation(
             text, log_probs, longest=4, unknown=float("-inf")
         )
-        found = expect.attempted(student(text, dict(log_probs)))
+        found = student(text, dict(log_probs))
         case = f"the segmentation of {text!r} with {log_probs}"
         expect.equal(
             "".join(found),

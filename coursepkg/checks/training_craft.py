@@ -59,7 +59,7 @@ def clip_together(student: Callable[[list[Tensor], float], list[Tensor]]) -> Non
         gradients = [torch.randn(shape, generator=draw) for shape in ((3, 4), (5,), ())]
         before = [g.clone() for g in gradients]
         norm = torch.cat([g.flatten() for g in before]).norm()
-        clipped = expect.attempted(student(gradients, limit))
+        clipped = student(gradients, limit)
         assert len(clipped) == len(before), (
             f"{len(clipped)} gradients came back; {len(before)} are expected"
         )
@@ -89,7 +89,7 @@ def position_after(student: Callable[[int, int, int], tuple[int, int]]) -> None:
         (4, 6, 3, (2, 0)),
         (11, 4, 1, (2, 3)),
     ]:
-        answer = expect.attempted(student(step, n_batches, accumulate))
+        answer = student(step, n_batches, accumulate)
         expect.equal(
             tuple(answer),
             place,

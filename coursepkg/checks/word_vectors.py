@@ -92,7 +92,7 @@ def skipgram_gradient(
         centers, contexts = model.centers.weight.grad, model.contexts.weight.grad
         assert centers is not None
         assert contexts is not None
-        answer = expect.attempted(student(v.clone(), u.clone(), negatives.clone()))
+        answer = student(v.clone(), u.clone(), negatives.clone())
         is_triple = isinstance(answer, tuple) and len(answer) == 3
         assert is_triple, "three gradients are expected, as a tuple"
         for name, got, wanted in zip(

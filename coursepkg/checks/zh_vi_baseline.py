@@ -21,7 +21,7 @@ def drop_empty(
         (["a"], ["x"], [("a", "x")], []),
         (["", "b"], ["x", "\t"], [], [1, 2]),
     ]:
-        answer = expect.attempted(student(list(sources), list(targets)))
+        answer = student(list(sources), list(targets))
         got, numbers = answer
         said = f"of {sources} and {targets}"
         expect.equal(
@@ -74,7 +74,7 @@ def groups(student: Callable[[list[list[str]]], Sequence[int]]) -> None:
         ),
     ]
     for keys in cases:
-        answer = expect.attempted(student([list(own) for own in keys]))
+        answer = student([list(own) for own in keys])
         expect.equal(
             list(answer),
             group_records(keys),

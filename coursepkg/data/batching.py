@@ -135,6 +135,22 @@ class Epoch(Sequence[TextBatch]):
         )
 
 
+def check_vocabulary(epoch: Epoch, source_vocab: int, target_vocab: int) -> None:
+    """Check that a network has an embedding for every id of an epoch.
+
+    Raises:
+        ValueError: a source or target id is outside its vocabulary.
+    """
+    sides = (("src", source_vocab), ("tgt_in", target_vocab))
+    for side, (name, size) in enumerate(sides):
+        low = min(min(pair[side], default=EOS) for pair in epoch.pairs)
+        high = max(max(pair[side], default=EOS) for pair in epoch.pairs)
+        if low < 0 or high >= size:
+            raise ValueError(
+                f"{name} must hold ids in 0..{size - 1}, got {low}..{high}"
+            )
+
+
 class TokenBatches:
     """Batches of pairs of about equal length, of up to `max_tokens` positions.
 

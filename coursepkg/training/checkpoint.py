@@ -53,22 +53,6 @@ class Checkpoint:
         }
 
 
-def differences(old: dict[str, Any], new: dict[str, Any], form: str) -> str:
-    """The entries in which two sets of settings differ, told by a format string.
-
-    The format takes `name`, `old` and `new`; what one side lacks is "absent".
-    """
-    pairs = {
-        name: (old.get(name, "absent"), new.get(name, "absent"))
-        for name in sorted(old.keys() | new.keys())
-    }
-    return "; ".join(
-        form.format(name=name, old=before, new=now)
-        for name, (before, now) in pairs.items()
-        if before != now
-    )
-
-
 def write_checkpoint(
     out: Path,
     step: int,

@@ -7,7 +7,6 @@ from typing import Any
 
 from coursepkg.training.checkpoint import (
     LAST,
-    differences,
     point_to_best,
     read_checkpoint,
     tidy,
@@ -16,6 +15,7 @@ from coursepkg.training.checkpoint import (
 from coursepkg.training.config import CHANGEABLE, LATER
 from coursepkg.training.log import CsvLog
 from coursepkg.training.state import Run
+from coursepkg.validation import differences
 
 STEPS, VALIDATIONS = "log.csv", "validation.csv"
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -39,7 +40,7 @@ from coursepkg.training.log import Row
 from coursepkg.training.schedules import Plateau
 from coursepkg.training.seed import preserved_rng, set_seed
 from coursepkg.training.state import Progress, Run
-from coursepkg.training.task import Batches, StepAware, Task
+from coursepkg.training.task import Batches, InputChecker, StepAware, Task
 
 
 class TrainingError(ValueError):
@@ -351,7 +352,13 @@ def _train(
     config, progress = run.config, run.progress
     now = CLOCKS[config.clock]
     deadline = now() + (math.inf if config.max_seconds is None else config.max_seconds)
-    groups = _groups(batches, progress, config.accumulate * run.fabric.world_size)
+    size = config.accumulate * run.fabric.world_size
+    check = (
+        partial(task.check_inputs, run.module)
+        if isinstance(task, InputChecker)
+        else None
+    )
+    groups = _groups(batches, progress, size, check)
     run.model.train()
     with defer_sigint() as interrupted:
         halted = False
@@ -388,7 +395,10 @@ def _train(
 
 
 def _groups(
-    batches: Batches, progress: Progress, size: int
+    batches: Batches,
+    progress: Progress,
+    size: int,
+    check: Callable[[Sequence[Any]], None] | None,
 ) -> Iterator[tuple[Sequence[Any], range]]:
     """For each step its epoch and batch numbers; the last of an epoch may be fewer."""
     while True:
@@ -400,6 +410,8 @@ def _groups(
                 f"batches.epoch({number}) must have more than {progress.position}"
                 f" batches, got {len(epoch)}{hint if progress.position else ''}"
             )
+        if check is not None:
+            check(epoch)
         while progress.epoch == number:
             yield (
                 epoch,

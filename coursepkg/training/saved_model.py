@@ -34,6 +34,7 @@ from coursepkg.training.weights import (
     tied_names,
     weight_tensors,
 )
+from coursepkg.validation import differences
 
 if TYPE_CHECKING:
     from coursepkg.training.loop import History

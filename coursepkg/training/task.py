@@ -37,6 +37,17 @@ class StepAware(Protocol):
 
 
 @runtime_checkable
+class InputChecker(Protocol):
+    """A task that looks at what is to be learnt before a network reads it."""
+
+    def check_inputs(self, model: nn.Module, epoch: Sequence[Any]) -> None:
+        """Raises a ValueError unless the network can read every batch of an epoch.
+
+        It stands outside the forward pass, where a GPU would have to be waited for.
+        """
+
+
+@runtime_checkable
 class Batches(Protocol):
     """The training data, epoch by epoch."""
 

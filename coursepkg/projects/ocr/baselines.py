@@ -138,9 +138,8 @@ def evaluate_reader(
     Raises:
         ValueError: there is no line.
     """
-    predictions = [
-        one.text for one in reader.read_lines([line.image for line in lines])
-    ]
+    readings = reader.read_lines([line.image for line in lines])
+    predictions = [one.text for one in readings]
     texts, groups = [line.text for line in lines], [line.group for line in lines]
     return evaluate(predictions, texts, protocol=protocol, groups=groups)
 

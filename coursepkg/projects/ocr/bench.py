@@ -88,16 +88,12 @@ class VggTransformer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.features, self.project = vgg19(), nn.Conv2d(512, WIDTH, 1)
-        self.embedding, self.output = (
-            nn.Embedding(N_CLASSES, WIDTH),
-            nn.Linear(WIDTH, N_CLASSES),
-        )
-        self.core = nn.Transformer(
-            WIDTH, HEADS, LAYERS, LAYERS, INSIDE, batch_first=True
-        )
-        self.register_buffer(
-            "table", sinusoidal_table(MOST_STEPS, WIDTH), persistent=False
-        )
+        self.embedding = nn.Embedding(N_CLASSES, WIDTH)
+        self.output = nn.Linear(WIDTH, N_CLASSES)
+        sizes = (WIDTH, HEADS, LAYERS, LAYERS, INSIDE)
+        self.core = nn.Transformer(*sizes, batch_first=True)
+        table = sinusoidal_table(MOST_STEPS, WIDTH)
+        self.register_buffer("table", table, persistent=False)
 
     def encode(self, images: Tensor) -> Tensor:
         """images (B, 3, 32, W) -> memory (B, S, E) of two steps a column."""
@@ -289,11 +285,9 @@ def _speed() -> BenchmarkCase:
         ours.model.float()
         return found
 
+    length = np.mean([len(line.text) for line in read])
     return BenchmarkCase(
-        name=(
-            f"{N_LINES} lines of {np.mean([len(line.text) for line in read]):.0f}"
-            " characters"
-        ),
+        name=f"{N_LINES} lines of {length:.0f} characters",
         variants={
             "small, CTC": partial(_read, ours, read, "ctc"),
             "small, decoder letter by letter": partial(_read_greedy, ours, read),
@@ -318,13 +312,10 @@ def _speed() -> BenchmarkCase:
 
 
 def _ctc(model: LineTransformer, image: np.ndarray, double: bool) -> Tensor:
-    pixels = (
-        torch.from_numpy(image).to(torch.float64 if double else torch.float32) / 127.5
-        - 1
-    )
-    return model.ctc_logits(
-        model.encode(pixels[None, None], torch.tensor([image.shape[1]]))
-    )
+    dtype = torch.float64 if double else torch.float32
+    pixels = torch.from_numpy(image).to(dtype) / 127.5 - 1
+    widths = torch.tensor([image.shape[1]])
+    return model.ctc_logits(model.encode(pixels[None, None], widths))
 
 
 def _read(ours: Recognizer, read: Sequence[TextLine], reader: str) -> list[LineReading]:
@@ -334,14 +325,12 @@ def _read(ours: Recognizer, read: Sequence[TextLine], reader: str) -> list[LineR
 def _read_greedy(ours: Recognizer, read: Sequence[TextLine]) -> list[Hypothesis]:
     found = []
     for batch in _batches(read):
+        images = [ours.prepare(line.image) for line in batch]
+        steps = max(len(line.text) for line in batch) + 1
         with torch.inference_mode():
-            memory = encode_lines(
-                ours.fast, [ours.prepare(line.image) for line in batch]
-            )
-            steps = max(len(line.text) for line in batch) + 1
-            found += greedy(
-                ours.fast.start(memory, max_len=steps + 1), max_len=steps, eos=None
-            )
+            memory = encode_lines(ours.fast, images)
+            state = ours.fast.start(memory, max_len=steps + 1)
+            found += greedy(state, max_len=steps, eos=None)
     return found
 
 
@@ -426,13 +415,11 @@ SECONDS_A_PAGE, BYTES_OF_A_PAGE = 3.0, 1.5e9
 
 def cases_against_rapidocr(device: Device) -> list[Measured]:
     """Both, on the CPU; a GPU has none of its own."""
+    if device.is_cuda:
+        return []
     # Pages come first: what the other case leaves in this process would count as
     # their memory.
-    return (
-        []
-        if device.is_cuda
-        else [Measured("pages", pages), Measured("error rates", error_rates)]
-    )
+    return [Measured("pages", pages), Measured("error rates", error_rates)]
 
 
 def error_rates() -> list[CaseResult]:
@@ -462,17 +449,9 @@ def error_rates() -> list[CaseResult]:
     found = compare(readers, lines(N_SCORED, seed=4, held_out=True))
     own, other = found[ours].cer.value, found[theirs].cer.value
     note = f"{own:.2%} against {other:.2%}"
-    return [
-        CaseResult(
-            name,
-            ours,
-            theirs,
-            own / max(other, 1e-9),
-            target=0.5,
-            at_most=True,
-            note=note,
-        )
-    ]
+    share = own / max(other, 1e-9)
+    case = CaseResult(name, ours, theirs, share, target=0.5, at_most=True, note=note)
+    return [case]
 
 
 def pages() -> list[CaseResult]:
@@ -518,8 +497,6 @@ def cost_of_a_page() -> tuple[float, int]:
 
 
 def _no_checkpoint() -> str | None:
-    return (
-        None
-        if (DEFAULT / "model").is_dir()
-        else f"no model in {DEFAULT.name}; run scripts/train_ocr_checkpoint.py"
-    )
+    if (DEFAULT / "model").is_dir():
+        return None
+    return f"no model in {DEFAULT.name}; run scripts/train_ocr_checkpoint.py"

@@ -1,6 +1,6 @@
 """Labelled lines by the name that `--data` takes, or from a folder of the user."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +17,7 @@ from coursepkg.projects.ocr.corpus import (
     N_RECEIPTS,
     PARTS,
     Corpus,
+    LineSet,
     open_packed,
     sizes_of,
     synthetic_lines,
@@ -64,21 +65,15 @@ def table_corpus(
     ]
     if len(missing) < len(table.receipts):
         table = read_table(folder, images)
-        notes = (
-            [
-                f"{len(missing)} of {len(table.receipts)} photographs are missing in"
-                f" {images}"
-            ]
-            if missing
-            else []
-        )
+        n, total = len(missing), len(table.receipts)
+        told = f"{n} of {total} photographs are missing in {images}"
         return parted_table(
             table,
             name,
             protocol,
             lambda receipts: receipt_lines(receipts, images),
             pictures="photographs",
-            notes=notes,
+            notes=[told] if missing else [],
         )
     if not may_render:
         raise ValueError(
@@ -89,14 +84,8 @@ def table_corpus(
         f"none of the {len(missing)} photographs is there: pictures are drawn from the"
         " table's texts and polygons, so scores are not those of real photographs"
     )
-    return parted_table(
-        table,
-        name,
-        protocol,
-        drawn_lines,
-        pictures="drawn from the table",
-        notes=[note],
-    )
+    made = "drawn from the table"
+    return parted_table(table, name, protocol, drawn_lines, pictures=made, notes=[note])
 
 
 def drawn_lines(receipts: Sequence[Receipt]) -> Iterator[TextLine | Unreadable]:
@@ -177,12 +166,9 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
     """
     found = read_labels(folder)
     labels = [LabelledText(one.text, one.group, one.name) for one in found.pictures]
+    chosen: Mapping[str, tuple[int, ...]]
     if protocol == "test":
-        chosen: dict[str, tuple[int, ...]] = {
-            "train": (),
-            "dev": (),
-            "test": tuple(range(len(labels))),
-        }
+        chosen = {"train": (), "dev": (), "test": tuple(range(len(labels)))}
     else:
         _check_protocol(name, protocol, labels, sellers=False)
         chosen = split_lines([one.group for one in labels], protocol).parts
@@ -219,7 +205,7 @@ def _check_protocol(
 
 
 def _check_filled(
-    name: str, parts: dict[str, tuple[int, ...]], labels: Sequence[LabelledText]
+    name: str, parts: Mapping[str, tuple[int, ...]], labels: Sequence[LabelledText]
 ) -> None:
     empty = [part for part in PARTS if not parts[part]]
     if not empty:
@@ -241,12 +227,8 @@ def _check_filled(
 def _protocol_note(protocol: str) -> tuple[str, ...]:
     if protocol != "line":
         return ()
-    return (
-        (
-            "parted by line, as the OCR report does: lines of one receipt or document"
-            " stand in several parts"
-        ),
-    )
+    told = "lines of one receipt or document stand in several parts"
+    return (f"parted by line, as the OCR report does: {told}",)
 
 
 SPLITS = ("auto", "line", "receipt", "seller", "test")
@@ -342,16 +324,13 @@ def _parted_already(corpus: Corpus, asked: str) -> Corpus:
     return replace(corpus, notes=(note, *corpus.notes))
 
 
-def _synthetic(wanted: Wanted) -> Corpus:
-    return _parted_already(
-        synthetic_lines(FULL, wanted.generate, wanted.texts), wanted.split
-    )
+def _synthetic(wanted: Wanted, chosen: LineSet = FULL) -> Corpus:
+    drawn = synthetic_lines(chosen, wanted.generate, wanted.texts)
+    return _parted_already(drawn, wanted.split)
 
 
 def _synthetic_tiny(wanted: Wanted) -> Corpus:
-    return _parted_already(
-        synthetic_lines(EASY, wanted.generate, wanted.texts), wanted.split
-    )
+    return _synthetic(wanted, EASY)
 
 
 def _receipts(wanted: Wanted) -> Corpus:

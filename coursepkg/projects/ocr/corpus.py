@@ -24,7 +24,6 @@ from coursepkg.projects.ocr.data.packed import INDEX, PackedLines, pack_lines
 from coursepkg.projects.ocr.data.table_row import Fault
 from coursepkg.projects.ocr.line import Sorted, TextLine, Unreadable, sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import (
-    MEASURED,
     Face,
     faces_in,
     matplotlib_folder,
@@ -110,11 +109,8 @@ class Corpus:
 
 def sizes_of(lines: Iterable[TextLine | Unreadable]) -> list[tuple[float, float]]:
     """Width and height of the pictures of some lines."""
-    return [
-        (float(line.width), float(line.height))
-        for line in lines
-        if isinstance(line, TextLine)
-    ]
+    there = (line for line in lines if isinstance(line, TextLine))
+    return [(float(line.width), float(line.height)) for line in there]
 
 
 CARD = "corpus.json"
@@ -151,26 +147,15 @@ def pack_corpus(
             continue
         own = source | {"part": part}
         done = _packed_before(out / part, own)
-        packed = done or pack_lines(
-            corpus.read(part),
-            out / part,
-            heights=(height,),
-            box_width=box_width,
-            source=own,
-        )
-        what = "there already" if done else "packed"
-        log(
-            f"{part}: {counted(len(packed), 'line')} {what},"
-            f" {len(packed.left_out):,} not"
-        )
+        how: dict[str, Any] = {"heights": (height,), "box_width": box_width}
+        packed = done or pack_lines(corpus.read(part), out / part, source=own, **how)
+        what, n_left = "there already" if done else "packed", len(packed.left_out)
+        log(f"{part}: {counted(len(packed), 'line')} {what}, {n_left:,} not")
         for one in packed.left_out[:3]:
             log(f"  {one.name}: {one.reason}")
-    card = corpus.described() | {
-        "kind": KIND,
-        "version": VERSION,
-        "notes": list(corpus.notes),
-    }
-    write_json(out / CARD, card | {"height": height, "box_width": box_width})
+    kind = {"kind": KIND, "version": VERSION, "notes": list(corpus.notes)}
+    sizes = {"height": height, "box_width": box_width}
+    write_json(out / CARD, corpus.described() | kind | sizes)
     return open_packed(out)
 
 
@@ -180,30 +165,24 @@ def open_packed(folder: Path) -> Corpus:
     Raises:
         ValueError: a file is damaged or of another version.
     """
-    needs = {"kind": str, "version": int}
-    card = read_json(folder / CARD, needs=needs)
+    card = read_json(folder / CARD, needs={"kind": str, "version": int})
     if card["kind"] != KIND or card["version"] != VERSION:
         raise ValueError(
             f"{folder / CARD} is no {KIND} of version {VERSION}; pack the lines again"
         )
-    texts = {
-        "name": str,
-        "protocol": str,
-        "source": dict,
-        "notes": list,
-        "n_lines": dict,
-        "generate": int,
-    }
-    card = read_json(folder / CARD, needs=texts | {"height": int, "box_width": int})
-    packed = {
-        part: PackedLines(folder / part) for part in PARTS if card["n_lines"].get(part)
-    }
+    needs: dict[str, type] = {"name": str, "protocol": str, "source": dict}
+    needs |= {"notes": list, "n_lines": dict}
+    needs |= dict.fromkeys(("generate", "height", "box_width"), int)
+    card = read_json(folder / CARD, needs=needs)
+    there = [part for part in PARTS if card["n_lines"].get(part)]
+    packed = {part: PackedLines(folder / part) for part in there}
 
     def read(part: str) -> Iterator[TextLine | Unreadable]:
         if part in packed:
             yield from packed[part]
             yield from packed[part].left_out
 
+    width = f" and width {card['box_width']}" if card["box_width"] else ""
     return Corpus(
         name=card["name"],
         protocol=card["protocol"],
@@ -215,14 +194,9 @@ def open_packed(folder: Path) -> Corpus:
             for lines in packed.values()
             for high, wide in lines.sizes
         ],
-        notes=(*card["notes"], _note(card)),
+        notes=(*card["notes"], f"packed at height {card['height']}{width}"),
         generate=card["generate"],
     )
-
-
-def _note(card: dict[str, Any]) -> str:
-    width = f" and width {card['box_width']}" if card["box_width"] else ""
-    return f"packed at height {card['height']}{width}"
 
 
 def _labels(packed: PackedLines | None) -> tuple[LabelledText, ...]:
@@ -310,22 +284,6 @@ def line_faces(chosen: LineSet) -> tuple[Face, ...]:
     return faces_in([matplotlib_folder(), *([own] if own else [])])
 
 
-def measured_faces() -> tuple[Face, ...]:
-    """The held-out faces that a stored measurement is drawn in.
-
-    Raises:
-        ValueError: families are missing; without all of them it would be another
-            measurement.
-    """
-    faces = split_faces(line_faces(FULL))[1]
-    if missing := MEASURED - {face.family for face in faces}:
-        raise ValueError(
-            f"held-out families without a font file: {', '.join(sorted(missing))}; "
-            "run scripts/install_fonts.sh FOLDER and set COURSEPKG_FONTS=FOLDER"
-        )
-    return faces
-
-
 @dataclass(frozen=True)
 class DrawnParts:
     """Which generated lines are in which part; no text stands in two of them."""
@@ -340,10 +298,9 @@ class DrawnParts:
         """Of each part; the families of the test part are those that are held out."""
         train, held_out = split_faces(self.faces)
         faces = {"train": train, "dev": train, "test": held_out}
+        seeds, config = self.seeds, self.config
         return {
-            part: SyntheticLines(
-                self.seeds[part], faces=faces[part], config=self.config
-            )
+            part: SyntheticLines(seeds[part], faces=faces[part], config=config)
             for part in PARTS
         }
 

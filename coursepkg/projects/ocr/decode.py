@@ -58,9 +58,8 @@ def encode_lines(
     device = next(model.parameters()).device
     buckets: dict[int, list[int]] = {}
     for i, image in enumerate(images):
-        buckets.setdefault(
-            min(bucket_width(image.shape[1], READING_STEP), model.config.max_width), []
-        ).append(i)
+        width = bucket_width(image.shape[1], READING_STEP)
+        buckets.setdefault(min(width, model.config.max_width), []).append(i)
     parts, order = [], []
     for width, members in sorted(buckets.items()):
         size = max(1, max_columns // width)
@@ -168,19 +167,14 @@ def _verify_drafts(
     """One decoder pass over all drafts; the accepted go to `found`."""
     inputs, _ = pad_batch([[BOS, *row.ids, *row.tail] for row in rows])
     device = source.keys[0].device
-    everyone = len(rows) == len(source.keys[0])
-    mine = (
-        source
-        if everyone
-        else source.select(torch.tensor([row.line for row in rows], device=device))
-    )
-    logits = to_float32(model.decode(inputs.to(device), mine))
+    if len(rows) < len(source.keys[0]):
+        source = source.select(torch.tensor([row.line for row in rows], device=device))
+    logits = to_float32(model.decode(inputs.to(device), source))
     logits[..., list(NEVER.ids)] = -torch.inf
     best, choices = logits.log_softmax(dim=-1).max(dim=-1)
     open_rows = []
-    for row, log_probs, chosen in zip(
-        rows, best.tolist(), choices.tolist(), strict=True
-    ):
+    found_ids = zip(rows, best.tolist(), choices.tolist(), strict=True)
+    for row, log_probs, chosen in found_ids:
         ended = _take(row, log_probs, chosen, most[row.line])
         if ended is None:
             open_rows.append(row)
@@ -219,15 +213,11 @@ def _write_on(
 ) -> None:
     """Decode the rest of some lines letter by letter."""
     lines = [row.line for row in rows]
-    state = model.start(
-        Memory(memory.outputs[lines], memory.is_real[lines]), max_len=max(most) + 1
-    )
-    room = torch.tensor(
-        [most[row.line] - len(row.ids) for row in rows], device=state.device
-    )
-    rests = greedy(
-        state, max_len=room, prefix=[row.ids for row in rows], filters=[NEVER]
-    )
+    mine = Memory(memory.outputs[lines], memory.is_real[lines])
+    state = model.start(mine, max_len=max(most) + 1)
+    left = [most[row.line] - len(row.ids) for row in rows]
+    room, known = torch.tensor(left, device=state.device), [row.ids for row in rows]
+    rests = greedy(state, max_len=room, prefix=known, filters=[NEVER])
     for row, rest in zip(rows, rests, strict=True):
         row.ids += rest.ids
         row.log_probs += rest.token_log_probs

@@ -159,8 +159,8 @@ def _row(number: int, rate: float | None, one: Reading) -> str:
         f"<p><small>confidence {one.confidence:.2f}, {escape(one.name)}</small>"
     )
     cell = "\n".join(rows)
-    shown = "" if rate is None else f"{rate:.0%}"
-    return f"<tr><td>{shown}</td><td>{cell}</p></td></tr>\n"
+    share = "" if rate is None else f"{rate:.0%}"
+    return f"<tr><td>{share}</td><td>{cell}</p></td></tr>\n"
 
 
 def page_readings(

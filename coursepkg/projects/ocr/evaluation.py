@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from coursepkg.app.evaluation import check_known_training, train_overlap
 from coursepkg.metrics.classification import Accuracy
 from coursepkg.metrics.edit import CER, WER, Edit, align
 from coursepkg.metrics.scoring import Score, score, score_as_json, sentence_scores
@@ -41,18 +42,13 @@ def training_texts(
     Returns:
         the texts; or None and a note that says why they are not known.
     """
-    try:
-        return _rebuilt(card, corpus).texts["train"], []
-    except ValueError as reason:
-        return None, [f"seen and unseen texts are not told apart: {reason}"]
+    return train_overlap(lambda: _rebuilt(card, corpus).texts["train"], "texts")
 
 
 def _rebuilt(card: Mapping[str, Any], corpus: Corpus) -> Corpus:
-    data = card.get("data")
-    if not isinstance(data, dict) or not isinstance(data.get("source"), dict):
-        raise ValueError("the model's card names no training data")
-    if card.get("start"):
-        raise ValueError(f"the model began with another one ({card['start']})")
+    found = card.get("data")
+    data: dict[str, Any] = found if isinstance(found, dict) else {}
+    check_known_training(card, isinstance(data.get("source"), dict))
     if data["source"] == dict(corpus.source):
         return corpus
     if data.get("name") not in CORPORA:
@@ -65,9 +61,8 @@ def _rebuilt(card: Mapping[str, Any], corpus: Corpus) -> Corpus:
         )
     protocol = data.get("protocol")
     split = protocol if protocol in PROTOCOLS else "auto"
-    there = load_corpus(
-        data["name"], split=split, generate=int(data.get("generate", 0))
-    )
+    generate = int(data.get("generate", 0))
+    there = load_corpus(data["name"], split=split, generate=generate)
     if dict(there.source) != data["source"]:
         raise ValueError(
             f"the model learnt from another version of {data['name']} than is here"
@@ -233,19 +228,12 @@ class Evaluation:
         kinds = ", ".join(
             f"{name} {n} ({n / n_edits:.0%})" for name, n in self.kinds.items()
         )
+        n_texts, corpus = len(set(self.references)), f"{self.cer.value:.4f}"
         rows = [
-            str(self.cer),
-            str(self.wer),
-            str(self.right),
+            *map(str, (self.cer, self.wer, self.right)),
             *(f"{name}: {one}" for name, one in self.parts.items()),
-            (
-                f"mean of the lines' CERs: {self.mean_cer:.4f} (corpus CER"
-                f" {self.cer.value:.4f})"
-            ),
-            (
-                f"macro CER over {len(set(self.references))} distinct texts:"
-                f" {self.macro_cer:.4f}"
-            ),
+            f"mean of the lines' CERs: {self.mean_cer:.4f} (corpus CER {corpus})",
+            f"macro CER over {n_texts} distinct texts: {self.macro_cer:.4f}",
             f"errors: {kinds}",
         ]
         if self.n_unreadable:
@@ -328,11 +316,9 @@ def several_groups(groups: Sequence[str] | None) -> Sequence[str] | None:
     That is where there are too few groups to tell how they differ, or each line is a
     group of its own.
     """
-    return (
-        groups
-        if groups is not None and LEAST_GROUPS <= len(set(groups)) < len(groups)
-        else None
-    )
+    if groups is not None and LEAST_GROUPS <= len(set(groups)) < len(groups):
+        return groups
+    return None
 
 
 def _scores_apart(
@@ -344,10 +330,8 @@ def _scores_apart(
 ) -> dict[str, Score]:
     """CER of the lines whose text training saw, and of those it did not."""
     parts = {}
-    for name, wanted in (
-        ("texts seen in training", True),
-        ("texts not seen in training", False),
-    ):
+    names = {True: "texts seen in training", False: "texts not seen in training"}
+    for wanted, name in names.items():
         chosen = [i for i, known in enumerate(seen) if known == wanted]
         if chosen:
             own = [predictions[i] for i in chosen], [true[i] for i in chosen]

@@ -17,6 +17,7 @@ from coursepkg.app.output import (
     write_json_output,
     write_texts,
 )
+from coursepkg.app.training_run import Trained
 from coursepkg.app.verbs import (
     export_model,
     model_parameters,
@@ -383,7 +384,8 @@ def train_command(options: Train) -> int:
     recognizer = Recognizer(trained.model, trained.vocabulary, options.recipe)
     scores = read_part(recognizer, trained.card, corpus, "dev").result
     then = f"score it with: coursepkg ocr evaluate --model {out} --part test"
-    return report_training(trained, scores, out=out, then=then, as_json=common.json)
+    run = Trained(trained.model, trained.history, trained.card)
+    return report_training(run, scores, out=out, then=then, as_json=common.json)
 
 
 def export_command(options: Export) -> int:

@@ -184,23 +184,15 @@ class Recognizer:
             chosen = order[first : first + batch_size]
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
-            found |= {
-                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
-            }
-            ids |= {
-                i: [one.ids for one in line]
-                for i, line in zip(chosen, readings, strict=True)
-            }
+            for i, line in zip(chosen, readings, strict=True):
+                found[i], ids[i] = self._reading(line), [one.ids for one in line]
         unsure = [i for i in order if found[i].is_doubtful(limit)]
         for first in range(0, len(unsure), TTA_LINES):
             chosen = unsure[first : first + TTA_LINES]
-            known = [ids[i] for i in chosen]
-            readings = read_augmented(
-                self.fast, [images[i] for i in chosen], way, n_best, known=known
-            )
-            found |= {
-                i: self._reading(one) for i, one in zip(chosen, readings, strict=True)
-            }
+            known, shown = [ids[i] for i in chosen], [images[i] for i in chosen]
+            readings = read_augmented(self.fast, shown, way, n_best, known=known)
+            for i, line in zip(chosen, readings, strict=True):
+                found[i] = self._reading(line)
         return [found[i] for i in range(len(pictures))]
 
     def tta_below(
@@ -288,11 +280,10 @@ class Recognizer:
         return fit_image(image, height, self.recipe.box_width, name, most_width=most)
 
     def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
+        texts = [decode_text(one.ids, self.vocabulary) for one in candidates]
         return LineReading(
             tuple(
-                Alternative(
-                    decode_text(one.ids, self.vocabulary), one.confidence, one.score
-                )
-                for one in candidates
+                Alternative(text, one.confidence, one.score)
+                for text, one in zip(texts, candidates, strict=True)
             )
         )

@@ -114,32 +114,31 @@ def read_encoded(
     model: LineTransformer, memory: Memory, reader: Reader, n_best: int = 1
 ) -> list[list[Candidate]]:
     """For each encoded line at most `n_best` candidates, best first."""
-    parts = [
-        trimmed(memory, first, first + LINES_AT_ONCE)
-        for first in range(0, len(memory.outputs), LINES_AT_ONCE)
-    ]
-    return [
-        line[:n_best]
-        for part in parts
-        for line in _read_part(model, part, reader, n_best)
-    ]
+    found: list[list[Candidate]] = []
+    for first in range(0, len(memory.outputs), LINES_AT_ONCE):
+        part = trimmed(memory, first, first + LINES_AT_ONCE)
+        found += _read_part(model, part, reader, n_best)
+    return [line[:n_best] for line in found]
 
 
 def _read_part(
     model: LineTransformer, memory: Memory, reader: Reader, n_best: int
 ) -> list[list[Candidate]]:
     is_drafted = reader.beam_size == 1 and reader.drafts
-    log_probs = (
-        ctc_log_softmax(model, memory)
-        if reader.kind != "attention" or is_drafted
-        else None
-    )
-    columns = model.n_columns(memory)
+    n_best, columns = min(n_best, reader.beam_size), model.n_columns(memory)
+    log_probs = None
+    if reader.kind != "attention" or is_drafted:
+        log_probs = ctc_log_softmax(model, memory)
     if reader.kind == "ctc" and log_probs is not None:
-        return _read_ctc(log_probs, columns, reader, n_best)
+        texts = _ctc_texts(log_probs, columns, reader.beam_size, n_best)
+        scores = score_ctc(log_probs, columns, texts)
+        return [ranked(own, values) for own, values in zip(texts, scores, strict=True)]
     if reader.kind == "joint" and log_probs is not None:
         return _read_joint(model, memory, log_probs, columns, reader)
-    return _read_attention(model, memory, log_probs, columns, reader, n_best)
+    return [
+        [_candidate(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line]
+        for line in _hypotheses(model, memory, log_probs, columns, reader, n_best)
+    ]
 
 
 def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
@@ -149,16 +148,6 @@ def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
     return logits.log_softmax(dim=-1)
 
 
-def _read_ctc(
-    log_probs: Tensor, columns: Tensor, reader: Reader, n_best: int = 1
-) -> list[list[Candidate]]:
-    texts = _ctc_texts(
-        log_probs, columns, reader.beam_size, min(n_best, reader.beam_size)
-    )
-    scores = score_ctc(log_probs, columns, texts)
-    return [ranked(own, values) for own, values in zip(texts, scores, strict=True)]
-
-
 def _ctc_texts(
     log_probs: Tensor, columns: Tensor, beam_size: int, n_best: int
 ) -> list[list[tuple[int, ...]]]:
@@ -166,23 +155,6 @@ def _ctc_texts(
         return [[draft.ids] for draft in greedy_ctc(log_probs, columns)]
     found = beam_ctc(log_probs.cpu(), columns, beam_size=beam_size, n_best=n_best)
     return [[draft.ids for draft in line] for line in found]
-
-
-def _read_attention(
-    model: LineTransformer,
-    memory: Memory,
-    log_probs: Tensor | None,
-    columns: Tensor,
-    reader: Reader,
-    n_best: int,
-) -> list[list[Candidate]]:
-    hypotheses = _hypotheses(
-        model, memory, log_probs, columns, reader, min(n_best, reader.beam_size)
-    )
-    return [
-        [_candidate(h.ids, h.log_prob, len(h.token_log_probs), h.score) for h in line]
-        for line in hypotheses
-    ]
 
 
 def _hypotheses(
@@ -201,11 +173,9 @@ def _hypotheses(
             length_penalty=reader.length_penalty,
             n_best=n_best,
         )
-    drafts = (
-        None
-        if log_probs is None
-        else [draft.ids for draft in greedy_ctc(log_probs, columns)]
-    )
+    drafts = None
+    if log_probs is not None:
+        drafts = [draft.ids for draft in greedy_ctc(log_probs, columns)]
     return [[one] for one in read_greedy(model, memory, drafts)]
 
 
@@ -221,29 +191,22 @@ def _read_joint(
     most = length_limits(model, memory).tolist()
     known = [{h.ids: h.log_prob for h in line if h.finished} for line in written]
     texts: list[list[tuple[int, ...]]] = []
-    for own, hypotheses, drafted, limit in zip(
-        known, written, drafts, most, strict=True
-    ):
+    lines = zip(known, written, drafts, most, strict=True)
+    for own, hypotheses, drafted, limit in lines:
         fitting = [ids for ids in drafted if len(ids) < limit]
         # Where neither has a whole text, what the limit cut off is all there is.
-        texts.append(
-            list(dict.fromkeys([*own, *fitting])) or [hypotheses[0].ids[: limit - 1]]
-        )
+        cut_off = [hypotheses[0].ids[: limit - 1]]
+        texts.append(list(dict.fromkeys([*own, *fitting])) or cut_off)
     missing = [
         (i, ids) for i, own in enumerate(texts) for ids in own if ids not in known[i]
     ]
-    for (i, ids), value in zip(
-        missing, score_decoder(model, memory, missing), strict=True
-    ):
+    by_decoder = score_decoder(model, memory, missing)
+    for (i, ids), value in zip(missing, by_decoder, strict=True):
         known[i][ids] = value
-    found = []
-    for candidates, by_decoder, by_ctc in zip(
-        texts, known, score_ctc(log_probs, columns, texts), strict=True
-    ):
-        scores = [
-            mixed(by_decoder[ids], c, reader.ctc_share)
-            for ids, c in zip(candidates, by_ctc, strict=True)
-        ]
+    found, by_ctc = [], score_ctc(log_probs, columns, texts)
+    for candidates, own, values in zip(texts, known, by_ctc, strict=True):
+        both = zip(candidates, values, strict=True)
+        scores = [mixed(own[ids], value, reader.ctc_share) for ids, value in both]
         found.append(ranked(candidates, scores))
     return found
 
@@ -251,9 +214,8 @@ def _read_joint(
 def mixed(decoder: float, ctc: float, share: float) -> float:
     """The joint score of log p by decoder and CTC, whose share is in [0, 1]."""
     # A share of 0 silences a reader, even one that thinks the text impossible.
-    return (0.0 if share == 1 else (1 - share) * decoder) + (
-        0.0 if share == 0 else share * ctc
-    )
+    by_decoder = 0.0 if share == 1 else (1 - share) * decoder
+    return by_decoder + (0.0 if share == 0 else share * ctc)
 
 
 def score_ctc(
@@ -261,15 +223,11 @@ def score_ctc(
 ) -> list[list[float]]:
     """log p(text) by CTC, for several texts a line."""
     lines = [i for i, own in enumerate(texts) for _ in own]
-    if lines != list(
-        range(len(texts))
-    ):  # columns are copied only where a line has several texts
+    if lines != list(range(len(texts))):
+        # Columns are copied only where a line has several texts.
         log_probs, columns = log_probs[lines], columns[lines]
-    values = iter(
-        ctc_log_probs(
-            log_probs, columns, [ids for own in texts for ids in own]
-        ).tolist()
-    )
+    flat = [ids for own in texts for ids in own]
+    values = iter(ctc_log_probs(log_probs, columns, flat).tolist())
     return [[next(values) for _ in own] for own in texts]
 
 
@@ -382,24 +340,22 @@ def read_augmented(
     # lines[k].
     lines = [i for i, own in enumerate(widths) for _ in own]
     looks = [
-        _at_width(image, width)
+        image
+        if image.shape[1] == width
+        else resize_to_box(image, image.shape[0], width)
         for image, own in zip(images, widths, strict=True)
         for width in own
     ]
     memory = encode_lines(model, looks)
     pools = [dict.fromkeys(own) for own in known or [[] for _ in images]]
-    for i, found in zip(
-        lines, read_encoded(model, memory, widely, widely.beam_size), strict=True
-    ):
+    readings = read_encoded(model, memory, widely, widely.beam_size)
+    for i, found in zip(lines, readings, strict=True):
         pools[i] |= dict.fromkeys(one.ids for one in found)
     texts = [[ids for ids in pool if len(ids) < model.config.max_len] for pool in pools]
     totals = [[0.0] * len(own) for own in texts]
-    for i, scores in zip(
-        lines, _scores(model, memory, [texts[i] for i in lines], reader), strict=True
-    ):
-        totals[i] = [
-            total + score for total, score in zip(totals[i], scores, strict=True)
-        ]
+    by_look = _scores(model, memory, [texts[i] for i in lines], reader)
+    for i, scores in zip(lines, by_look, strict=True):
+        totals[i] = [a + b for a, b in zip(totals[i], scores, strict=True)]
     return [
         ranked(own, [total / len(widths[i]) for total in totals[i]])[:n_best]
         for i, own in enumerate(texts)
@@ -408,17 +364,8 @@ def read_augmented(
 
 def _widths(width: int, most: int) -> list[int]:
     """In pixels, each once."""
-    return list(
-        dict.fromkeys(min(most, max(1, round(width * share))) for share in TTA_WIDTHS)
-    )
-
-
-def _at_width(image: np.ndarray, width: int) -> np.ndarray:
-    return (
-        image
-        if image.shape[1] == width
-        else resize_to_box(image, image.shape[0], width)
-    )
+    wanted = (min(most, max(1, round(width * share))) for share in TTA_WIDTHS)
+    return list(dict.fromkeys(wanted))
 
 
 def _scores(
@@ -429,11 +376,8 @@ def _scores(
 ) -> list[list[float]]:
     """The joint score of every text of every row."""
     by_ctc = score_ctc(ctc_log_softmax(model, memory), model.n_columns(memory), texts)
-    by_decoder = iter(
-        score_decoder(
-            model, memory, [(i, ids) for i, own in enumerate(texts) for ids in own]
-        )
-    )
+    wanted = [(i, ids) for i, own in enumerate(texts) for ids in own]
+    by_decoder = iter(score_decoder(model, memory, wanted))
     return [
         [mixed(next(by_decoder), value, reader.ctc_share) for value in own]
         for own in by_ctc

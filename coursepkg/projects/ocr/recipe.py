@@ -1,13 +1,13 @@
 """All that decides a recogniser besides its data and its seed; and the presets."""
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from coursepkg.app.recipe import (
     AttentionDropout,
     ClipNorm,
     Count,
-    Described,
     Ema,
     FeedForwardWidth,
     Fraction,
@@ -20,7 +20,7 @@ from coursepkg.app.recipe import (
     WeightDecay,
     check_fields,
 )
-from coursepkg.validation import check_count, check_finite
+from coursepkg.validation import as_json, check_count, check_finite, with_tuples
 
 ReaderKind = Literal["ctc", "attention", "joint"]
 READERS = get_args(ReaderKind)
@@ -38,8 +38,8 @@ BOTTLENECK = 4
 
 
 @dataclass(frozen=True)
-class NetworkSettings:
-    """What a recipe says of the network; the defaults are those of `small`."""
+class Recipe:
+    """Text, model, training and decoding; the defaults are the preset `small`."""
 
     height: Count = 40
     """Height of the pictures in pixels, a multiple of 8."""
@@ -78,64 +78,6 @@ class NetworkSettings:
     """Probability of dropping a component of an embedding or a sublayer's output, in
     [0, 1)."""
     attention_dropout: AttentionDropout = 0.0
-
-
-@dataclass(frozen=True)
-class ModelConfig(NetworkSettings):
-    """Sizes and choices of a `LineTransformer`."""
-
-    vocab_size: int = field(kw_only=True)
-    """Characters with the four special tokens (V); id 0, padding, is the blank of
-    CTC."""
-
-    def __post_init__(self) -> None:
-        counts = ("vocab_size", "height", "max_width", "max_len", "d_model", "n_heads")
-        for name in (*counts, "n_encoder_layers", "n_decoder_layers", "d_ff"):
-            check_count(name, getattr(self, name))
-        for name, known in (
-            ("backbone", ("small", "resnet")),
-            ("sequence", ("fold", "grid")),
-        ):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(known)}, got"
-                    f" {getattr(self, name)!r}"
-                )
-        for name in ("dropout", "attention_dropout"):
-            check_finite(name, getattr(self, name))
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
-                )
-        self._check_stages()
-
-    def _check_stages(self) -> None:
-        if self.height % 8:
-            raise ValueError(f"height must be a multiple of 8, got {self.height}")
-        least = 1 if self.backbone == "resnet" else 0
-        for name, low in (("channels", 1), ("n_blocks", least)):
-            if len(getattr(self, name)) != 4:
-                raise ValueError(
-                    f"{name} must be 4 numbers, one a stage, got {getattr(self, name)}"
-                )
-            for value in getattr(self, name):
-                check_count(name, value, least=low)
-        if self.backbone == "resnet" and any(c % BOTTLENECK for c in self.channels):
-            raise ValueError(
-                f"channels must be multiples of {BOTTLENECK} in a resnet, got"
-                f" {self.channels}"
-            )
-        if self.sequence == "grid" and self.d_model % 4:
-            raise ValueError(
-                "d_model must be a multiple of 4 for positions in a grid, got"
-                f" {self.d_model}"
-            )
-
-
-@dataclass(frozen=True)
-class Recipe(NetworkSettings, Described):
-    """Text, model, training and decoding; the defaults are the preset `small`."""
-
     learns: Literal["all", "ctc", "decoder"] = "all"
     """What is trained: everything; CNN, encoder and CTC head without the decoder; or
     the decoder behind them alone."""
@@ -210,6 +152,85 @@ class Recipe(NetworkSettings, Described):
     def widest_line(self) -> int:
         """Widest picture to train on in pixels; padding adds less than a step."""
         return self.max_width - STEP
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> "Recipe":
+        """The recipe that `described` gave these fields, as JSON gives them back."""
+        return cls(**with_tuples(fields))
+
+    def described(self) -> dict[str, Any]:
+        """All fields, as JSON can hold them."""
+        return as_json(self)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and choices of a `LineTransformer`, stored beside its weights.
+
+    `Recipe` says what each field means.
+    """
+
+    vocab_size: int
+    """Characters with the four special tokens (V); id 0, padding, is the blank of
+    CTC."""
+    height: int = 40
+    max_width: int = 2048
+    max_len: int = 192
+    backbone: str = "small"
+    channels: tuple[int, ...] = (32, 64, 128, 256)
+    n_blocks: tuple[int, ...] = (0, 1, 1, 1)
+    sequence: str = "fold"
+    d_model: int = 256
+    n_heads: int = 4
+    n_encoder_layers: int = 3
+    n_decoder_layers: int = 2
+    d_ff: int = 768
+    norm_first: bool = True
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        counts = ("vocab_size", "height", "max_width", "max_len", "d_model", "n_heads")
+        for name in (*counts, "n_encoder_layers", "n_decoder_layers", "d_ff"):
+            check_count(name, getattr(self, name))
+        for name, known in (
+            ("backbone", ("small", "resnet")),
+            ("sequence", ("fold", "grid")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got"
+                    f" {getattr(self, name)!r}"
+                )
+        for name in ("dropout", "attention_dropout"):
+            check_finite(name, getattr(self, name))
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"{name} must be at least 0 and below 1, got {getattr(self, name)}"
+                )
+        self._check_stages()
+
+    def _check_stages(self) -> None:
+        if self.height % 8:
+            raise ValueError(f"height must be a multiple of 8, got {self.height}")
+        least = 1 if self.backbone == "resnet" else 0
+        for name, low in (("channels", 1), ("n_blocks", least)):
+            if len(getattr(self, name)) != 4:
+                raise ValueError(
+                    f"{name} must be 4 numbers, one a stage, got {getattr(self, name)}"
+                )
+            for value in getattr(self, name):
+                check_count(name, value, least=low)
+        if self.backbone == "resnet" and any(c % BOTTLENECK for c in self.channels):
+            raise ValueError(
+                f"channels must be multiples of {BOTTLENECK} in a resnet, got"
+                f" {self.channels}"
+            )
+        if self.sequence == "grid" and self.d_model % 4:
+            raise ValueError(
+                "d_model must be a multiple of 4 for positions in a grid, got"
+                f" {self.d_model}"
+            )
 
 
 TINY = Recipe(

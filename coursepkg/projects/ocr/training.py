@@ -21,7 +21,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from coursepkg.app import training_run
 from coursepkg.app.training_run import (
     BestWeights,
     Learning,
@@ -53,6 +52,7 @@ from coursepkg.projects.ocr.synthetic.effects import jitter
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from coursepkg.training import task as training_task
 from coursepkg.training.config import TrainConfig
+from coursepkg.training.loop import History
 from coursepkg.training.losses import label_smoothed_cross_entropy
 from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
@@ -129,9 +129,8 @@ def ctc_loss(logits: Tensor, n_columns: Tensor, tgt_out: Tensor) -> Tensor:
         tgt_out: ids (B, T), each text ends with EOS.
     """
     lengths = (tgt_out != PAD).sum(dim=1) - 1  # without EOS
-    log_probs = (
-        to_float32(logits).log_softmax(dim=-1).transpose(0, 1)
-    )  # (columns, B, V)
+    # (columns, B, V)
+    log_probs = to_float32(logits).log_softmax(dim=-1).transpose(0, 1)
     texts = tgt_out.masked_fill(tgt_out == EOS, PAD)
     return F.ctc_loss(
         log_probs,
@@ -191,13 +190,11 @@ class Validation:
         for first in range(0, len(self.order), 64):
             chosen = self.order[first : first + 64]
             memory = encode_lines(model, [self.images[i] for i in chosen])
-            for i, found in zip(
-                chosen, read_encoded(model, memory, self.reader), strict=True
-            ):
+            readings = read_encoded(model, memory, self.reader)
+            for i, found in zip(chosen, readings, strict=True):
                 predictions[i] = decode_text(found[0].ids, self.vocabulary)
-        scores = evaluate(
-            predictions, [line.text for line in self.lines], n_resamples=0
-        )
+        texts = [line.text for line in self.lines]
+        scores = evaluate(predictions, texts, n_resamples=0)
         loss = mean_loss(model, self.batches.epoch(0))
         return {"loss": loss, "cer": scores.cer.value, "accuracy": scores.accuracy}
 
@@ -205,11 +202,8 @@ class Validation:
 def fits(recipe: Recipe, line: TextLine) -> bool:
     """Whether a model of the recipe can train on a line."""
     width = width_at(line.width, line.height, recipe.height, recipe.box_width)
-    return (
-        bool(line.text)
-        and width <= recipe.widest_line
-        and len(line.text) < recipe.max_len
-    )
+    is_short = width <= recipe.widest_line and len(line.text) < recipe.max_len
+    return bool(line.text) and is_short
 
 
 def augmentation(recipe: Recipe) -> Augment | None:
@@ -254,12 +248,15 @@ N_VALIDATED = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Trained(training_run.Trained):
+class Trained:
     """What a training run leaves behind."""
 
     model: LineTransformer
     """With the best weights, in evaluation mode."""
     vocabulary: Vocabulary
+    history: History
+    card: dict[str, Any]
+    """What is stored beside the weights."""
 
 
 def train(
@@ -337,7 +334,7 @@ def train(
         out, card, prepare, complete, resume=resume, changeable=CHANGEABLE, later=LATER
     )
     model = cast(LineTransformer, found.model)
-    return Trained(model, found.history, found.card, vocabulary)
+    return Trained(model, vocabulary, found.history, found.card)
 
 
 def _vocabulary(

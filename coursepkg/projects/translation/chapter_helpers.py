@@ -6,6 +6,7 @@
 >>> lesson.translate(model, lesson.parts.test[:2])          # lists of tokens
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from coursepkg.app.jobs import chunks
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.blocks.transformer import Transformer
@@ -86,23 +88,14 @@ class Lesson:
             Vocabulary.build(t.tokens(language) for t in train)
             for language in (source, target)
         )
-        return cls(
-            source,
-            target,
-            source_words,
-            target_words,
-            Split(train[:n_train], valid, test),
-        )
+        parts = Split(train[:n_train], valid, test)
+        return cls(source, target, source_words, target_words, parts)
 
     def pairs(self, triples: Sequence[Triple]) -> list[Pair]:
         """Source ids and target ids, without special tokens."""
-        return [
-            (
-                self.source_words.encode(t.tokens(self.source)),
-                self.target_words.encode(t.tokens(self.target)),
-            )
-            for t in triples
-        ]
+        sources = (self.source_words.encode(t.tokens(self.source)) for t in triples)
+        targets = (self.target_words.encode(t.tokens(self.target)) for t in triples)
+        return list(zip(sources, targets, strict=True))
 
     def batch(self, triples: Sequence[Triple]) -> TextBatch:
         """Some sentences as one batch."""
@@ -179,15 +172,13 @@ class Lesson:
         self, model: nn.Module, triples: Sequence[Triple], decode: Decode | None = None
     ) -> list[list[str]]:
         """Translate into tokens, in order; greedily unless `decode` is given."""
-        was_training = model.training
+        was_training, where = model.training, next(model.parameters()).device
+        decode = decode or greedy_translation
         model.eval()
         found: list[Hypothesis] = []
         try:
-            for first in range(0, len(triples), 256):
-                src = self.batch(triples[first : first + 256]).src.to(
-                    next(model.parameters()).device
-                )
-                found += (greedy_translation if decode is None else decode)(model, src)
+            for chunk in chunks(triples, 256):
+                found += decode(model, self.batch(chunk).src.to(where))
         finally:
             model.train(was_training)
         return [self.target_words.decode(one.ids) for one in found]
@@ -202,12 +193,8 @@ class Lesson:
         """Share of sentences that are translated exactly as the Phrasebook has them."""
         if not triples:
             raise ValueError("triples must hold at least one sentence, got none")
-        pairs = zip(
-            self.translate(model, triples, decode),
-            self.references(triples),
-            strict=True,
-        )
-        return sum(predictions == true for predictions, true in pairs) / len(triples)
+        found, true = self.translate(model, triples, decode), self.references(triples)
+        return sum(map(operator.eq, found, true)) / len(triples)
 
 
 class LanguageTask:

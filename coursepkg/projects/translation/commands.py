@@ -20,7 +20,7 @@ from coursepkg.app.options import (
 )
 from coursepkg.app.options import TrainThreads as Threads
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
-from coursepkg.text.languages import LANGUAGES
+from coursepkg.text.languages import LANGUAGES, PAIRS
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.corpora import Parts
@@ -42,16 +42,30 @@ class Common:
     """Language to translate from."""
     target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
     """Language to translate into."""
-    data: str = "auto"
-    """auto (the corpus of the two languages), zh-vi, en-vi, phrasebook or
-    phrasebook-compositional."""
+    data: Annotated[
+        str,
+        tyro.conf.arg(
+            help=f"auto (the corpus of the two languages), {', '.join(PAIRS)}, "
+            "phrasebook or phrasebook-compositional."
+        ),
+    ] = "auto"
     out: Out = None
     json: Json = False
 
     def corpus(self, model: Path | None = None) -> str:
-        """`--data`; `auto` is the phrasebook for `tiny` and the shipped model."""
+        """`--data`; `auto` is the phrasebook for `tiny` and the shipped model.
+
+        Languages that the phrasebook does not have always take their own corpus.
+        """
+        from coursepkg.projects.translation.phrasebook.interlinear import (
+            LANGUAGES as GENERATED,
+        )
+
         is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
-        return "phrasebook" if is_tiny and self.data == "auto" else self.data
+        has_both = {self.source, self.target} <= set(GENERATED)
+        return (
+            "phrasebook" if is_tiny and has_both and self.data == "auto" else self.data
+        )
 
     def parts(self, model: Path | None = None) -> "Parts":
         """The corpus with its split; what was found while reading is printed."""

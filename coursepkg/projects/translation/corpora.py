@@ -47,10 +47,8 @@ class Parts:
 
     def swapped(self) -> "Parts":
         """The other direction of the same split."""
-        train, dev, test = (
-            tuple(p.swapped() for p in part)
-            for part in (self.train, self.dev, self.test)
-        )
+        parts = (self.train, self.dev, self.test)
+        train, dev, test = (tuple(p.swapped() for p in part) for part in parts)
         return Parts(
             self.corpus, self.target, self.source, train, dev, test, self.notes
         )
@@ -113,31 +111,25 @@ def random_split(parts: Parts) -> Parts:
 
     Duplicates stay, and sentences leak into dev.
 
-    The lines of `zh-vi` are read again as they stand in the file; those of other
-    corpora are taken together from their parts.
+    The lines of a pair with one file a language are read again as they stand there;
+    those of other corpora are taken together from their parts.
     """
-    if parts.corpus == "zh-vi":
-        files = (
-            data_folder() / "zh_vi" / f"train.{language}"
-            for language in (parts.source, parts.target)
-        )
+    if CORPORA.get(parts.corpus) is _raw_pair:
+        folder = data_folder() / parts.corpus.replace("-", "_")
+        files = (folder / f"train.{one}" for one in (parts.source, parts.target))
         pairs = read_parallel(*files)
     else:
         pairs = [*parts.train, *parts.dev, *parts.test]
     random.Random(SPLIT_SEED).shuffle(pairs)
-    first, second = (
-        round(share * len(pairs)) for share in (SHARES["train"], 1 - SHARES["test"])
-    )
-    train, dev, test = (
-        tuple(part) for part in (pairs[:first], pairs[first:second], pairs[second:])
-    )
+    shares = (SHARES["train"], 1 - SHARES["test"])
+    first, second = (round(share * len(pairs)) for share in shares)
     note = "raw lines split at random: sentences of dev are in train, too"
     return replace(
         parts,
         corpus=f"{parts.corpus}-random",
-        train=train,
-        dev=dev,
-        test=test,
+        train=tuple(pairs[:first]),
+        dev=tuple(pairs[first:second]),
+        test=tuple(pairs[second:]),
         notes=(*parts.notes, note),
     )
 
@@ -154,14 +146,11 @@ def _raw_pair(source: str, target: str, folder: Path) -> Parts:
     notes = _composition_notes(pairs)
     kept, left_out = without_duplicates(pairs, lambda p: pair_keys(p, first, second))
     notes.append(f"{len(left_out)} of {len(pairs)} pairs left out as duplicates")
-    split = grouped_split(
-        [pair_keys(p, first, second) for p in kept], SHARES, seed=SPLIT_SEED
-    )
-    train, dev, test = ([kept[i] for i in split[name]] for name in SHARES)
-    return _in_direction(
-        Parts(name, first, second, tuple(train), tuple(dev), tuple(test), tuple(notes)),
-        source,
-    )
+    keys = [pair_keys(p, first, second) for p in kept]
+    split = grouped_split(keys, SHARES, seed=SPLIT_SEED)
+    train, dev, test = (tuple(kept[i] for i in split[part]) for part in SHARES)
+    found = Parts(name, first, second, train, dev, test, tuple(notes))
+    return _in_direction(found, source)
 
 
 def _en_vi(source: str, target: str, folder: Path) -> Parts:
@@ -217,11 +206,10 @@ def _apart(
 ) -> tuple[list[SentencePair], list[SentencePair]]:
     """English-Vietnamese pairs that share no sentence with others, and the rest."""
     held = {key for p in others for key in pair_keys(p, "en", "vi")}
-    shared = [not held.isdisjoint(pair_keys(p, "en", "vi")) for p in pairs]
-    return (
-        [p for p, bad in zip(pairs, shared, strict=True) if not bad],
-        [p for p, bad in zip(pairs, shared, strict=True) if bad],
-    )
+    found: tuple[list[SentencePair], list[SentencePair]] = ([], [])
+    for pair in pairs:
+        found[not held.isdisjoint(pair_keys(pair, "en", "vi"))].append(pair)
+    return found
 
 
 def _phrasebook(source: str, target: str, folder: Path, kind: str = "random") -> Parts:
@@ -254,9 +242,7 @@ def _stand_in(wanted: str, missing: Path, source: str, target: str) -> Parts:
         f"{missing} is missing, so the generated phrasebook stands in for {wanted}; "
         "coursepkg data list says how to get it"
     )
-    return Parts(
-        parts.corpus, source, target, parts.train, parts.dev, parts.test, (note,)
-    )
+    return replace(parts, notes=(note,))
 
 
 def _pair(triple: Triple, source: str, target: str) -> SentencePair:

@@ -63,14 +63,11 @@ def read_parallel(
             length; file and line are named.
     """
     pairs = _read_both(source_path, target_path)
-    for path, lines in (
-        (source_path, (p.source for p in pairs)),
-        (target_path, (p.target for p in pairs)),
-    ):
-        for number, text in enumerate(lines, start=1):
-            if not text.strip():
+    for side, path in (("source", source_path), ("target", target_path)):
+        for pair in pairs:
+            if not getattr(pair, side).strip():
                 raise ValueError(
-                    f"{path}, line {number}: empty; remove the line from both files"
+                    f"{path}, line {pair.line}: empty; remove the line from both files"
                 )
     return pairs
 
@@ -93,8 +90,8 @@ def read_published(
     kept = [p for p in pairs if p.source.strip() and p.target.strip()]
     if len(kept) == len(pairs):
         return pairs, []
-    empty = [str(p.line) for p in pairs if not (p.source.strip() and p.target.strip())]
-    places = ", ".join(empty[:5]) + (", ..." if len(empty) > 5 else "")
+    empty = sorted({p.line for p in pairs} - {p.line for p in kept})
+    places = ", ".join(map(str, empty[:5])) + (", ..." if len(empty) > 5 else "")
     files = f"{Path(source_path).name} and {Path(target_path).name}"
     return kept, [
         f"{len(empty)} pairs of {files} left out, which have an empty side: line"
@@ -116,22 +113,14 @@ def _read_both(source_path: str | Path, target_path: str | Path) -> list[Sentenc
     if not sources:
         raise ValueError(f"{source_path}: empty; a corpus holds at least one pair")
     for path, lines in ((source_path, sources), (target_path, targets)):
-        marked = next(
-            (number for number, text in enumerate(lines, start=1) if WORD_MARK in text),
-            None,
-        )
-        if marked:
-            raise ValueError(
-                f"{path}, line {marked}: holds {WORD_MARK} (U+2581), which vocabularies"
-                " use; put a space in its place"
-            )
-    name = Path(source_path).name
-    return [
-        SentencePair(source, target, name, number)
-        for number, (source, target) in enumerate(
-            zip(sources, targets, strict=True), start=1
-        )
-    ]
+        for number, text in enumerate(lines, start=1):
+            if WORD_MARK in text:
+                raise ValueError(
+                    f"{path}, line {number}: holds {WORD_MARK} (U+2581), which"
+                    " vocabularies use; put a space in its place"
+                )
+    name, both = Path(source_path).name, zip(sources, targets, strict=True)
+    return [SentencePair(*pair, name, i) for i, pair in enumerate(both, start=1)]
 
 
 def not_composed(lines: Iterable[str]) -> list[int]:

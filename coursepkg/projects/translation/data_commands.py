@@ -1,7 +1,6 @@
-"""What `coursepkg translation describe` does.
+"""What `coursepkg translation audit` and `describe` do.
 
-What `coursepkg translation audit` does: the raw lines of a corpus first, bad ones
-too, then the split.
+The audit reads the raw lines of a corpus first, bad ones too, then the split.
 """
 
 import statistics
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from coursepkg.app.output import check_out_file, write_json_output
-from coursepkg.data.audit import Audit, audit_parallel, rows_as_text, split_as_text
+from coursepkg.data.audit import audit_parallel, rows_as_text, split_as_text
 from coursepkg.data.audit_rows import PairLike, read_rows
 from coursepkg.data.registry import data_folder
 from coursepkg.projects.translation.corpora import (
@@ -29,6 +28,7 @@ from coursepkg.projects.translation.models import (
 )
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
+from coursepkg.text.languages import PAIRS, language_of
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation import commands
@@ -60,36 +60,31 @@ def audit(options: "commands.Audit") -> int:
         parts = random_split(parts) if options.random_split else parts
     except ValueError as reason:
         if lines is not None:
-            found = lines.as_json() | {
-                "corpus": corpus,
-                "leaks": None,
-                "error": str(reason),
-            }
-            write_json_output(found, out=out, as_json=as_json)
+            told = {"corpus": corpus, "leaks": None, "error": str(reason)}
+            write_json_output(lines.as_json() | told, out=out, as_json=as_json)
         raise
-    split = _audit_of(parts)
+    named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
+    split = audit_parallel(named, *languages)
     for note in parts.notes:
         print(f"note: {note}")
     print(split.report() if lines is None else split_as_text(split))
-    write_json_output(
-        _document(lines or split, split) | {"corpus": parts.corpus},
-        out=out,
-        as_json=as_json,
-    )
+    # Of the raw lines all that is about rows, of the split all about parts.
+    rows, of_parts = lines or split, split.as_json()
+    document = rows.as_json() | {name: of_parts[name] for name in OF_THE_SPLIT}
+    more = {"raw_pairs": sum(rows.n_pairs.values()), "corpus": parts.corpus}
+    write_json_output(document | more, out=out, as_json=as_json)
     return int(split.leaks)
 
 
 def raw_rows(corpus: str, source: str, target: str) -> Sequence[PairLike] | None:
     """All rows of a corpus's files, bad ones too; None where it has no files here."""
-    if corpus == "zh-vi":
-        folder, names = data_folder() / "zh_vi", ["train"]
-    elif corpus == "en-vi":
-        folder = data_folder() / "en_vi"
-        names = ["dev2010", "tst2010", "tst2011", "tst2012"]
-        if _has(folder, "train") and _has(folder, "tst2013"):
-            names = ["train", "tst2012", "tst2013"]
-    else:
+    if corpus not in PAIRS:
         return None
+    folder, names = data_folder() / corpus.replace("-", "_"), ["train"]
+    if corpus == "en-vi" and not (_has(folder, "train") and _has(folder, "tst2013")):
+        names = ["dev2010", "tst2010", "tst2011", "tst2012"]
+    elif corpus == "en-vi":
+        names += ["tst2012", "tst2013"]
     if not any(_has(folder, name) for name in names):
         return None
     return [
@@ -103,37 +98,21 @@ def _has(folder: Path, name: str) -> bool:
     return any(folder.glob(f"{name}.*"))
 
 
-def _audit_of(parts: Parts) -> Audit:
-    named = {"train": parts.train, "dev": parts.dev, "test": parts.test}
-    return audit_parallel(named, parts.source, parts.target)
-
-
-def _document(lines: Audit, split: Audit) -> dict[str, Any]:
-    """Of the raw lines all that is about rows, of the split all about parts."""
-    of_parts = split.as_json()
-    found = lines.as_json() | {name: of_parts[name] for name in OF_THE_SPLIT}
-    return found | {"raw_pairs": sum(lines.n_pairs.values())}
-
-
 def describe(options: "commands.Describe") -> int:
     """Print what there is to know before training."""
-    check_out_file(options.common.out, "describe.json")
-    recipe = PRESETS[options.common.preset or "tiny"]
-    parts = load_parts(
-        options.common.corpus(), options.common.source, options.common.target
-    )
+    common = options.common
+    check_out_file(common.out, "describe.json")
+    preset = common.preset or "tiny"
+    recipe = PRESETS[preset]
+    parts = load_parts(common.corpus(), common.source, common.target)
     with torch.device("meta"):
         model = build_model(recipe, recipe.vocab_size, recipe.vocab_size)
     document: dict[str, Any] = {
-        "preset": options.common.preset or "tiny",
+        "preset": preset,
         "corpus": parts.corpus,
         "from": parts.source,
         "to": parts.target,
-        "pairs": {
-            "train": len(parts.train),
-            "dev": len(parts.dev),
-            "test": len(parts.test),
-        },
+        "pairs": {n: len(getattr(parts, n)) for n in ("train", "dev", "test")},
         "words": _lengths(parts),
         "parameters": count_parameters(model),
         "notes": list(parts.notes),
@@ -144,7 +123,7 @@ def describe(options: "commands.Describe") -> int:
             print(f"{name}: {value if not isinstance(value, int) else f'{value:,}'}")
     for note in parts.notes:
         print(f"note: {note}")
-    write_json_output(document, out=options.common.out, as_json=options.common.json)
+    write_json_output(document, out=common.out, as_json=common.json)
     return 0
 
 
@@ -155,9 +134,9 @@ def _lengths(parts: Parts) -> dict[str, dict[str, float]]:
         (parts.source, [p.source for p in parts.train]),
         (parts.target, [p.target for p in parts.train]),
     ):
+        is_han = language_of(language).is_han
         counts = [
-            len(to_model(line, language) if language == "zh" else line.split())
-            for line in lines
+            len(to_model(line, language) if is_han else line.split()) for line in lines
         ]
         found[language] = _summary(counts)
     return found

@@ -1,9 +1,8 @@
 """The systems that options name: a model, with its neighbours, or an ensemble.
 
-`coursepkg.decoding.ensemble` has the mechanism.
-
-They may differ in seed, recipe and size, and each may have neighbours of its own. They
-must have one vocabulary: a token then means the same to all of them.
+The models of an ensemble may differ in seed, recipe and size, and each may have
+neighbours of its own. They must have one vocabulary: a token then means the same to all
+of them. `coursepkg.decoding.ensemble` has the mechanism.
 """
 
 import copy
@@ -46,11 +45,8 @@ def together(members: Sequence[Translator]) -> Translator:
                 f"model {number} of the ensemble takes {other.longest} tokens, and the"
                 f" first {first.longest}; they must agree"
             )
-    shared = [
-        one
-        for one in first.directions
-        if all(one in other.directions for other in others)
-    ]
+    known = [other.directions for other in others]
+    shared = [one for one in first.directions if all(one in ways for ways in known)]
     if not shared:
         raise ValueError("the models of the ensemble have no direction in common")
     changed = copy.copy(first)
@@ -68,10 +64,9 @@ def members_of(translator: Translator) -> tuple[Translator, ...]:
 
 def cards_of(translator: Translator) -> list[dict[str, Any]]:
     """Cards of the members; `neighbours_of` names the corpus of a datastore."""
-    members = members_of(translator)
     return [
         one.card | ({"neighbours_of": one.looked_up} if one.looked_up else {})
-        for one in members
+        for one in members_of(translator)
     ]
 
 
@@ -89,11 +84,8 @@ def system_settings(translator: Translator) -> dict[str, Any]:
     told: dict[str, Any] = {"neighbours": _neighbours(members[0])}
     if len(members) > 1:
         told["ensemble"] = [
-            {
-                "fingerprint": one.fingerprint,
-                "seed": one.card.get("seed"),
-                "neighbours": _neighbours(one),
-            }
+            {"fingerprint": one.fingerprint, "seed": one.card.get("seed")}
+            | {"neighbours": _neighbours(one)}
             for one in members
         ]
     return told

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from coursepkg.app.evaluation import check_known_training, train_overlap
 from coursepkg.data.split import grouped_split
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.chrf import CHRF
@@ -104,10 +105,8 @@ def evaluate(
             f"hypotheses must be {len(pairs)}, one for each reference, got"
             f" {len(hypotheses)}"
         )
-    predictions, true = (
-        [to_scorer(text, target) for text in texts]
-        for texts in (hypotheses, [p.target for p in pairs])
-    )
+    written = hypotheses, [p.target for p in pairs]
+    predictions, true = ([to_scorer(text, target) for text in one] for one in written)
     options: dict[str, Any] = {"protocol": protocol}
     bleu = bleu_of(target)
     scores = {
@@ -117,16 +116,12 @@ def evaluate(
     }
     told = list(notes)
     if target == "vi":
-        kept = [
-            to_scorer(text, target, underscores="keep")
-            for text in (*hypotheses, *(p.target for p in pairs))
-        ]
-        scores["BLEU, underscores kept"] = score(
-            bleu, kept[: len(predictions)], kept[len(predictions) :], **options
+        kept, kept_true = (
+            [to_scorer(text, target, underscores="keep") for text in one]
+            for one in written
         )
-        if any("_" in line for line in kept[len(predictions) :]) and not any(
-            "_" in line for line in kept[: len(predictions)]
-        ):
+        scores["BLEU, underscores kept"] = score(bleu, kept, kept_true, **options)
+        if "_" in "".join(kept_true) and "_" not in "".join(kept):
             told.append(
                 "the references have word-segmentation underscores and the hypotheses"
                 " have none"
@@ -137,15 +132,10 @@ def evaluate(
         is_seen = [sentence_key(p.source, source) in known for p in pairs]
         n_seen = sum(is_seen)
         scores |= _scores_apart(bleu, predictions, true, is_seen, options)
+    ours, theirs = tuple(predictions), tuple(true)
+    sources = tuple(p.source for p in pairs)
     return Evaluation(
-        source,
-        target,
-        scores,
-        n_seen,
-        tuple(told),
-        tuple(predictions),
-        tuple(true),
-        tuple(p.source for p in pairs),
+        source, target, scores, n_seen, tuple(told), ours, theirs, sources
     )
 
 
@@ -257,24 +247,26 @@ RANDOM = "-random"
 
 
 def seen_by(
-    cards: Sequence[Mapping[str, Any]], language: str
+    cards: Sequence[Mapping[str, Any]] | None, language: str
 ) -> tuple[list[SentencePair] | None, list[str]]:
     """The training sentences of a system in a language.
 
     Args:
         cards: for each of its models what lies beside the weights: `corpora`,
             `directions`, `n_train`, `n_extra`, `start`; and `neighbours_of`, see
-            `ensemble.cards_of`.
+            `ensemble.cards_of`. None: a file of which no more is known.
         language: of the sources that are to be known as seen or unseen.
 
     Returns:
         pairs whose sources are the sentences, of either side of the training; or None
         and a note that says why the training cannot be rebuilt.
     """
-    try:
-        corpora = [parts for card in _distinct(cards) for parts in _rebuilt(card)]
-    except ValueError as reason:
-        return None, [f"seen and unseen sources are not told apart: {reason}"]
+    corpora, notes = train_overlap(
+        lambda: [parts for card in _distinct(cards) for parts in _rebuilt(card)],
+        "sources",
+    )
+    if corpora is None:
+        return None, notes
     pairs: list[SentencePair] = []
     for parts in corpora:
         pairs += parts.train if parts.source == language else ()
@@ -282,23 +274,21 @@ def seen_by(
     return pairs, []
 
 
-def _distinct(cards: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _distinct(
+    cards: Sequence[Mapping[str, Any]] | None,
+) -> list[Mapping[str, Any]]:
     """One card of those that tell the same of their training."""
+    if cards is None:
+        raise ValueError("nothing says what the file's model learnt")
     names = ("corpora", "directions", "n_train", "n_extra", "start", "neighbours_of")
-    return list(
-        {
-            json.dumps([card.get(name) for name in names]): card for card in cards
-        }.values()
-    )
+    told = (json.dumps([card.get(name) for name in names]) for card in cards)
+    return list(dict(zip(told, cards, strict=True)).values())
 
 
 def _rebuilt(card: Mapping[str, Any]) -> Sequence[Parts]:
     """The corpora of a card, in the directions that were trained."""
-    names = card.get("corpora")
-    if not names:
-        raise ValueError("the model's card names no training data")
-    if card.get("start"):
-        raise ValueError(f"the model began with another one ({card['start']})")
+    names: Any = card.get("corpora")
+    check_known_training(card, names)
     if card.get("n_extra"):
         raise ValueError(
             f"the model learnt {card['n_extra']} further pairs, which its folder does"
@@ -310,10 +300,8 @@ def _rebuilt(card: Mapping[str, Any]) -> Sequence[Parts]:
             " learn from"
         )
     # The directions begin with one for each corpus; the turned ones stand behind.
-    corpora = [
-        _corpus(name, *way)
-        for name, way in zip(names, card["directions"], strict=False)
-    ]
+    ways = zip(names, card["directions"], strict=False)
+    corpora = [_corpus(name, *way) for name, way in ways]
     n_here, n_then = sum(len(parts.train) for parts in corpora), card.get("n_train")
     if n_here != n_then:
         raise ValueError(

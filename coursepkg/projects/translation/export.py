@@ -1,30 +1,24 @@
-"""A Transformer of this package written into CTranslate2's form.
-
-CTranslate2 is a C++ runtime with layers of its own. Its specification of an
-encoder-decoder model holds the choices (heads, norms, positions) and the weights;
-self-attention keeps W_q, W_k and W_v as one matrix, cross-attention keeps W_k and W_v
-so.
-
-A trained Transformer as a folder that CTranslate2 runs.
+"""A trained Transformer as a folder that CTranslate2 runs, and such a folder at work.
 
     FOLDER/model.bin                  the weights, quantized if asked for
     FOLDER/config.json                special tokens; `max_len`, most tokens of a text
     FOLDER/shared_vocabulary.json     the piece of each id, or one file a language
 
-CTranslate2 is a C++ runtime for a few known architectures. It computes the same
-function as our PyTorch model, so greedy decoding gives the same tokens; with 8-bit
-weights nearly the same. `exported.ExportedTranslator` reads the folder. So does
-`ctranslate2.Translator`, which takes pieces: the language tag first, the end of
-sentence last (nothing is added to a source).
+CTranslate2 is a C++ runtime with layers of its own for a few known architectures. Its
+specification of an encoder-decoder model holds the choices (heads, norms, positions)
+and the weights; self-attention keeps W_q, W_k and W_v as one matrix, cross-attention
+keeps W_k and W_v so. It computes the same function as our PyTorch model, so greedy
+decoding gives the same tokens; with 8-bit weights nearly the same.
 
-An exported model at work: the folder of `export.export_ctranslate2`, with token ids in
-and out.
+`ExportedTranslator` reads the folder, with token ids in and out. So does
+`ctranslate2.Translator`, which takes pieces: the language tag first, the end of
+sentence last (nothing is added to a source). Its score of a translation is
 
     score(y) = log p(y | x) / |y|^length_penalty        |y| counts EOS
 
-That is CTranslate2's score; ours divides by ((5 + |y|) / 6)^alpha
-(`coursepkg.decoding.beam`). At a penalty of 0 both are the log-probability. Unknown
-tokens stay in the output: nothing is copied from the source in their place.
+and ours divides by ((5 + |y|) / 6)^alpha (`coursepkg.decoding.beam`). At a penalty of 0
+both are the log-probability. Unknown tokens stay in the output: nothing is copied from
+the source in their place.
 """
 
 import json
@@ -109,11 +103,7 @@ def filled_spec(model: Transformer) -> Any:
     )
     spec = specs.TransformerSpec(encoder, decoder)
     spec.config.add_attribute("layer_norm_epsilon", config.norm_eps)
-    source = (
-        model.target_embedding
-        if model.source_embedding is None
-        else model.source_embedding
-    )
+    source = model.source_embedding or model.target_embedding
     encoder.embeddings[0].weight = _numbers(source.weight)
     decoder.embeddings.weight = _numbers(model.target_embedding.weight)
     _fill_stack(encoder, model.encoder, config)
@@ -127,9 +117,8 @@ def filled_spec(model: Transformer) -> Any:
 def _choices(config: TransformerConfig) -> dict[str, Any]:
     """The arguments that both stacks of the specification take."""
     choices = {
-        "pre_norm": (
-            config.final_norm
-        ),  # makes a place for the final norm; `_fill_stack` corrects the meaning
+        # It makes a place for the final norm; `_fill_stack` corrects the meaning.
+        "pre_norm": config.final_norm,
         "rms_norm": config.norm == "rms",
         "ffn_glu": config.activation in ("swiglu", "geglu"),
         "num_heads_kv": config.kv_heads if config.kv_heads != config.n_heads else None,
@@ -290,12 +279,8 @@ def export_ctranslate2(
     target = _checked("pieces", pieces, "vocab_size", config.vocab_size)
     source = target
     if source_pieces is not None and config.source_vocab_size is not None:
-        source = _checked(
-            "source_pieces",
-            source_pieces,
-            "source_vocab_size",
-            config.source_vocab_size,
-        )
+        size = config.source_vocab_size
+        source = _checked("source_pieces", source_pieces, "source_vocab_size", size)
     spec = filled_spec(model)
     spec.register_source_vocabulary(source)
     spec.register_target_vocabulary(target)
@@ -304,7 +289,10 @@ def export_ctranslate2(
     spec.config.add_attribute("max_len", config.max_len)
     spec.validate()
     spec.optimize(quantization=None if quantization == "none" else quantization)
-    _write(spec, out, also)
+    with whole_folder(out) as part:
+        spec.save(str(part))
+        if also is not None:
+            also(part)
 
 
 def _checked(name: str, pieces: Sequence[str], field: str, size: int) -> list[str]:
@@ -321,13 +309,6 @@ def _checked(name: str, pieces: Sequence[str], field: str, size: int) -> list[st
                 f" {piece!r}"
             )
     return pieces
-
-
-def _write(spec: Any, out: Path, also: Callable[[Path], object] | None) -> None:
-    with whole_folder(out) as part:
-        spec.save(str(part))
-        if also is not None:
-            also(part)
 
 
 @dataclass(frozen=True)
@@ -432,10 +413,7 @@ class ExportedTranslator:
         check_finite("length_penalty", length_penalty)
         check_count("max_batch_size", max_batch_size, least=0)
         found = self._runtime.translate_batch(
-            [
-                self._pieces("src", row, ids, self._source)
-                for row, ids in enumerate(src)
-            ],
+            self._rows("src", src, self._source),
             beam_size=beam_size,
             num_hypotheses=n_best,
             length_penalty=length_penalty,
@@ -447,13 +425,8 @@ class ExportedTranslator:
             return_end_token=True,
             return_scores=True,
         )
-        return [
-            [
-                self._result(*pair)
-                for pair in zip(one.hypotheses, one.scores, strict=True)
-            ]
-            for one in found
-        ]
+        pairs = (zip(one.hypotheses, one.scores, strict=True) for one in found)
+        return [[self._result(*pair) for pair in one] for one in pairs]
 
     def score(
         self, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]
@@ -476,28 +449,27 @@ class ExportedTranslator:
             raise ValueError(
                 f"tgt must hold one translation a source ({len(src)}), got {len(tgt)}"
             )
-        rows = [
-            self._pieces("src", row, ids, self._source) for row, ids in enumerate(src)
-        ]
+        rows = self._rows("src", src, self._source)
         # BOS is a row's first input, EOS its last output: both sides have one place
         # beside the tokens.
-        targets = [
-            self._pieces("tgt", row, [*ids, EOS], self._target)[:-1]
-            for row, ids in enumerate(tgt)
-        ]
+        ended = self._rows("tgt", [[*ids, EOS] for ids in tgt], self._target)
+        targets = [row[:-1] for row in ended]
         found = self._runtime.score_batch(rows, targets, max_input_length=0)
         return [tuple(one.log_probs) for one in found]
 
-    def _pieces(
-        self, name: str, row: int, ids: Sequence[int], pieces: list[str]
-    ) -> list[str]:
-        if not 1 <= len(ids) <= self.max_len:
-            raise ValueError(
-                f"{name}[{row}] must have 1..{self.max_len} tokens, got {len(ids)}"
-            )
-        for i in ids:
-            check_count(f"{name}[{row}]'s id", i, least=PAD + 1, most=len(pieces) - 1)
-        return [pieces[i] for i in ids]
+    def _rows(
+        self, name: str, rows: Sequence[Sequence[int]], pieces: list[str]
+    ) -> list[list[str]]:
+        """The pieces of ids, which are checked."""
+        most = len(pieces) - 1
+        for row, ids in enumerate(rows):
+            if not 1 <= len(ids) <= self.max_len:
+                raise ValueError(
+                    f"{name}[{row}] must have 1..{self.max_len} tokens, got {len(ids)}"
+                )
+            for i in ids:
+                check_count(f"{name}[{row}]'s id", i, least=PAD + 1, most=most)
+        return [[pieces[i] for i in ids] for ids in rows]
 
     def _result(self, pieces: list[str], score: float) -> Exported:
         ids = [self._target_ids[piece] for piece in pieces]

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from coursepkg.app.jobs import chunks
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.data.batching import make_batch
 from coursepkg.decoding.knn import (
@@ -87,13 +88,15 @@ class Datastore:
         part = part_of(folder / STATES)
         seal = write_tensors(part, {"keys": self.keys, "values": self.values})
         os.replace(part, folder / STATES)
-        names = {
+        card = {
             "model": self.fingerprint,
             "corpus": self.corpus,
             "from": self.source,
             "to": self.target,
+            "n": len(self),
+            "states": seal,
+            "settings": dict(self.settings),
         }
-        card = names | {"n": len(self), "states": seal, "settings": dict(self.settings)}
         write_json(folder / CARD, card | more)
 
     @classmethod
@@ -104,30 +107,21 @@ class Datastore:
             FileNotFoundError: there is none.
             ValueError: it belongs to another model, or is damaged.
         """
+        make = f"coursepkg translation neighbours --model {folder.parent}"
         if not (folder / CARD).is_file():
             raise FileNotFoundError(
-                f"{folder}: no datastore of neighbours in it; make one first: coursepkg"
-                f" translation neighbours --model {folder.parent}"
+                f"{folder}: no datastore of neighbours in it; make one first: {make}"
             )
         card = read_json(folder / CARD, needs=NEEDS)
         if card["model"] != translator.fingerprint:
             raise ValueError(
                 f"{folder / CARD} belongs to another model; make the datastore again:"
-                f" coursepkg translation neighbours --model {folder.parent}"
+                f" {make}"
             )
         states = read_tensors(folder / STATES, card["states"])
-        model, corpus, source, target = (
-            card[name] for name in ("model", "corpus", "from", "to")
-        )
-        return cls(
-            states["keys"],
-            states["values"],
-            model,
-            corpus,
-            source,
-            target,
-            card["settings"],
-        )
+        names = ("model", "corpus", "from", "to", "settings")
+        told = (card[name] for name in names)
+        return cls(states["keys"], states["values"], *told)
 
 
 def build_datastore(
@@ -153,17 +147,12 @@ def build_datastore(
         )
     sources = subwords.encode_sources([p.source for p in kept], *languages)
     targets = subwords.encode_targets([p.target for p in kept], parts.target)
-    pairs = sorted(
-        zip(sources, targets, strict=True),
-        key=lambda pair: (len(pair[0]), len(pair[1])),
-    )
-    batches = (
-        make_batch(pairs[i : i + batch_size]) for i in range(0, len(pairs), batch_size)
-    )
+    pairs = zip(sources, targets, strict=True)
+    by_length = sorted(pairs, key=lambda pair: (len(pair[0]), len(pair[1])))
+    batches = map(make_batch, chunks(by_length, batch_size))
     keys, values = record_states(model, batches, dtype=torch.float16)
-    return Datastore(
-        keys, values.int(), translator.fingerprint, parts.corpus, *languages
-    )
+    whose = translator.fingerprint, parts.corpus
+    return Datastore(keys, values.int(), *whose, *languages)
 
 
 def with_neighbours(
@@ -199,10 +188,8 @@ def with_neighbours(
     changed.fast = with_output(model, head)
     changed.directions = [(store.source, store.target)]
     changed.looked_up = store.corpus
-    identity = (
-        f"{translator.fingerprint} {store.corpus} {len(store)} {weight}"
-        f" {temperature} {k}"
-    )
+    whose = f"{translator.fingerprint} {store.corpus}"
+    identity = f"{whose} {len(store)} {weight} {temperature} {k}"
     changed.fingerprint = hashlib.sha256(identity.encode()).hexdigest()
     return changed
 

@@ -1,17 +1,17 @@
 """What `coursepkg translation train`, `evaluate` and `export` do."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from coursepkg.app.output import print_json
+from coursepkg.app.evaluation import origin_of
+from coursepkg.app.options import set_training_threads
+from coursepkg.app.output import print_json, required_out
+from coursepkg.app.training_run import Trained
+from coursepkg.app.verbs import report_training
 from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.scoring import comparison_as_json
-from coursepkg.processor import check_threads
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.competition_rules import check_contest_rules
 from coursepkg.projects.translation.corpora import Parts, load_parts
@@ -40,7 +40,7 @@ from coursepkg.projects.translation.evaluate import (
 )
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.report import write_evaluation, write_hard
-from coursepkg.projects.translation.train import Trained, train
+from coursepkg.projects.translation.train import train
 from coursepkg.training.run_card import read_calls, read_card, stored_card
 from coursepkg.validation import check_count
 
@@ -88,17 +88,13 @@ def evaluate_command(options: "Evaluate") -> int:
             f"--hard writes training pairs, and the {options.part} part must never be"
             " trained on; add --part train"
         )
-    parts = load_parts(
-        common.corpus(options.search.model), common.source, common.target
-    )
-    pairs = getattr(parts, options.part)
-    dictionary = (
-        None if options.dictionary is None else Dictionary.load(options.dictionary)
-    )
-    test = _Test(
-        options, parts, pairs[: options.limit] if options.limit else pairs, dictionary
-    )
-    if not test.pairs:
+    corpus = common.corpus(options.search.model)
+    parts = load_parts(corpus, common.source, common.target)
+    pairs = getattr(parts, options.part)[: options.limit or None]
+    terms = options.dictionary
+    dictionary = None if terms is None else Dictionary.load(terms)
+    test = _Test(options, parts, pairs, dictionary)
+    if not pairs:
         raise ValueError(
             f"the {options.part} part of {parts.corpus} has no sentence; choose another"
             " --part"
@@ -109,16 +105,11 @@ def evaluate_command(options: "Evaluate") -> int:
         origin = _origin(options, translator, folder)
     else:
         found, result = [], _from_file(test, options.hypotheses, parts.notes)
-        origin = {
-            "model": f"file {options.hypotheses.name}"
-        }  # of which no more is known
+        # No more is known of a file.
+        origin = {"model": f"file {options.hypotheses.name}"}
     print(result)
-    document = (
-        result.as_json()
-        | {"part": options.part, "corpus": parts.corpus}
-        | origin
-        | circumstances()
-    )
+    scored_on = {"part": options.part, "corpus": parts.corpus}
+    document = result.as_json() | scored_on | origin | circumstances()
     if options.against is not None:
         document["against"] = _compare(test, options.against, result)
     table = _errors(test, found, result)
@@ -127,7 +118,7 @@ def evaluate_command(options: "Evaluate") -> int:
     if common.out is not None:
         write_evaluation(common.out, result, table, document)
         if options.hard:
-            write_hard(common.out, test.pairs, table.hard_examples(options.hard), parts)
+            write_hard(common.out, pairs, table.hard_examples(options.hard), parts)
     if common.json:
         print_json(document)
     return 0
@@ -154,16 +145,9 @@ def scored(
     if repairs is not None:
         lines, repaired = repairs.lines([p.source for p in pairs], lines)
         notes, protocol = [*notes, repaired], f"{protocol}, repaired"
-    if translator is None:
-        seen, unclear = (
-            None,
-            [
-                "seen and unseen sources are not told apart: nothing says what the"
-                " file's model learnt"
-            ],
-        )
-    else:
-        seen, unclear = seen_by(cards_of(translator), parts.source)
+    # Of what wrote the lines of a file nothing is known.
+    cards = None if translator is None else cards_of(translator)
+    seen, unclear = seen_by(cards, parts.source)
     return evaluate(
         lines,
         pairs,
@@ -217,28 +201,15 @@ def _origin(
     options: "Evaluate", translator: Translator, folder: Path
 ) -> dict[str, Any]:
     """What wrote the translations: the model with its recipe, seed and search."""
-    card, search = stored_card(folder), options.search.options()
+    search = options.search.options()
     search |= {
         name: getattr(translator.recipe, name)
         for name in ("beam_size", "length_penalty")
         if search[name] is None
     }
-    return {
-        "model": folder.name,
-        "recipe": translator.recipe.described(),
-        "seed": card.get("seed"),
-        "training": (
-            {
-                name: value
-                for name, value in card.items()
-                if name not in ("recipe", "seed")
-            }
-            | {"calls": read_calls(folder)}
-        ),
-        "search": (
-            search | {"repair": options.repair} | _members(options, translator, folder)
-        ),
-    }
+    search |= {"repair": options.repair} | _members(options, translator, folder)
+    origin = origin_of(translator.recipe, stored_card(folder), folder)
+    return {"model": folder.name, **origin, "search": search}
 
 
 def _members(
@@ -292,22 +263,19 @@ def _alignment(one: Translation) -> Alignment | None:
 
 def train_command(options: "Train") -> int:
     """Train, score the dev part, and return the exit code."""
-    is_tiny = options.common.preset in (None, "tiny")
-    check_threads(options.threads)
-    if options.threads or is_tiny:
-        torch.set_num_threads(options.threads or 1)
-    sources = (options.common.source, *options.also)
+    common = options.common
+    set_training_threads(options.threads, common.preset)
     corpora = [
-        load_parts(options.common.corpus(), source, options.common.target)
-        for source in sources
+        load_parts(common.corpus(), source, common.target)
+        for source in (common.source, *options.also)
     ]
-    parts = corpora[0]
     if options.contest_rules:
         check_contest_rules(options, corpora)
+    out, parts = common.out or common.run_folder, corpora[0]
     trained = train(
         options.recipe,
         corpora,
-        options.common.out or options.common.run_folder,
+        out,
         seed=options.seed,
         extra=_prefixed("--extra", options.extra, options),
         start=options.start,
@@ -315,28 +283,31 @@ def train_command(options: "Train") -> int:
         resume=options.resume,
         contest_rules=options.contest_rules,
     )
-    return _report(options, trained, parts)
+    translator = trained.translator
+    found, notes = translate_pairs(translator, parts.dev, common.source, common.target)
+    result = scored(
+        [one.line for one in found],
+        parts,
+        parts.dev,
+        f"{parts.corpus} dev, beam {translator.recipe.beam_size}",
+        translator=translator,
+        notes=notes,
+    )
+    return report_training(
+        Trained(trained.model, trained.history, trained.card),
+        result,
+        out=out,
+        then=f"translate with: coursepkg translation predict --model {out} --text ...",
+        as_json=common.json,
+    )
 
 
 def _prefixed(flag: str, prefix: Path | None, options: "Train") -> list[SentencePair]:
-    """The pairs of PREFIX.zh and PREFIX.vi, in the direction of training."""
+    """The pairs of PREFIX.zh and PREFIX.vi, if they were made for this direction."""
     if prefix is None:
         return []
-    _check_direction(flag, prefix, options)
-    return read_parallel(
-        *(
-            Path(f"{prefix}.{language}")
-            for language in (options.common.source, options.common.target)
-        )
-    )
-
-
-def _check_direction(flag: str, prefix: Path, options: "Train") -> None:
-    """Check that further pairs were made for this direction."""
-    card, wanted = (
-        Path(f"{prefix}.json"),
-        (options.common.source, options.common.target),
-    )
+    source, target = options.common.source, options.common.target
+    card = Path(f"{prefix}.json")
     told = read_card(card) if card.is_file() else {}
     made = told.get("from"), told.get("to")
     if None in made:
@@ -344,37 +315,12 @@ def _check_direction(flag: str, prefix: Path, options: "Train") -> None:
             f"note: {card} does not say for which direction the pairs of {flag} were"
             " made"
         )
-    elif made != wanted:
+    elif made != (source, target):
         raise ValueError(
             f"{flag} {prefix} was made for {made[0]} to {made[1]}, and this run learns"
-            f" {wanted[0]} to {wanted[1]}; make pairs with --from {wanted[0]} --to"
-            f" {wanted[1]}"
+            f" {source} to {target}; make pairs with --from {source} --to {target}"
         )
-
-
-def _report(options: "Train", trained: Trained, parts: Parts) -> int:
-    out = options.common.out or options.common.run_folder
-    card = trained.card
-    translator = Translator(
-        trained.model, trained.subwords, options.recipe, card["directions"], card
-    )
-    found, notes = translate_pairs(
-        translator, parts.dev, options.common.source, options.common.target
-    )
-    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}"
-    lines = [one.line for one in found]
-    result = scored(
-        lines, parts, parts.dev, protocol, translator=translator, notes=notes
-    )
-    print(result)
-    print(
-        f"model in {out}; translate with: coursepkg translation predict --model {out}"
-        " --text ..."
-    )
-    if options.common.json:
-        card |= {"seconds": trained.history.seconds, "stopped": trained.history.stopped}
-        print_json({"out": str(out), "card": card, "dev": result.as_json()})
-    return 0
+    return read_parallel(f"{prefix}.{source}", f"{prefix}.{target}")
 
 
 def export_command(options: "Export") -> int:
@@ -382,8 +328,7 @@ def export_command(options: "Export") -> int:
     from coursepkg.blocks.transformer import Transformer
     from coursepkg.projects.translation.export import export_ctranslate2
 
-    if options.common.out is None:
-        raise ValueError("--out FOLDER must be given, the folder to write")
+    out = required_out(options.common.out)
     translator, folder = load_translator(options.common, options.model)
     if not isinstance(translator.model, Transformer):
         raise ValueError(
@@ -394,16 +339,12 @@ def export_command(options: "Export") -> int:
     export_ctranslate2(
         translator.model,
         subwords.target.pieces,
-        options.common.out,
+        out,
         quantization=options.quantization,
         source_pieces=None if subwords.joint else subwords.source.pieces,
         also=subwords.save,
     )
-    print(f"exported to {options.common.out}")
+    print(f"exported to {out}")
     if options.common.json:
-        print(
-            json.dumps(
-                {"out": str(options.common.out), "quantization": options.quantization}
-            )
-        )
+        print_json({"out": str(out), "quantization": options.quantization})
     return 0

@@ -4,7 +4,6 @@ A vocabulary serves both languages, with tags, or there is one for each.
 """
 
 import dataclasses
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -91,14 +90,6 @@ def count_parameters(model: nn.Module) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-def model_sha256(model: nn.Module, vocabulary: str) -> str:
-    """SHA-256 of a vocabulary, or what stands for it, and of a model's weights."""
-    digest = hashlib.sha256(vocabulary.encode())
-    for name, weight in model.state_dict().items():
-        digest.update(name.encode() + weight.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()
-
-
 FILES = ("source.model", "target.model")
 """In the folder of a model; with one vocabulary only the second."""
 
@@ -155,35 +146,30 @@ class Subwords:
         ]
 
         def learn(lines: Iterable[str], tags: Sequence[str]) -> SentencePiece:
+            size, kind = recipe.vocab_size, recipe.subword
             return SentencePiece.train(
-                lines,
-                vocab_size=recipe.vocab_size,
-                model_type=recipe.subword,
-                tags=tags,
+                lines, vocab_size=size, model_type=kind, tags=tags
             )
 
         if recipe.joint:
             pieces = learn((line for pair in pairs for line in pair), LANGUAGE_TAGS)
             return cls(pieces, pieces, recipe.underscores)
-        return cls(
-            learn((s for s, _ in pairs), ()),
-            learn((t for _, t in pairs), ()),
-            recipe.underscores,
-        )
+        sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+        return cls(learn(sources, ()), learn(targets, ()), recipe.underscores)
 
     def encode_sources(
         self, texts: Sequence[str], source: str, target: str
     ) -> list[list[int]]:
         """Ids of sources; where joint, the tag of the target language in front."""
         lines = [to_model(text, source) for text in texts]
-        return self.source.encode_batch(
-            lines, tag=tag_of(target) if self.joint else None
-        )
+        tag = tag_of(target) if self.joint else None
+        return self.source.encode_batch(lines, tag=tag)
 
     def encode_targets(self, texts: Sequence[str], target: str) -> list[list[int]]:
         """Ids of targets."""
+        kept = self.underscores
         return self.target.encode_batch(
-            [to_model(text, target, underscores=self.underscores) for text in texts]
+            [to_model(text, target, underscores=kept) for text in texts]
         )
 
     def save(self, folder: Path) -> None:
@@ -200,13 +186,10 @@ class Subwords:
             FileNotFoundError: there is no vocabulary in the folder.
             ValueError: a file is no SentencePiece model.
         """
-        target = SentencePiece.load(folder / FILES[1])
-        one_each = (folder / FILES[0]).exists()
-        return cls(
-            SentencePiece.load(folder / FILES[0]) if one_each else target,
-            target,
-            underscores,
-        )
+        source = target = SentencePiece.load(folder / FILES[1])
+        if (folder / FILES[0]).exists():
+            source = SentencePiece.load(folder / FILES[0])
+        return cls(source, target, underscores)
 
 
 def cut_sources(
@@ -259,13 +242,10 @@ def recipe_from(folder: Path) -> Recipe:
             of this package.
     """
     meta = read_json(folder / "model" / "model.json").get("meta")
-    fields = meta.get("recipe") if isinstance(meta, dict) else None
+    meta = meta if isinstance(meta, dict) else {}
+    fields = meta.get("recipe")
     wanted = "give a folder that coursepkg translation train wrote"
-    if (
-        not isinstance(meta, dict)
-        or not isinstance(fields, dict)
-        or not _are_directions(meta.get("directions"))
-    ):
+    if not isinstance(fields, dict) or not _are_directions(meta.get("directions")):
         raise ValueError(
             f"{folder} holds no translator (its card has no recipe and directions of"
             f" one); {wanted}"

@@ -21,7 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from coursepkg.app.model_folder import check_finished, default_device
+from coursepkg.app.model_folder import (
+    check_finished,
+    default_device,
+    weights_sha256,
+)
 from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer, attention_maps
 from coursepkg.decoding.beam import beam_search
@@ -32,7 +36,6 @@ from coursepkg.projects.translation.corpus import to_reader
 from coursepkg.projects.translation.models import (
     Subwords,
     check_plain,
-    model_sha256,
     rebuilder,
     recipe_from,
 )
@@ -92,15 +95,8 @@ def search(
         for first in range(0, len(order), batch_size):
             chosen = order[first : first + batch_size]
             src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
-            results = _one_batch(
-                model,
-                src.to(device),
-                max_len,
-                beam_size,
-                length_penalty,
-                n_best,
-                filters,
-            )
+            settings = (max_len, beam_size, length_penalty, n_best, filters)
+            results = _one_batch(model, src.to(device), *settings)
             for i, result in zip(chosen, results, strict=True):
                 found[i] = result
     finally:
@@ -204,12 +200,8 @@ class Translator:
         directions: Sequence[Sequence[str]],
         card: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.subwords, self.recipe, self.card = (
-            model.eval(),
-            subwords,
-            recipe,
-            dict(card or {}),
-        )
+        self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
+        self.card = dict(card or {})
         self.directions = [(source, target) for source, target in directions]
         self.fast = pack_where_possible(model)
         """The same model with packed matrices, where it can have them: for searching.
@@ -229,12 +221,10 @@ class Translator:
         folder = check_finished(folder)
         recipe = recipe_from(folder)
         subwords = Subwords.load(folder, recipe.underscores)
-        model, meta = load_model(
-            folder / "model", rebuilder(recipe), vocabulary=subwords.fingerprints
-        )
-        return cls(
-            model.to(default_device()), subwords, recipe, meta["directions"], meta
-        )
+        prints, build = subwords.fingerprints, rebuilder(recipe)
+        model, meta = load_model(folder / "model", build, vocabulary=prints)
+        model = model.to(default_device())
+        return cls(model, subwords, recipe, meta["directions"], meta)
 
     @classmethod
     def load_default(cls) -> "Translator":
@@ -244,7 +234,7 @@ class Translator:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of weights and vocabulary."""
-        return model_sha256(self.model, " ".join(self.subwords.fingerprints))
+        return weights_sha256(" ".join(self.subwords.fingerprints), [self.model])
 
     @property
     def longest(self) -> int:
@@ -360,7 +350,7 @@ class Translator:
         Args:
             texts: one sentence each, as users write them or as the training files have
                 them.
-            source: language of the sentences: zh, vi or en.
+            source: language of the sentences, a code of `LANGUAGES`.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's.
             length_penalty: exponent of its length penalty; None takes the recipe's.
             n_best: translations of each sentence, at most `beam_size`; fewer where
@@ -399,9 +389,8 @@ class Translator:
             max_len=self.recipe.max_len,
             beam_size=beams,
             length_penalty=alpha,
-            n_best=(
-                beams if n_best > 1 else 1
-            ),  # the rest takes the place of those that read the same
+            # Duplicates, which read the same, are replaced by the next candidates.
+            n_best=beams if n_best > 1 else 1,
             batch_size=batch_size,
         )
         made = (
@@ -461,9 +450,8 @@ class Translator:
         line = self.subwords.target.decode(one.ids)
         tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
         mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
-        return Alternative(
-            to_reader(line, target), line, tokens, math.exp(mean), one.score
-        )
+        text = to_reader(line, target)
+        return Alternative(text, line, tokens, math.exp(mean), one.score)
 
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
         """Mean over heads of the last layer but one (Garg et al., arXiv 1909.02074)."""

@@ -7,14 +7,12 @@ translations of. The same command goes on behind the last whole line.
 import csv
 import io
 import itertools
-import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
-from coursepkg.app.jobs import ResumableJsonl
-from coursepkg.app.output import print_json
+from coursepkg.app.jobs import OutputPaths, ResumableJsonl, chunks
+from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.files import check_new, file_sha256
 from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
@@ -23,6 +21,8 @@ from coursepkg.projects.translation.predict import Translation, Translator
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Predict
+    from coursepkg.projects.translation.t5.predict import T5Translator
+    from coursepkg.projects.translation.t5.train import T5Output
 
 CHUNK = 512
 """Lines that are read, translated and written at a time."""
@@ -34,44 +34,9 @@ Form = Literal["reader", "corpus", "contest"]
 row of the contest's CSV."""
 
 
-@runtime_checkable
-class Written(Protocol):
-    """What a translator made of a sentence."""
-
-    @property
-    def text(self) -> str:
-        """The best translation as it is read."""
-
-    @property
-    def line(self) -> str:
-        """The same in the form of the training data."""
-
-
-@runtime_checkable
-class LineTranslator(Protocol):
-    """What can translate a file: `Translator` and `T5Translator`."""
-
-    def check_direction(self, source: str, target: str) -> None:
-        """Raises a ValueError unless it translates from `source` into `target`."""
-
-    def encode(
-        self,
-        texts: Sequence[str],
-        source: str,
-        target: str,
-        *,
-        first: int = 1,
-        name: str = "line",
-    ) -> list[list[int]]:
-        """Ids of sentences; a ValueError names an empty or too long one."""
-
-    def translate(
-        self, texts: Sequence[str], *args: Any, **kwargs: Any
-    ) -> Sequence[Written]:
-        """Translate sentences, in order."""
-
-
-def check_file(translator: LineTranslator, path: Path, source: str, target: str) -> int:
+def check_file(
+    translator: "Translator | T5Translator", path: Path, source: str, target: str
+) -> int:
     """Read a file once before anything is translated.
 
     Returns:
@@ -92,7 +57,7 @@ def check_file(translator: LineTranslator, path: Path, source: str, target: str)
 
 
 def translate_file(
-    translator: LineTranslator,
+    translator: "Translator | T5Translator",
     path: Path,
     out: Path,
     *,
@@ -123,29 +88,20 @@ def translate_file(
     """
     check_new(out)
     check_file(translator, path, source, target)
-    decides = {
-        "input": file_sha256(path),
-        "from": source,
-        "to": target,
-        "form": form,
-    } | options
-    part, n_head = (
-        ResumableJsonl(out, decides | (identity or {})),
-        int(form == "contest"),
-    )
+    decides = {"input": file_sha256(path), "from": source, "to": target, "form": form}
+    part = ResumableJsonl(out, decides | options | (identity or {}))
+    n_head = int(form == "contest")
     done = max(0, part.n_lines - n_head)
     if part.n_lines < n_head:
         part.write("\ufeff" + _row(CONTEST_HEADER))
     count = done
     for lines in _chunks(path, done):
-        found = translator.translate(lines, source=source, target=target, **options)
-        _note_parts(found, f"{path}, line", first=count + 1)
-        part.write(
-            "".join(
-                _written(text, one, form)
-                for text, one in zip(lines, found, strict=True)
-            )
+        found: Sequence[Translation | T5Output] = translator.translate(
+            lines, source=source, target=target, **options
         )
+        _note_parts(found, f"{path}, line", first=count + 1)
+        rows = zip(lines, found, strict=True)
+        part.write("".join(_written(text, one, form) for text, one in rows))
         count += len(lines)
         report(count)
     part.finish()
@@ -153,12 +109,11 @@ def translate_file(
 
 
 def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
-    lines = itertools.islice(numbered_lines(path), skip, None)
-    while chunk := [text for _, text in itertools.islice(lines, CHUNK)]:
-        yield chunk
+    lines = (text for _, text in numbered_lines(path))
+    return chunks(itertools.islice(lines, skip, None), CHUNK)
 
 
-def _written(text: str, one: Written, form: Form) -> str:
+def _written(text: str, one: "Translation | T5Output", form: Form) -> str:
     if form == "contest":
         return _row((text, one.line))
     return (one.text if form == "reader" else one.line) + "\n"
@@ -213,59 +168,39 @@ def _file(
     folder: Path,
     search: dict[str, Any],
 ) -> int:
-    if options.common.out is None:
+    out = options.common.out
+    if out is None:
         raise ValueError("--file needs --out FILE, the file to write")
-    if not options.common.out.absolute().parent.is_dir():
-        raise ValueError(
-            f"--out {options.common.out}: the folder does not exist; make it first"
-        )
+    # What stands there already is refused when the file is known to be readable.
+    OutputPaths({"--out": out}).check(may_exist=("--out",))
     if options.n_best > 1 or options.alignments:
         raise ValueError(
             "--n-best and --alignments go with --text; a file gets one translation a"
             " line"
         )
-
-    def report(n_lines: int) -> None:
-        print(f"{n_lines} lines", file=sys.stderr)
-
-    more = (
-        " with its --ensemble and --neighbours"
-        if options.search.ensemble or options.search.neighbours
-        else ""
-    )
+    is_system = options.search.ensemble or options.search.neighbours
+    more = " with its --ensemble and --neighbours" if is_system else ""
     if options.form == "contest" and not all(map(follows_rules, cards_of(translator))):
-        print(
+        log_to_stderr(
             f"note: {folder}{more} was not trained with --contest-rules; nothing says"
-            " that the contest allows its output",
-            file=sys.stderr,
+            " that the contest allows its output"
         )
     _note_composition((text for _, text in numbered_lines(path)), f"{path}, line")
     done = translate_file(
         translator,
         path,
-        options.common.out,
+        out,
         source=options.common.source,
         target=options.common.target,
         form=options.form,
         identity={"model": translator.fingerprint},
-        report=report,
+        report=lambda n_lines: log_to_stderr(f"{n_lines} lines"),
         **search,
     )
     if done:
-        print(
-            f"went on behind line {done}, where an earlier run had stopped",
-            file=sys.stderr,
-        )
+        log_to_stderr(f"went on behind line {done}, where an earlier run had stopped")
     if options.common.json:
-        print(
-            json.dumps(
-                {
-                    "out": str(options.common.out),
-                    "resumed_after": done,
-                    "model": str(folder),
-                }
-            )
-        )
+        print_json({"out": str(out), "resumed_after": done, "model": str(folder)})
     return 0
 
 
@@ -274,10 +209,9 @@ def _note_composition(texts: Iterable[str], name: str) -> None:
     found = not_composed(texts)
     if found:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        print(
+        log_to_stderr(
             f"note: {name} {found[0]}{more}: not in Unicode form NFC; composed before"
-            " translating",
-            file=sys.stderr,
+            " translating"
         )
 
 
@@ -285,7 +219,7 @@ def _note_parts(found: Sequence[Any], name: str, first: int = 1) -> None:
     """Note each sentence that was translated in parts."""
     for number, one in enumerate(found, start=first):
         if note := getattr(one, "note", ""):
-            print(f"note: {name} {number}: {note}", file=sys.stderr)
+            log_to_stderr(f"note: {name} {number}: {note}")
 
 
 def _alignment_lines(one: Translation) -> list[str]:

@@ -54,11 +54,6 @@ NEEDS: dict[str, type] = {
 """Entries that a stored row must have, and their kinds."""
 
 
-def stored_folder() -> Path | None:
-    """The folder of the numbers, or None where the package came without them."""
-    return RESULTS.folder()
-
-
 def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, Any]]:
     """Stored rows of the ladder that have scores.
 
@@ -66,13 +61,13 @@ def stored_rows(*names: str, conditions: str = "zh-vi_zh2vi") -> list[dict[str, 
         *names: of rows; none takes all.
         conditions: how the name of their conditions begins: corpus and direction.
     """
-    folder = stored_folder()
+    folder = RESULTS.folder()
+    rows = read_ladder(folder) if folder else []
+    chosen = (row for row in rows if not names or row["row"] in names)
     return [
         row
-        for row in (read_ladder(folder) if folder else [])
-        if row["conditions"].startswith(conditions)
-        and row["scores"]
-        and (not names or row["row"] in names)
+        for row in chosen
+        if row["scores"] and row["conditions"].startswith(conditions)
     ]
 
 
@@ -83,7 +78,7 @@ def stored_documents(kind: str, beginning: str = "") -> dict[str, dict[str, Any]
         kind: evaluations or t5.
         beginning: of the names.
     """
-    folder = stored_folder()
+    folder = RESULTS.folder()
     files = sorted((folder / kind).glob(f"{beginning}*.json")) if folder else []
     return {file.stem: read_card(file) for file in files}
 
@@ -143,11 +138,6 @@ def _minutes(document: Row) -> str:
     whole = all(is_whole for _, is_whole in found)
     minutes = sum(seconds for seconds, _ in found) / 60
     return f"{'' if whole else 'over '}{minutes:.0f}"
-
-
-def row_file(results: Path, conditions: str, row: str, seed: int) -> Path:
-    """Where the numbers of a row are stored."""
-    return results / conditions / f"{row}.seed{seed}.json"
 
 
 def read_row(path: Path) -> dict[str, Any]:
@@ -217,22 +207,17 @@ def add_comparison(path: Path, below: str, run: Path, run_below: Path) -> None:
     if ours.references != theirs.references:
         return
     found = compare_systems(theirs, ours)  # first the one below, then this one
-    stored["against"] = {
-        "row": below,
-        "seed": stored["seed"],
-        **comparison_as_json(found),
-    }
-    write_json(
-        path, {name: value for name, value in stored.items() if name != "format"}
-    )
+    told = {"row": below, "seed": stored["seed"]}
+    stored["against"] = told | comparison_as_json(found)
+    del stored["format"]
+    write_json(path, stored)
 
 
 def _kept(file: Path) -> Evaluation:
     content = json.loads(file.read_text("utf-8"))
-    predictions, true = tuple(content["hypotheses"]), tuple(content["references"])
-    return Evaluation(
-        content["source"], content["target"], {}, None, (), predictions, true, ()
-    )
+    source, target = content["source"], content["target"]
+    ours, theirs = (tuple(content[name]) for name in ("hypotheses", "references"))
+    return Evaluation(source, target, {}, None, (), ours, theirs, ())
 
 
 def ladder_table(rows: Sequence[Row]) -> str:
@@ -288,35 +273,29 @@ def _change(row: Sequence[Row], below: Sequence[Row]) -> tuple[str, str]:
     """The difference to the row below with its interval or range, and the p-value."""
     found = differences_to(row, below)
     if not found:
-        return (
-            "other sentences" if below and data_of(row[0]) != data_of(below[0]) else "",
-            "",
-        )
+        differs = below and data_of(row[0]) != data_of(below[0])
+        return "other sentences" if differs else "", ""
     if len(found) > 1:
-        return (
-            f"{statistics.mean(found):+.2f} ({min(found):+.2f} to {max(found):+.2f})",
-            "",
-        )
+        return _mean_and_range(found, "+.2f"), ""
     seeds = {one["seed"] for one in below}
-    paired = next(
-        (one["against"] for one in row if "against" in one and one["seed"] in seeds),
-        None,
-    )
+    there = (one for one in row if "against" in one and one["seed"] in seeds)
+    paired = next(there, {}).get("against")
     if paired is None:
         return f"{found[0]:+.2f}", ""
-    return (
-        f"{found[0]:+.2f}{interval_text(paired['interval'], '+.2f')}",
-        f"{paired['p_value']:.3f}",
-    )
+    interval = interval_text(paired["interval"], "+.2f")
+    return f"{found[0]:+.2f}{interval}", f"{paired['p_value']:.3f}"
+
+
+def _mean_and_range(values: Sequence[float], form: str) -> str:
+    mean, low, high = statistics.mean(values), min(values), max(values)
+    return f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
 def bleu_of(row: Sequence[Row]) -> str:
     """BLEU of a row over its seeds, with an interval or a range."""
-    values = [headline(one) for one in row]
-    if len(values) > 1:
-        return f"{statistics.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
-    interval = row[0]["scores"][HEADLINE]["interval"]
-    return f"{values[0]:.2f}" + interval_text(interval, ".2f")
+    if len(row) > 1:
+        return _mean_and_range([headline(one) for one in row], ".2f")
+    return with_interval(row[0])
 
 
 KINDS = {
@@ -346,22 +325,22 @@ def ladder_figure(rows: Sequence[Row], *, conditions: str = "") -> "Figure":
     """
     import matplotlib.pyplot as plt
 
-    there = list(dict.fromkeys(row["conditions"] for row in rows))
-    if not conditions and len(there) > 1:
+    known = list(dict.fromkeys(row["conditions"] for row in rows))
+    there = ", ".join(known)
+    if not conditions and len(known) > 1:
         raise ValueError(
-            f"conditions must be one of {', '.join(there)}; rows of several do not"
-            " compare"
+            f"conditions must be one of {there}; rows of several do not compare"
         )
-    chosen = [
-        row for row in rows if row["conditions"] == (conditions or row["conditions"])
-    ]
+    chosen = [row for row in rows if conditions in ("", row["conditions"])]
     if not chosen:
         raise ValueError(
             f"there is no stored row of conditions {conditions!r}; found"
-            f" {', '.join(there) or 'none'}"
+            f" {there or 'none'}"
         )
-    names = list(dict.fromkeys(row["row"] for row in chosen))
-    by_name = {name: [row for row in chosen if row["row"] == name] for name in names}
+    by_name: dict[str, list[Row]] = {}
+    for row in chosen:
+        by_name.setdefault(row["row"], []).append(row)
+    names = list(by_name)
     with plt.rc_context(figure_style()):
         figure, axis = plt.subplots(figsize=(7.0, 1.2 + 0.27 * len(names)))
         for place, name in enumerate(names):
@@ -410,14 +389,8 @@ def _draw(
     text = f"{value:.1f}" + (f" ({statistics.mean(changes):+.1f})" if changes else "")
     if row[0]["preparation"] == "random-split":
         text += " on another dev part"
-    axis.annotate(
-        text,
-        (max(value, high), place),
-        (6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8,
-    )
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8}
+    axis.annotate(text, (max(value, high), place), (6, 0), va="center", **style)
 
 
 def kind_of(row: Row) -> str:

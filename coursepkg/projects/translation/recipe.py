@@ -19,9 +19,7 @@ from coursepkg.app.recipe import (
     WeightDecay,
     check_fields,
 )
-from coursepkg.validation import (
-    flag_of,
-)
+from coursepkg.validation import flag_of
 
 LATER = {"reverse_fault": "none", "norm_eps": 1e-6}
 """Fields that files of older runs do not name, with the defaults that they had then."""
@@ -217,7 +215,6 @@ GRU_BASELINE = Recipe(
     precision="32-true",
     d_model=64,
     d_ff=128,
-    dropout=0.3,
     batch_tokens=1536,
     learning_rate=0.01,
     schedule="constant",
@@ -237,13 +234,10 @@ TINY = Recipe(
     underscores="remove",
     d_model=128,
     n_heads=4,
-    n_kv_heads=2,
     n_encoder_layers=2,
     n_decoder_layers=2,
     d_ff=344,
     dropout=0.1,
-    attention_dropout=0.0,
-    activation_dropout=0.0,
     batch_tokens=3072,
     learning_rate=3e-3,
     warmup=200,
@@ -278,7 +272,6 @@ REPORT = Recipe(
     d_ff=3072,
     dropout=0.01,
     attention_dropout=0.01,
-    activation_dropout=0.0,
     rope_cross=True,
     norm_eps=1e-8,
     output_bias=True,

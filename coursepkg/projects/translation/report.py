@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coursepkg.app.output import write_texts
 from coursepkg.files import whole_file
 from coursepkg.metrics.edit import align
 from coursepkg.metrics.scoring import Score, format_values
@@ -96,10 +97,9 @@ def differences(hypothesis: str, reference: str) -> tuple[str, str]:
 
 def bars(title: str, labels: Sequence[str], counts: Sequence[int]) -> str:
     """A bar chart with its numbers written over the bars."""
-    width, height = 46, 110
-    most = max([*counts, 1])
-    drawn = []
-    for i, (label, count) in enumerate(zip(labels, counts, strict=True)):
+    width, height, most, drawn = 46, 110, max([*counts, 1]), []
+    labelled = list(zip(labels, counts, strict=True))
+    for i, (label, count) in enumerate(labelled):
         tall = height * count / most
         middle = width * i + width / 2
         drawn.append(
@@ -108,12 +108,9 @@ def bars(title: str, labels: Sequence[str], counts: Sequence[int]) -> str:
             f' y="{15 + height - tall:.1f}" text-anchor="middle">{count}</text><text'
             f' x="{middle}" y="{height + 36}" text-anchor="middle">{safe(label)}</text>'
         )
-    label = "; ".join(
-        f"{label}: {count}" for label, count in zip(labels, counts, strict=True)
-    )
-    return _figure(
-        "chart", (width * len(labels), height + 44), f"{title}. {label}", "".join(drawn)
-    )
+    told = "; ".join(f"{label}: {count}" for label, count in labelled)
+    size = (width * len(labels), height + 44)
+    return _figure("chart", size, f"{title}. {told}", "".join(drawn))
 
 
 def heat_map(alignment: Alignment) -> str:
@@ -183,9 +180,8 @@ def _marked(
     at = 0
     for piece, marked in zip(places, is_marked, strict=True):
         parts.append(safe(text[at : piece.start]))
-        parts.append(
-            f"<{tag}>{safe(piece.text)}</{tag}>" if marked else safe(piece.text)
-        )
+        shown = safe(piece.text)
+        parts.append(f"<{tag}>{shown}</{tag}>" if marked else shown)
         at = piece.stop
     return "".join(parts) + safe(text[at:])
 
@@ -265,13 +261,9 @@ def render(report: Report) -> str:
 
 
 def _facts(report: Report) -> str:
-    facts = {
-        "direction": (
-            f"{report.errors.source_language} → {report.errors.target_language}"
-        ),
-        "sentences": str(len(report.errors)),
-        **report.facts,
-    }
+    table = report.errors
+    direction = f"{table.source_language} → {table.target_language}"
+    facts = {"direction": direction, "sentences": str(len(table)), **report.facts}
     rows = "".join(
         f'<tr><th scope="row">{safe(k)}</th><td>{safe(v)}</td></tr>'
         for k, v in facts.items()
@@ -416,26 +408,20 @@ def write_evaluation(
         out: the folder; it is made where it is missing.
         document: what `evaluation.json` is to hold.
     """
-    out.mkdir(parents=True, exist_ok=True)
     files = {
         "hypotheses.txt": "\n".join(result.hypotheses) + "\n",
         "references.txt": "\n".join(result.references) + "\n",
         "sources.txt": "\n".join(result.sources) + "\n",
         "evaluation.json": json.dumps(document, ensure_ascii=False, indent=2) + "\n",
     }
-    for name, content in files.items():
-        with whole_file(out / name) as file:
-            file.write(content.encode())
+    write_texts(out, files)
     facts = {
         "data": f"{document['corpus']}, {document['part']}",
         "model": document["model"],
     }
     notes = [*result.notes]
-    if "against" in document:
-        notes.append(
-            f"against {document['against']['other']}:"
-            f" {document['against']['comparison']}"
-        )
+    if against := document.get("against"):
+        notes.append(f"against {against['other']}: {against['comparison']}")
     title = f"{result.source} to {result.target}: {facts['data']}"
     write_report(out / "report.html", Report(title, table, result.scores, facts, notes))
     print(f"report in {out / 'report.html'}")
@@ -450,11 +436,6 @@ def write_hard(
         pairs: of the training part.
         chosen: places of the hard ones.
     """
-    for language, side in ((parts.source, "source"), (parts.target, "target")):
-        with whole_file(out / f"hard.{language}") as file:
-            file.write(
-                "".join(getattr(pairs[i], side).strip() + "\n" for i in chosen).encode()
-            )
     card = {
         "from": parts.source,
         "to": parts.target,
@@ -462,5 +443,10 @@ def write_hard(
         "part": "train",
         "n": len(chosen),
     }
-    with whole_file(out / "hard.json") as file:
-        file.write((json.dumps(card) + "\n").encode())
+    files = {
+        f"hard.{language}": "".join(
+            f"{getattr(pairs[i], side).strip()}\n" for i in chosen
+        )
+        for language, side in ((parts.source, "source"), (parts.target, "target"))
+    }
+    write_texts(out, files | {"hard.json": json.dumps(card) + "\n"})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from coursepkg.app.options import Flag, Resume
+from coursepkg.app.options import Flag, Folder, Resume
 from coursepkg.processor import check_threads
 from coursepkg.projects.translation.commands import (
     Common,
@@ -14,7 +14,6 @@ from coursepkg.projects.translation.commands import (
     Search,
     SearchOptions,
 )
-from coursepkg.projects.translation.ladder.rows import row_named
 from coursepkg.projects.translation.recipe import LanguageRecipe
 from coursepkg.validation import check_count, check_finite
 
@@ -22,7 +21,14 @@ if TYPE_CHECKING:
     from coursepkg.projects.translation.recipe import Recipe
     from coursepkg.projects.translation.studies.decoding_study import Method
 
-Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")]
+TranslatorFolder = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FOLDER",
+        help="Folder of the translator. Without it that of --preset, and without both "
+        "the model that ships.",
+    ),
+]
 Weights = Annotated[tuple[float, ...], tyro.conf.arg(metavar="WEIGHT...")]
 Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")]
 
@@ -44,9 +50,7 @@ class LanguageModelTrain:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     recipe: tyro.conf.OmitArgPrefixes[LanguageRecipe] = field(
         default_factory=LanguageRecipe
     )
@@ -66,9 +70,7 @@ class Rerank:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     lm: Folder = None
     """Folder that `lm-train` wrote with the same translator."""
     reverse_model: Folder = None
@@ -95,9 +97,7 @@ class DecodeStudy:
     """
 
     common: CommonOptions = field(default_factory=Common)
-    model: Folder = None
-    """Folder of the translator. Without it that of --preset, and without both the model
-    that ships."""
+    model: TranslatorFolder = None
     seeds: int = 3
     """Draws of each way to sample."""
     limit: int = 0
@@ -199,6 +199,8 @@ class Ladder:
     def __post_init__(self) -> None:
         from torch.cuda import is_available
 
+        from coursepkg.projects.translation.ladder.rows import LADDER
+
         check_finite("--seconds", self.seconds)
         check_threads(self.threads)
         if not self.seconds > 0:
@@ -217,7 +219,7 @@ class Ladder:
         for seed in self.seeds:
             check_count("--seeds", seed, least=0)
         for name in self.rows:
-            row_named(name)
+            LADDER.row(name)
 
 
 @dataclass(frozen=True)
@@ -237,18 +239,13 @@ class Draws:
         """How to decode by these options, those of the search, and else the recipe."""
         from coursepkg.projects.translation.studies.decoding_study import Method
 
-        drawn: dict[str, Any] = {
-            "temperature": self.temperature,
-            "top_k": self.top_k or None,
-            "seed": self.seed,
-        }
+        drawn: dict[str, Any] = {"temperature": self.temperature, "seed": self.seed}
+        drawn |= {"top_k": self.top_k or None}
         given, penalty = search.beam_size, search.length_penalty
         if not self.sample:
-            return Method(
-                recipe.beam_size if given is None else given,
-                recipe.length_penalty if penalty is None else penalty,
-                **drawn,
-            )
+            beams = recipe.beam_size if given is None else given
+            alpha = recipe.length_penalty if penalty is None else penalty
+            return Method(beams, alpha, **drawn)
         if given not in (None, 1):
             raise ValueError(
                 "--sample takes no --beam-size: a draw has no beams; leave one of the"

@@ -16,8 +16,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from coursepkg.blocks.seq2seq import GRUSeq2Seq
-from coursepkg.data.batching import Epoch, Pair, TextBatch, TokenBatches
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
+from coursepkg.data.batching import (
+    Epoch,
+    Pair,
+    TextBatch,
+    TokenBatches,
+    check_vocabulary,
+)
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.models import Subwords, tag_of
 from coursepkg.projects.translation.recipe import Recipe
@@ -48,14 +55,10 @@ class Filtered:
     """Pairs of which a side has more than `max_len` tokens, special tokens included."""
 
     def __str__(self) -> str:
+        n, total = len(self.too_long), len(self.pairs) + len(self.too_long)
         places = ", ".join(f"{p.file}:{p.line}" for p in self.too_long[:5] if p.line)
-        named = (
-            f" ({places}{', ...' if len(self.too_long) > 5 else ''})" if places else ""
-        )
-        return (
-            f"{len(self.too_long)} of {len(self.pairs) + len(self.too_long)} pairs left"
-            f" out as too long{named}"
-        )
+        named = f" ({places}{', ...' if n > 5 else ''})" if places else ""
+        return f"{n} of {total} pairs left out as too long{named}"
 
 
 def fitting(
@@ -68,17 +71,17 @@ def fitting(
 ) -> Filtered:
     """Part pairs by whether both sides fit into `most` tokens.
 
-    Tag, source and EOS count, and BOS or EOS and target.
-
-    With `both_ways` the reversed pair, whose source is the target with a tag, must fit,
-    too.
+    Tag, source and EOS count, and BOS or EOS and target. With `both_ways` the reversed
+    pair, whose source is the target with a tag, must fit, too.
     """
     fits = _fits(pairs, subwords, languages, most)
     if both_ways:
         back = _fits([p.swapped() for p in pairs], subwords, languages[::-1], most)
         fits = [a and b for a, b in zip(fits, back, strict=True)]
-    kept = [p for p, good in zip(pairs, fits, strict=True) if good]
-    return Filtered(kept, [p for p, good in zip(pairs, fits, strict=True) if not good])
+    found = Filtered([], [])
+    for pair, good in zip(pairs, fits, strict=True):
+        (found.pairs if good else found.too_long).append(pair)
+    return found
 
 
 def _fits(
@@ -136,9 +139,7 @@ class TranslationBatches:
         seed: int = 0,
     ) -> None:
         self.subwords, self.recipe, self.seed = subwords, recipe, seed
-        ways = [
-            _ways(pairs, languages, subwords, recipe) for languages, pairs in corpora
-        ]
+        ways = [_ways(pairs, way, subwords, recipe) for way, pairs in corpora]
         self._forward = [forward for forward, _ in ways]
         self._backward = [backward for _, backward in ways if backward is not None]
         self._plain: dict[int, list[Pair]] = {}
@@ -185,18 +186,12 @@ class TranslationBatches:
                 (True, i, back[i])
                 for i in rotating_window(len(back), number, self.recipe.reverse)
             )
-        if not self.recipe.span_mask:
+        share, n_tags = self.recipe.span_mask, int(self.subwords.joint)
+        if not share:
             return chosen
-        draw, n_tags = (
-            random.Random(f"mask {self.seed} {number}"),
-            int(self.subwords.joint),
-        )
+        draw = random.Random(f"mask {self.seed} {number}")
         return [
-            (
-                is_back,
-                i,
-                (mask_span(source, self.recipe.span_mask, draw, first=n_tags), target),
-            )
+            (is_back, i, (mask_span(source, share, draw, first=n_tags), target))
             for is_back, i, (source, target) in chosen
         ]
 
@@ -212,25 +207,20 @@ class TranslationBatches:
 
     def _noisy(self, lines: Lines, i: int, number: int) -> Pair:
         """An example cut in another way in every epoch, where that is not too long."""
-        noise = self.recipe.subword_noise
-        draw: dict[str, Any] = {
-            "seed": hash((self.seed, number, i))
-        }  # of integers: the same in every process
-        draw |= (
-            {"dropout_p": noise}
-            if self.recipe.subword == "bpe"
-            else {"alpha": 1.0 - noise}
-        )
+        noise, is_bpe = self.recipe.subword_noise, self.recipe.subword == "bpe"
+        # The hash of integers is the same in every process.
+        draw: dict[str, Any] = {"seed": hash((self.seed, number, i))}
+        draw |= {"dropout_p": noise} if is_bpe else {"alpha": 1.0 - noise}
+        ids = self._one_pair(lines, i, draw)
+        fits = max(map(len, ids)) < self.recipe.max_len
+        return ids if fits else self._one_pair(lines, i, {})
+
+    def _one_pair(self, lines: Lines, i: int, draw: dict[str, Any]) -> Pair:
         source, target = lines.sources[i], lines.targets[i]
-        ids = (
+        return (
             self.subwords.source.encode(source, tag=lines.tag, **draw),
             self.subwords.target.encode(target, **draw),
         )
-        if max(map(len, ids)) < self.recipe.max_len:
-            return ids
-        return self.subwords.source.encode(
-            source, tag=lines.tag
-        ), self.subwords.target.encode(target)
 
 
 def _ways(
@@ -244,10 +234,8 @@ def _ways(
     if recipe.reverse_fault == "unswapped":
         # Every pair is in one direction only, and the second direction is the first
         # under another tag.
-        spoilt = _lines(pairs[1::2], source, target, subwords)._replace(
-            tag=tag_of(source)
-        )
-        return _lines(pairs[::2], source, target, subwords), spoilt
+        even, odd = (_lines(pairs[i::2], source, target, subwords) for i in (0, 1))
+        return even, odd._replace(tag=tag_of(source))
     forward = _lines(pairs, source, target, subwords)
     if not recipe.reverse:
         return forward, None
@@ -307,6 +295,17 @@ class TranslationTask:
     def count(self, batch: TextBatch) -> int:
         """Target tokens of the batch, EOS included."""
         return batch.n_tokens
+
+    def check_inputs(self, model: nn.Module, epoch: Sequence[TextBatch]) -> None:
+        """Raises a ValueError unless the model has an embedding for every id."""
+        config = getattr(model, "config", None)
+        if not isinstance(epoch, Epoch):
+            return
+        if isinstance(config, Seq2SeqConfig):
+            check_vocabulary(epoch, config.source_vocab, config.target_vocab)
+        elif isinstance(config, TransformerConfig):
+            source = config.source_vocab_size or config.vocab_size
+            check_vocabulary(epoch, source, config.vocab_size)
 
     def loss(self, model: Any, batch: TextBatch) -> Tensor:
         """Summed loss of a batch.

@@ -9,6 +9,7 @@ OUT/model/                the finished model: the weights of the best validation
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ from coursepkg.projects.translation.models import (
     rebuilder,
     tag_of,
 )
-from coursepkg.projects.translation.predict import search
+from coursepkg.projects.translation.predict import Translator, search
 from coursepkg.projects.translation.recipe import LATER, Recipe
 from coursepkg.projects.translation.task import (
     TranslationBatches,
@@ -59,9 +60,7 @@ from coursepkg.projects.translation.task import (
 from coursepkg.training import schedules
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import History
-from coursepkg.training.saved_model import (
-    load_model,
-)
+from coursepkg.training.saved_model import load_model
 from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Batches, Task
 from coursepkg.validation import check_count
@@ -94,14 +93,12 @@ def vocabulary_of(
     recipe: Recipe, corpora: Corpora, out: Path, start: Path | None
 ) -> Subwords:
     """The vocabulary of the run: learnt once, or that of the model to start from."""
-    if start is not None or (out / FILES[1]).exists():
-        return _kept(
-            Subwords.load(out if start is None else start, recipe.underscores), out
-        )
-    return _kept(Subwords.train(corpora, recipe), out)
-
-
-def _kept(subwords: Subwords, out: Path) -> Subwords:
+    is_known = start is not None or (out / FILES[1]).exists()
+    subwords = (
+        Subwords.load(start or out, recipe.underscores)
+        if is_known
+        else Subwords.train(corpora, recipe)
+    )
     subwords.save(out)
     return subwords
 
@@ -133,10 +130,14 @@ def learning_of(
         ValueError: the recipe asks for a contrastive loss with another model than a
             Transformer, several corpora, or round trips that are not there.
     """
-    task, plain = (
-        _translation_task(recipe),
-        TranslationBatches(corpora, subwords, recipe, seed),
+    forced = recipe.teacher_forcing
+    task = TranslationTask(
+        label_smoothing=recipe.label_smoothing,
+        convention=recipe.smoothing_convention,
+        r_drop_alpha=recipe.r_drop,
+        scheduled_sampling=None if forced == 1.0 else schedules.constant(forced),
     )
+    plain = TranslationBatches(corpora, subwords, recipe, seed)
     if not (recipe.contrastive or recipe.self_contrastive):
         return Learning(model, task, plain, len(plain.epoch(0)))
     if not isinstance(model, Transformer) or len(corpora) > 1:
@@ -177,16 +178,6 @@ def train_config(
         progress=progress,
         clock=clock,
         sam_rho=recipe.sam_rho or None,
-    )
-
-
-def _translation_task(recipe: Recipe) -> TranslationTask:
-    forced = recipe.teacher_forcing
-    return TranslationTask(
-        label_smoothing=recipe.label_smoothing,
-        convention=recipe.smoothing_convention,
-        r_drop_alpha=recipe.r_drop,
-        scheduled_sampling=None if forced == 1.0 else schedules.constant(forced),
     )
 
 
@@ -235,6 +226,12 @@ class Trained:
     card: dict[str, Any]
     """What is stored beside the weights."""
 
+    @property
+    def translator(self) -> Translator:
+        """The system that the run made."""
+        recipe, directions = Recipe(**self.card["recipe"]), self.card["directions"]
+        return Translator(self.model, self.subwords, recipe, directions, self.card)
+
 
 def train(
     recipe: Recipe,
@@ -253,9 +250,8 @@ def train(
 ) -> Trained:
     """Train, choose by BLEU on the dev part, and store the model in `out`.
 
-    Stopped anywhere and called again with `resume`, it goes on; `out` then holds the
-    same model as if it had never been stopped, on a CPU bit by bit, unless the limit
-    was `max_seconds`.
+    Stopped and called again with `resume`, it goes on as if it had never been stopped,
+    see `app.training_run.train_in_folder`.
 
     Args:
         parts: the corpus in the direction to learn, or several; the first one's dev
@@ -278,12 +274,9 @@ def train(
     check_count("--seed", seed, least=0, most=2**32 - 1)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
     extra, held = _not_held_out(extra, corpora)
-    more: dict[str, Any] = {
-        "n_extra": len(extra),
-        "start": None if start is None else start.name,
-    }
-    more |= {"contest_rules": True} if contest_rules else {}
-    card = card_of(recipe, corpora, seed, **more)
+    begun = None if start is None else start.name
+    card = card_of(recipe, corpora, seed, n_extra=len(extra), start=begun)
+    card |= {"contest_rules": True} if contest_rules else {}
     subwords: Subwords
 
     def prepare() -> training_run.Learning:
@@ -302,10 +295,8 @@ def train(
             one.task,
             one.batches,
             train_config(recipe, seed, progress, one.n_steps, clock),
-            lambda network: validate(
-                _translator(network), recipe, subwords, corpora[0]
-            ),
-            stored=_translator(one.network),
+            partial(validate, recipe=recipe, subwords=subwords, parts=corpora[0]),
+            stored=_transformer(one.network),
         )
 
     trained = training_run.train_in_folder(
@@ -324,9 +315,8 @@ def _notes(recipe: Recipe, corpora: Sequence[Parts], held: int) -> list[str]:
     """What a reader of the run must know before it begins."""
     notes = [note for one in corpora for note in one.notes]
     if held:
-        notes.append(
-            f"{held} further pairs left out, whose sentences are in dev or test"
-        )
+        why = "whose sentences are in dev or test"
+        notes.append(f"{held} further pairs left out, {why}")
     if recipe.reverse_fault != "none":
         fault = f"--reverse-fault {recipe.reverse_fault}"
         notes.append(f"{fault} is a negative control, to show what the fault costs")
@@ -342,11 +332,10 @@ def validate(
     names such sources.
     """
     chosen = parts.dev[:N_VALIDATED]
-    texts = [p.source for p in chosen]
-    ids, _ = cut_sources(
-        subwords, texts, parts.source, parts.target, recipe.max_len - 1
-    )
-    found = search(network, ids, max_len=recipe.max_len, beam_size=1)
+    texts, languages = [p.source for p in chosen], (parts.source, parts.target)
+    ids, _ = cut_sources(subwords, texts, *languages, recipe.max_len - 1)
+    model = _transformer(network)
+    found = search(model, ids, max_len=recipe.max_len, beam_size=1)
     predictions = [
         to_scorer(subwords.target.decode(best.ids), parts.target) for best, *_ in found
     ]
@@ -408,6 +397,6 @@ def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.M
     return training_run.first_model(model, start, read)
 
 
-def _translator(network: nn.Module) -> nn.Module:
-    """The translator inside a network of the contrastive stage."""
+def _transformer(network: nn.Module) -> nn.Module:
+    """The model inside a network of the contrastive stage."""
     return network.transformer if isinstance(network, WithProjection) else network

@@ -8,8 +8,8 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.projects.ocr.line import TextLine
+from coursepkg.projects.ocr.model.backbone import ModelConfig
 from coursepkg.projects.ocr.model.recognizer import LineTransformer
-from coursepkg.projects.ocr.recipe import ModelConfig
 
 SANS = f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf"
 SYLLABLES = ("phở", "bún", "trà", "sữa", "đá", "Cơm", "gà", "12", "34.000", "Tổng", "nước", "Giá")

@@ -1,27 +1,14 @@
 """The script that makes the shipped model: it refuses to train with too few fonts, and its options are a plan."""
 
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-SCRIPT = Path(__file__).parents[3] / "scripts" / "train_ocr_checkpoint.py"
-
-
-@pytest.fixture
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train_ocr_checkpoint", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+import train_ocr_checkpoint as script
 
 
 def test_too_few_fonts_stop_it_before_anything_is_written(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COURSEPKG_FONTS", raising=False)
     monkeypatch.setattr(sys, "argv", ["train", "--out", str(tmp_path / "run"), "--threads", "1"])
@@ -30,7 +17,7 @@ def test_too_few_fonts_stop_it_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_the_defaults_are_those_of_the_package(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_defaults_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["train"])
     chosen = script.options()
     assert chosen.checkpoint == script.DEFAULT

@@ -11,6 +11,7 @@ import pytest
 
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
 from coursepkg.projects.translation.published_results import (
+    RESULTS,
     add_comparison,
     check_same_recipe,
     differences_to,
@@ -20,10 +21,8 @@ from coursepkg.projects.translation.published_results import (
     ladder_table,
     read_ladder,
     read_row,
-    row_file,
     store_row,
     stored_documents,
-    stored_folder,
     stored_rows,
 )
 from coursepkg.projects.translation.recipe import Recipe
@@ -42,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_where_nothing_is_stored_nothing_is_found(folder: Path) -> None:
     folder.rmdir()
-    assert stored_folder() is None
+    assert RESULTS.folder() is None
     assert stored_rows() == []
     assert stored_documents("t5") == {}
 
@@ -118,6 +117,10 @@ def document(row: str, value: float, *, seed: int = 0, **changes: Any) -> dict[s
         "machine": {"name": "CPU", "threads": 2},
     }
     return given | changes
+
+
+def row_file(results: Path, conditions: str, row: str, seed: int) -> Path:
+    return results / conditions / f"{row}.seed{seed}.json"
 
 
 def evaluation(hypotheses: tuple[str, ...], references: tuple[str, ...] = REFERENCES) -> Evaluation:

@@ -62,6 +62,28 @@ def test_loss_is_the_sum_over_target_tokens(make, smoothing: float) -> None:
 
 
 @both
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (([V], [5]), rf"^src must hold ids in 0\.\.{V - 1}, got 4\.\.{V}$"),
+        (([5], [V + 3, 4]), rf"^tgt_in must hold ids in 0\.\.{V - 1}, got 4\.\.{V + 3}$"),
+    ],
+)
+def test_training_refuses_ids_outside_the_vocabulary_before_the_network_reads_any(
+    make, pair, message: str
+) -> None:
+    model, batches = make(), TokenBatches([*PAIRS, pair], 40)
+    model.forward = None  # nothing may reach it
+    with pytest.raises(ValueError, match=message):
+        fit(
+            model,
+            TranslationTask(),
+            batches,
+            config=TrainConfig(max_steps=1, learning_rate=0.1, progress=False),
+        )
+
+
+@both
 def test_a_batch_is_the_sum_of_its_sentences(make) -> None:
     model, task = make(), TranslationTask(convention="olympiad")
     whole = task.loss(model, make_batch(PAIRS))

@@ -13,19 +13,19 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
+from functools import cached_property, partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from coursepkg.data.batching import LazyBatches
 from coursepkg.projects.ocr.data.images import fit_image, width_at
 from coursepkg.projects.ocr.line import TextLine, bucket_width, pad_images
 from coursepkg.projects.ocr.recipe import STEP
 from coursepkg.text.cleaning import UnknownCharacter, find_unknown
 from coursepkg.text.languages import language_of
-from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
+from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, Vocabulary, pad_batch
 from coursepkg.validation import check_count
 
 DECLARED = "".join(dict.fromkeys(language_of("vi").alphabet + "•·±²³≤≥′″©®™§→"))
@@ -78,10 +78,7 @@ def seen_texts(train_texts: Iterable[str], texts: Iterable[str]) -> list[bool]:
 
 def character_counts(texts: Iterable[str]) -> Counter[str]:
     """How often each character occurs."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(text)
-    return counts
+    return Counter(character for text in texts for character in text)
 
 
 Augment = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -107,34 +104,11 @@ class LineBatch:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> "LineBatch":
         """The same batch on a device."""
+        tensors = (self.images, self.widths, self.tgt_in, self.tgt_out)
         images, widths, tgt_in, tgt_out = (
-            one.to(device, non_blocking=non_blocking)
-            for one in (self.images, self.widths, self.tgt_in, self.tgt_out)
+            one.to(device, non_blocking=non_blocking) for one in tensors
         )
         return LineBatch(images, widths, tgt_in, tgt_out, self.n_tokens)
-
-
-class LineEpoch(Sequence[LineBatch]):
-    """The batches of one epoch, each built when it is asked for."""
-
-    def __init__(
-        self, owner: "LineBatches", number: int, groups: Sequence[Sequence[int]]
-    ) -> None:
-        self.owner, self.number, self.groups = owner, number, groups
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @overload
-    def __getitem__(self, index: int) -> LineBatch: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "LineEpoch": ...
-
-    def __getitem__(self, index: int | slice) -> "LineBatch | LineEpoch":
-        if isinstance(index, slice):
-            return LineEpoch(self.owner, self.number, self.groups[index])
-        return self.owner.build(self.groups[index], self.number)
 
 
 class LineBatches:
@@ -185,18 +159,9 @@ class LineBatches:
         check_count("box_width", box_width, least=0)
         if not len(lines):
             raise ValueError("lines must hold at least one line, got none")
-        self.lines, self.height, self.max_columns, self.step = (
-            lines,
-            height,
-            max_columns,
-            step,
-        )
-        self.seed, self.shuffle, self.augment, self.box_width = (
-            seed,
-            shuffle,
-            augment,
-            box_width,
-        )
+        self.lines, self.height, self.box_width = lines, height, box_width
+        self.max_columns, self.step, self.seed = max_columns, step, seed
+        self.shuffle, self.augment = shuffle, augment
         self._ids: list[list[int]] = []
         self._widths: list[int] = []
         for line in lines:
@@ -222,7 +187,7 @@ class LineBatches:
         digest.update(json.dumps(options).encode())
         return digest.hexdigest()
 
-    def epoch(self, number: int) -> LineEpoch:
+    def epoch(self, number: int) -> LazyBatches[LineBatch]:
         """The batches of epoch `number`."""
         draw = random.Random(f"{self.seed} {number}")
         order = list(range(len(self.lines)))
@@ -241,28 +206,18 @@ class LineBatches:
             ]
         if self.shuffle:
             draw.shuffle(groups)
-        return LineEpoch(self, number, groups)
+        return LazyBatches(groups, partial(self.build, number=number))
 
     def build(self, group: Sequence[int], number: int) -> LineBatch:
         """The batch of some lines, by their numbers, in epoch `number`."""
         images = [self._image(i, number) for i in group]
-        pixels, widths = pad_images(
-            images, bucket_width(self._widths[group[0]], self.step)
-        )
+        width = bucket_width(self._widths[group[0]], self.step)
+        pixels, widths = pad_images(images, width)
         ids = [self._ids[i] for i in group]
-        longest = max(map(len, ids))
-        blank = [[PAD] * (longest - len(row)) for row in ids]
-        return LineBatch(
-            images=pixels,
-            widths=widths,
-            tgt_in=torch.tensor(
-                [[BOS, *row, *rest] for row, rest in zip(ids, blank, strict=True)]
-            ),
-            tgt_out=torch.tensor(
-                [[*row, EOS, *rest] for row, rest in zip(ids, blank, strict=True)]
-            ),
-            n_tokens=sum(len(row) + 1 for row in ids),
-        )
+        tgt_in, _ = pad_batch([[BOS, *row] for row in ids])
+        tgt_out, _ = pad_batch([[*row, EOS] for row in ids])
+        n_tokens = sum(len(row) + 1 for row in ids)
+        return LineBatch(pixels, widths, tgt_in, tgt_out, n_tokens)
 
     def _image(self, i: int, number: int) -> np.ndarray:
         line = self.lines[i]
@@ -271,9 +226,8 @@ class LineBatches:
             return image
         # Chance belongs to the line and the epoch, so a resumed run draws what the
         # first one drew.
-        changed = self.augment(
-            image, np.random.Generator(np.random.PCG64([self.seed, number, i]))
-        )
+        rng = np.random.Generator(np.random.PCG64([self.seed, number, i]))
+        changed = self.augment(image, rng)
         if changed.shape != image.shape or changed.dtype != np.uint8:
             raise ValueError(
                 f"augment must return uint8 {image.shape}, got {changed.dtype}"

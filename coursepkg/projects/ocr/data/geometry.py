@@ -25,7 +25,9 @@ _KEPT_AREA = 0.95
 """Four corners stand for a hull when they keep so much of its area."""
 
 
-def rectangle(left: float, top: float, right: float, bottom: float) -> Corners:
+def rectangle(
+    left: int | float, top: int | float, right: int | float, bottom: int | float
+) -> Corners:
     """The corners of an upright rectangle, clockwise from the upper left."""
     corners = [[left, top], [right, top], [right, bottom], [left, bottom]]
     return np.array(corners, dtype=np.float64)

@@ -30,14 +30,8 @@ MOST_WIDTH = 16_384
 """Widest line after resizing, in pixels: some thousand characters."""
 
 _BROKEN = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    IndexError,
-    TypeError,
-    struct.error,
-    zlib.error,
+    *(OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError),
+    *(struct.error, zlib.error),
 )
 """What Pillow's decoders raise at damaged files."""
 Source = str | Path | bytes
@@ -166,12 +160,9 @@ def fit_image(
         uint8 (height, width), the width as `width_at` gives it; without a `box_width`
         at most `most_width`.
     """
-    if (
-        most_width
-        and not box_width
-        and width_at(image.shape[1], image.shape[0], height) > most_width
-    ):
-        box_width = most_width
+    if most_width and not box_width:
+        is_wide = width_at(image.shape[1], image.shape[0], height) > most_width
+        box_width = most_width if is_wide else 0
     if box_width:
         return resize_to_box(image, height, box_width, name)
     return resize_to_height(image, height, name)
@@ -282,18 +273,15 @@ def _convert(image: Image.Image, mode: str) -> Image.Image:
         raise ValueError("its pixels are floating-point numbers; save it with 8 bits")
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         over = image.convert("RGBA")
-        return Image.alpha_composite(
-            Image.new("RGBA", over.size, "white"), over
-        ).convert(mode)
+        paper = Image.new("RGBA", over.size, "white")
+        return Image.alpha_composite(paper, over).convert(mode)
     if image.mode == "LAB":
         raise ValueError("its colours are in CIE Lab; save it in RGB")
     # Gray from other colour spaces goes by RGB, which Pillow knows a way to from each
     # of them.
-    return (
-        image.convert(mode)
-        if image.mode in ("1", "L", "P", "RGB")
-        else image.convert("RGB").convert(mode)
-    )
+    if image.mode not in ("1", "L", "P", "RGB"):
+        image = image.convert("RGB")
+    return image.convert(mode)
 
 
 def _eight_bits(pixels: np.ndarray) -> np.ndarray:

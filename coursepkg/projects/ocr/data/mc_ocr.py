@@ -110,13 +110,8 @@ def outline_faults(receipt: Receipt) -> list[Fault]:
     for one, quarter in zip(receipt.instances, quarters(receipt), strict=True):
         corners, kind = read_instance(one, quarter)
         if kind == "one of several":
-            found.append(
-                (
-                    one.number,
-                    "text in one polygon of several",
-                    "the best fitting polygon is taken",
-                )
-            )
+            kind = "text in one polygon of several"
+            found.append((one.number, kind, "the best fitting polygon is taken"))
         if corners is None:
             message = "the text runs over several lines; it is no single crop"
             found.append((one.number, "text on several lines", message))
@@ -124,34 +119,16 @@ def outline_faults(receipt: Receipt) -> list[Fault]:
         width, height = sides(corners)
         advance = width / max(height * len(one.text), 1e-9)
         if len(one.text) >= _LEAST_WORD and not UNUSUAL[0] <= advance <= UNUSUAL[1]:
-            kind = (
-                "too narrow for its text"
-                if advance < ADVANCE
-                else "too wide for its text"
-            )
-            message = (
-                f"{advance:.2f} heights a letter, usual is {ADVANCE}; the polygon may"
-                " hold several lines"
-            )
-            found.append(
-                (
-                    one.number,
-                    kind,
-                    message if advance < ADVANCE else message.partition(";")[0],
-                )
-            )
-        under = next(
-            (number for number, other in boxes if _share(corners, other) > OVERLAP),
-            None,
-        )
-        if under is not None:
-            found.append(
-                (
-                    one.number,
-                    "overlapping outlines",
-                    f"most of it lies on instance {under}, or the reverse",
-                )
-            )
+            kind, message = "too wide", f"{advance:.2f} heights a letter, usual is"
+            message += f" {ADVANCE}"
+            if advance < ADVANCE:
+                kind = "too narrow"
+                message += "; the polygon may hold several lines"
+            found.append((one.number, f"{kind} for its text", message))
+        under = [number for number, box in boxes if _share(corners, box) > OVERLAP]
+        if under:
+            message = f"most of it lies on instance {under[0]}, or the reverse"
+            found.append((one.number, "overlapping outlines", message))
         boxes.append((one.number, corners))
     return [
         Fault(kind, receipt.line, receipt.image, number, detail)
@@ -203,24 +180,18 @@ def _extent(instance: Instance) -> tuple[Corners, tuple[float, float]]:
 def _share(one: Corners, other: Corners) -> float:
     """How much of the smaller of two upright boxes around corners lies on the other."""
     low = np.maximum(one.min(axis=0), other.min(axis=0))
-    common = np.prod(
-        np.maximum(np.minimum(one.max(axis=0), other.max(axis=0)) - low, 0.0)
-    )
-    return float(
-        common
-        / max(min(float(np.prod(np.ptp(box, axis=0))) for box in (one, other)), 1e-9)
-    )
+    high = np.minimum(one.max(axis=0), other.max(axis=0))
+    common = np.prod(np.maximum(high - low, 0.0))
+    smaller = min(float(np.prod(np.ptp(box, axis=0))) for box in (one, other))
+    return float(common / max(smaller, 1e-9))
 
 
 def _misfit(boxes: Sequence[Corners], letters: int) -> float:
     """How far the ink of boxes is from that of so many letters: |log of the ratio|."""
     measures = [sides(box) for box in boxes]
     height = float(np.median([high for _, high in measures]))
-    return abs(
-        math.log(
-            sum(wide for wide, _ in measures) / (ADVANCE * max(height, 1e-9) * letters)
-        )
-    )
+    usual = ADVANCE * max(height, 1e-9) * letters
+    return abs(math.log(sum(wide for wide, _ in measures) / usual))
 
 
 def _on_one_line(boxes: Sequence[Corners]) -> bool:
@@ -239,11 +210,7 @@ def _on_one_line(boxes: Sequence[Corners]) -> bool:
 
 
 COLUMNS = (
-    "img_id",
-    "anno_polygons",
-    "anno_texts",
-    "anno_labels",
-    "anno_num",
+    *("img_id", "anno_polygons", "anno_texts", "anno_labels", "anno_num"),
     "anno_image_quality",
 )
 TABLE = "mcocr_train_df.csv"
@@ -364,23 +331,16 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
     seen: dict[str, int] = {}
     # A cell that is too long to be parsed is a fault of its row, so the table is read
     # beyond that.
-    for line, cells in csv_rows(
-        path, COLUMNS, "the table of MC-OCR", longest=10 * MOST_CHARACTERS
-    ):
+    longest = 10 * MOST_CHARACTERS
+    for line, cells in csv_rows(path, COLUMNS, "the table of MC-OCR", longest=longest):
         row = {name: cells[name] for name in COLUMNS}
         n_rows += 1
         announced = row["anno_num"] or ""
-        n_annotated += (
-            int(announced)
-            if announced.isdecimal() and len(announced) <= _MOST_DIGITS
-            else 0
-        )
+        if announced.isdecimal() and len(announced) <= _MOST_DIGITS:
+            n_annotated += int(announced)
         if None in row.values():
-            faults.append(
-                Fault(
-                    "short row", line, row["img_id"] or "", -1, "it has too few columns"
-                )
-            )
+            told = "it has too few columns"
+            faults.append(Fault("short row", line, row["img_id"] or "", -1, told))
             continue
         receipt, found = read_row(line, row)
         faults += found
@@ -396,18 +356,11 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
         seen[receipt.image] = line
         faults += outline_faults(receipt)
         if images is not None and not (Path(images) / receipt.image).is_file():
-            faults.append(
-                Fault("missing image", line, receipt.image, -1, f"not in {images}")
-            )
+            told = f"not in {images}"
+            faults.append(Fault("missing image", line, receipt.image, -1, told))
         receipts.append(receipt)
-    return Table(
-        path.name,
-        file_sha256(path),
-        n_rows,
-        n_annotated,
-        tuple(receipts),
-        tuple(faults),
-    )
+    found_in = path.name, file_sha256(path), n_rows, n_annotated
+    return Table(*found_in, tuple(receipts), tuple(faults))
 
 
 Photograph = Callable[[Receipt], np.ndarray]
@@ -453,27 +406,16 @@ def _lines_of(
     for one, quarter in zip(receipt.instances, quarters(receipt), strict=True):
         name = instance_name(receipt.image, one.number)
         corners = read_instance(one, quarter).corners
-        if corners is None:
-            yield Unreadable(
-                name,
-                one.text,
-                receipt.image,
-                f"{name}: the text runs over several lines",
-            )
-            continue
-        if turned:
-            message = (
-                f"{page.shape[1]} x {page.shape[0]} pixels, but the table says"
-                f" {receipt.width} x {receipt.height}"
-            )
-            yield Unreadable(
-                name, one.text, receipt.image, f"{receipt.image}: {message}"
-            )
-            continue
         try:
-            crop = crop_polygons(
-                page, [corners * scale], quarter=quarter, margin=margin, name=name
-            )
+            if corners is None:
+                raise ValueError(f"{name}: the text runs over several lines")
+            if turned:
+                raise ValueError(
+                    f"{receipt.image}: {page.shape[1]} x {page.shape[0]} pixels, but"
+                    f" the table says {receipt.width} x {receipt.height}"
+                )
+            how: dict[str, Any] = {"quarter": quarter, "margin": margin, "name": name}
+            crop = crop_polygons(page, [corners * scale], **how)
         except ValueError as reason:
             yield Unreadable(name, one.text, receipt.image, str(reason))
         else:

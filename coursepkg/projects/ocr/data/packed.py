@@ -115,9 +115,7 @@ class PackedLines(Sequence[TextLine]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process maps the file itself instead of receiving a copy of it.
-        return {
-            name: value for name, value in self.__dict__.items() if name != "_pixels"
-        }
+        return {name: own for name, own in vars(self).items() if name != "_pixels"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -126,9 +124,8 @@ class PackedLines(Sequence[TextLine]):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of texts, sizes and pixels."""
-        return hashlib.sha256(
-            f"{self.sha256} {self._seal['sha256']}".encode()
-        ).hexdigest()
+        both = f"{self.sha256} {self._seal['sha256']}"
+        return hashlib.sha256(both.encode()).hexdigest()
 
 
 def _mapped(path: Path) -> np.ndarray:
@@ -156,12 +153,8 @@ def _read_index(path: Path) -> dict[str, Any]:
     index = read_json(path, needs=kinds)
     _check_left_out(path, index["left_out"])
     columns = index["lines"]
-    lengths = {
-        len(columns[name]) for name in COLUMNS if isinstance(columns.get(name), list)
-    }
-    is_whole = len(lengths) == 1 and all(
-        isinstance(columns.get(name), list) for name in COLUMNS
-    )
+    are_there = all(isinstance(columns.get(name), list) for name in COLUMNS)
+    is_whole = are_there and len({len(columns[name]) for name in COLUMNS}) == 1
     if not is_whole or columns_sha256(columns) != index["lines_sha256"]:
         raise ValueError(
             f"{path} was changed: its lines are not those on record; pack them again"
@@ -172,12 +165,8 @@ def _read_index(path: Path) -> dict[str, Any]:
             f"{path} is damaged: it names no file of pixels beside it; pack the lines"
             " again"
         )
-    ends = [
-        o + h * w
-        for o, h, w in zip(
-            columns["offsets"], columns["heights"], columns["widths"], strict=True
-        )
-    ]
+    places = (columns[name] for name in ("offsets", "heights", "widths"))
+    ends = [o + h * w for o, h, w in zip(*places, strict=True)]
     if [0, *ends] != [*columns["offsets"], index["pixels"].get("bytes")]:
         raise ValueError(
             f"{path} is damaged: its pictures do not fill the pixels; pack the lines"
@@ -198,10 +187,8 @@ def _check_left_out(path: Path, entries: list[Any]) -> None:
 
 
 def _source_text(source: dict[str, str]) -> str:
-    return (
-        ", ".join(f"{name} {value[:16]}" for name, value in source.items())
-        or "nothing named"
-    )
+    named = ", ".join(f"{name} {value[:16]}" for name, value in source.items())
+    return named or "nothing named"
 
 
 def pack_lines(

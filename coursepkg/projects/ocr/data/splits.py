@@ -52,9 +52,8 @@ class Split:
         self, texts: Sequence[str], part: Literal["dev", "test"] = "test"
     ) -> list[bool]:
         """For each line of a part whether the training part has its text, too."""
-        return seen_texts(
-            [texts[i] for i in self.train], [texts[i] for i in self.parts[part]]
-        )
+        own = [texts[i] for i in self.parts[part]]
+        return seen_texts([texts[i] for i in self.train], own)
 
 
 def split_lines(
@@ -92,9 +91,8 @@ def split_lines(
     if protocol == "line":
         parts = _by_line(len(groups), seed)
     elif protocol == "receipt":
-        parts = grouped_split(
-            [[("receipt", group)] for group in groups], SHARES, seed=seed
-        )
+        keys = [[("receipt", group)] for group in groups]
+        parts = grouped_split(keys, SHARES, seed=seed)
         parts = parts if all(parts.values()) else _in_turn(groups, seed)
     else:
         if sellers is None:
@@ -119,10 +117,8 @@ def split_lines(
 def _by_line(count: int, seed: int) -> dict[str, list[int]]:
     order = list(range(count))
     random.Random(f"lines {seed}").shuffle(order)
-    first, second = (
-        round(count * SHARES["train"]),
-        round(count * (SHARES["train"] + SHARES["dev"])),
-    )
+    first = round(count * SHARES["train"])
+    second = round(count * (SHARES["train"] + SHARES["dev"]))
     cut = {"train": order[:first], "dev": order[first:second], "test": order[second:]}
     return {name: sorted(records) for name, records in cut.items()}
 

@@ -47,9 +47,8 @@ def read_outlines(
         says why.
     """
     if not isinstance(flats, list):
-        faults.append(
-            ("malformed polygon", "no list of polygons; the instance is left out")
-        )
+        message = "no list of polygons; the instance is left out"
+        faults.append(("malformed polygon", message))
         return ()
     polygons = [_polygon(flat) for flat in flats]
     good = tuple(polygon for polygon in polygons if polygon is not None)
@@ -69,26 +68,15 @@ def read_outlines(
     inside = tuple(polygon for polygon in good if _shows(polygon, size))
     width, height = size
     if len(inside) < len(good):
-        left = (
-            "it is left out"
-            if not inside
-            else f"{len(good) - len(inside)} of {len(good)} are left out"
-        )
-        faults.append(
-            (
-                "wholly outside the image",
-                f"no corner is left within {width} x {height}; {left}",
-            )
-        )
+        some = f"{len(good) - len(inside)} of {len(good)} are left out"
+        message = f"no corner is left within {width} x {height}"
+        message += f"; {some if inside else 'it is left out'}"
+        faults.append(("wholly outside the image", message))
     if len(inside) > 1:
         faults.append(("several polygons", f"{len(inside)}"))
     if any(_leaves(polygon, size) for polygon in inside):
-        faults.append(
-            (
-                "outside the image",
-                f"a corner lies outside {width} x {height}; it is clipped",
-            )
-        )
+        message = f"a corner lies outside {width} x {height}; it is clipped"
+        faults.append(("outside the image", message))
     return inside
 
 
@@ -153,11 +141,9 @@ class Fault(NamedTuple):
     detail: str
 
     def __str__(self) -> str:
-        place = (
-            self.image
-            if self.instance < 0
-            else instance_name(self.image, self.instance)
-        )
+        place = self.image
+        if self.instance >= 0:
+            place = instance_name(self.image, self.instance)
         return f"line {self.line}, {place}: {self.kind}: {self.detail}"
 
 
@@ -231,21 +217,14 @@ def read_row(
         report("image size", size)
         return None, faults
     instances = []
-    for number, (one, text, label) in enumerate(
-        zip(annotations, texts, labels, strict=True)
-    ):
-        found = list(_instance(number, one, text, label, size))
-        for item in found:
+    for number, given in enumerate(zip(annotations, texts, labels, strict=True)):
+        for item in _instance(number, *given, size):
             if isinstance(item, Instance):
                 instances.append(item)
             else:
                 report(*item, instance=number)
-    return (
-        Receipt(
-            image, line, *size, _number(row["anno_image_quality"]), tuple(instances)
-        ),
-        faults,
-    )
+    quality = _number(row["anno_image_quality"])
+    return Receipt(image, line, *size, quality, tuple(instances)), faults
 
 
 def _parts(cell: str | None) -> list[str]:
@@ -288,12 +267,10 @@ def _instance(
         yield "unknown label", f"{label!r}; it is left out"
         return
     if known != label:
+        category = one.get("category_id")
         yield (
             "label typo",
-            (
-                f"{label!r} is read as {known}, as its category"
-                f" {one.get('category_id')} says"
-            ),
+            f"{label!r} is read as {known}, as its category {category} says",
         )
     if not text.strip():
         yield "empty text", "it is left out"

@@ -69,9 +69,7 @@ class BoxCache:
         try:
             content = json.loads(path.read_bytes())
             boxes = [
-                TextBox(
-                    np.array(one["corners"], dtype=np.float64), one["score"], one["rim"]
-                )
+                TextBox(np.array(one["corners"]), one["score"], one["rim"])
                 for one in content["boxes"]
             ]
             os.utime(path)
@@ -86,18 +84,15 @@ class BoxCache:
             OSError: the file cannot be written; the message names it.
         """
         path = self._path(pixels, fingerprint)
-        content = {
-            "boxes": [
-                {"corners": box.corners.tolist(), "score": box.score, "rim": box.rim}
-                for box in boxes
-            ]
-        }
+        records = [
+            {"corners": box.corners.tolist(), "score": box.score, "rim": box.rim}
+            for box in boxes
+        ]
         path.parent.mkdir(parents=True, exist_ok=True)
         with shared_file(path) as file:
-            written = file.write(json.dumps(content).encode())
-        self._n_bytes = written + (
-            self._size() if self._n_bytes is None else self._n_bytes
-        )
+            written = file.write(json.dumps({"boxes": records}).encode())
+        before = self._size() if self._n_bytes is None else self._n_bytes
+        self._n_bytes = written + before
         if self._n_bytes > self.most_bytes:
             self._shrink()
 
@@ -256,14 +251,11 @@ class BoundedDetector:
         with self._lock:
             found = self._found(scaled, name)
         ratio = np.array([width / seen[0], height / seen[1]])
-        boxes = [
-            TextBox(
-                np.clip(corners * ratio, 0, (width, height)),
-                min(1.0, max(0.0, score)),
-                self.settings.rim,
-            )
-            for corners, score in found
-        ]
+        boxes = []
+        for corners, score in found:
+            inside = np.clip(corners * ratio, 0, (width, height))
+            sure = min(1.0, max(0.0, score))
+            boxes.append(TextBox(inside, sure, self.settings.rim))
         return settle_directions(boxes)
 
     def close(self) -> None:
@@ -279,19 +271,16 @@ class BoundedDetector:
         self.close()
 
     def _found(self, scaled: np.ndarray, name: str) -> list[tuple[np.ndarray, float]]:
+        what = f"{name}: its text could not be found"
         for last in (False, True):
             try:
                 return self._ready().find(scaled)
             except RuntimeError as reason:
-                raise OSError(
-                    f"{name}: its text could not be found: {reason}"
-                ) from None
+                raise OSError(f"{what}: {reason}") from None
             except WorkerEnded as reason:
                 if last or reason.why != "crash":
-                    raise OSError(
-                        f"{name}: its text could not be found: {reason};"
-                        f" {_ADVICE[reason.why]}"
-                    ) from None
+                    advice = _ADVICE[reason.why]
+                    raise OSError(f"{what}: {reason}; {advice}") from None
             finally:
                 self._watch_growth()
         raise AssertionError("the loop returns or raises")

@@ -73,15 +73,10 @@ class DetectorSettings:
         check_threads(self.threads)
         check_count("--memory", self.memory, 64)
         check_count("--most-pixels", self.most_pixels)
-        for name in (
-            "pixel_threshold",
-            "box_threshold",
-            "enlarge",
-            "unclip",
-            "timeout",
-        ):
+        thresholds = ("pixel_threshold", "box_threshold")
+        for name in (*thresholds, "enlarge", "unclip", "timeout"):
             check_finite(name, getattr(self, name))
-        for name in ("pixel_threshold", "box_threshold"):
+        for name in thresholds:
             check_field(self, name, 0 < getattr(self, name) < 1, "in (0, 1)")
         check_field(self, "enlarge", self.enlarge >= 1, "1 or more")
         check_field(self, "unclip", self.unclip > 0, "above 0")
@@ -103,10 +98,10 @@ class DetectorSettings:
 
     def of_boxes(self) -> dict[str, Any]:
         """The settings that decide which boxes are found."""
-        bounds = ("threads", "memory", "timeout", "most_pixels")
-        return {
-            name: value for name, value in asdict(self).items() if name not in bounds
-        }
+        settings = asdict(self)
+        for bound in ("threads", "memory", "timeout", "most_pixels"):
+            del settings[bound]
+        return settings
 
     def seen_size(self, width: int, height: int) -> tuple[int, int]:
         """Width and height that the network sees: multiples of 32."""
@@ -160,9 +155,8 @@ def paddle_folder(model: str, folder: Path | None = None) -> Path:
     from coursepkg.files import file_sha256  # it loads torch
 
     weights = rapidocr_weights()
-    target = (
-        folder or cache_folder() / "detector"
-    ) / f"{model}-{file_sha256(weights)[:16]}"
+    target = folder or cache_folder() / "detector"
+    target = target / f"{model}-{file_sha256(weights)[:16]}"
     target.mkdir(parents=True, exist_ok=True)
     onnx, description = target / "inference.onnx", target / "inference.yml"
     if not onnx.exists():
@@ -193,18 +187,15 @@ def fingerprint(settings: DetectorSettings) -> str:
     """SHA-256 of weights, settings and versions: what decides the boxes."""
     from coursepkg.files import file_sha256
 
+    versions = {name: found for name in _PACKAGES if (found := installed(name))}
     parts = {
         "format": _FORMAT,
         "settings": settings.of_boxes(),
-        "packages": _versions(),
+        "packages": versions,
     }
     if settings.engine != "paddle-vi":
         parts["weights"] = file_sha256(rapidocr_weights())
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    return {name: found for name in _PACKAGES if (found := installed(name))}
 
 
 def _description(model: str) -> str:

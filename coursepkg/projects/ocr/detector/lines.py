@@ -21,6 +21,7 @@ from coursepkg.projects.ocr.data.geometry import (
     area,
     cut_along,
     in_reading_order,
+    rectangle,
     sides,
     signed_area,
 )
@@ -145,12 +146,8 @@ class Detector(Protocol):
 
 def check_rgb(image: np.ndarray, name: str) -> None:
     """Raises a ValueError unless this is a picture uint8 (height, width, 3)."""
-    if (
-        image.dtype != np.uint8
-        or image.ndim != 3
-        or image.shape[2] != 3
-        or 0 in image.shape
-    ):
+    is_rgb = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
+    if not is_rgb or 0 in image.shape:
         raise ValueError(
             f"{name}: a page must be in colour, uint8 (height, width, 3), got"
             f" {image.dtype} {tuple(image.shape)}; read it with"
@@ -409,10 +406,8 @@ class _Place:
 
 def _place(box: TextBox, straighten: Straightening, angle: float) -> _Place:
     top_left, top_right, bottom_right, bottom_left = box.corners
-    ends = (
-        np.array([top_left + bottom_left, top_right + bottom_right, 2 * box.center]) / 2
-    )
-    flat = straighten(ends)
+    ends = [top_left + bottom_left, top_right + bottom_right, 2 * box.center]
+    flat = straighten(np.array(ends) / 2)
     left, right = sorted(flat[:2, 0].tolist())
     height = box.height / (1 + 2 * box.rim)
     # However thin its ink, a box keeps half of its width.
@@ -426,11 +421,8 @@ def _rows(boxes: Sequence[TextBox], straighten: Straightening) -> list[list[_Pla
     """Boxes by rows, from top to bottom; those of a row from left to right."""
     angle = page_angle(boxes)
     rows: list[list[_Place]] = []
-    places = sorted(
-        (_place(box, straighten, angle) for box in boxes),
-        key=lambda one: (one.middle, one.left),
-    )
-    for place in places:
+    places = [_place(box, straighten, angle) for box in boxes]
+    for place in sorted(places, key=lambda one: (one.middle, one.left)):
         best = max(rows, key=lambda row: _shared(row, place), default=None)
         if best is None or _shared(best, place) < _SAME_ROW:
             rows.append([place])
@@ -488,7 +480,5 @@ def _around(parts: Sequence[TextBox]) -> TextBox:
     axes = np.array([along, [-along[1], along[0]]])
     inside = np.concatenate([box.corners for box in parts]) @ axes.T
     (left, top), (right, bottom) = inside.min(axis=0), inside.max(axis=0)
-    corners = (
-        np.array([[left, top], [right, top], [right, bottom], [left, bottom]]) @ axes
-    )
+    corners = rectangle(left, top, right, bottom) @ axes
     return TextBox(corners, score, max(box.rim for box in parts))

@@ -179,11 +179,8 @@ class Worker:
         answer = self._ask({"settings": asdict(settings)}, None)
         if "refused" in answer:
             self.close()
-            kind = (
-                ImportError
-                if answer["kind"] in ("ImportError", "ModuleNotFoundError")
-                else OSError
-            )
+            missing = answer["kind"] in ("ImportError", "ModuleNotFoundError")
+            kind = ImportError if missing else OSError
             raise kind(answer["refused"].partition(": ")[2])
 
     def find(self, image: np.ndarray) -> list[tuple[np.ndarray, float]]:
@@ -234,9 +231,8 @@ class Worker:
         if answer is None:
             self._process.kill()
             code = self._process.wait()
-            what = (
-                watch.what or f"its process ended with code {code}{self._last_words()}"
-            )
+            ended = f"its process ended with code {code}{self._last_words()}"
+            what = watch.what or ended
             self.close()
             raise WorkerEnded(watch.why or "crash", what)
         return answer
@@ -244,9 +240,8 @@ class Worker:
     def _last_words(self) -> str:
         """The last line that the worker wrote to its error output."""
         self._stderr.seek(0)
-        lines = (
-            self._stderr.read()[-4096:].decode(errors="replace").strip().splitlines()
-        )
+        text = self._stderr.read()[-4096:].decode(errors="replace")
+        lines = text.strip().splitlines()
         return f": {lines[-1].strip()}" if lines else ""
 
 
@@ -272,22 +267,15 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         """Look, again and again."""
-        most, late = (
-            self.settings.memory * MIB,
-            time.monotonic() + self.settings.timeout,
-        )
+        memory, timeout = self.settings.memory, self.settings.timeout
+        late = time.monotonic() + timeout
         while not self._over.wait(_LOOK):
             used = memory_of(self.process.pid) or 0
             self.peak = max(self.peak, used)
-            if used > most:
-                self._end_it(
-                    "memory",
-                    f"it needs more than {self.settings.memory:,} MiB of memory",
-                )
+            if used > memory * MIB:
+                self._end_it("memory", f"it needs more than {memory:,} MiB of memory")
             elif time.monotonic() > late:
-                self._end_it(
-                    "time", f"it takes longer than {self.settings.timeout:g} s"
-                )
+                self._end_it("time", f"it takes longer than {timeout:g} s")
 
     def _end_it(self, why: str, what: str) -> None:
         self.why, self.what = why, what

@@ -83,9 +83,8 @@ def find_padding(widths: Tensor | None, n_columns: int) -> Padding | None:
     first = int(widths.min()) if widths.device.type == "cpu" else 0
     if first >= n_columns:
         return None
-    return Padding(
-        first, torch.arange(first, n_columns, device=widths.device) < widths[:, None]
-    )
+    columns = torch.arange(first, n_columns, device=widths.device)
+    return Padding(first, columns < widths[:, None])
 
 
 def clear_padding(x: Tensor, padding: Padding | None) -> Tensor:
@@ -101,11 +100,9 @@ def clear_padding(x: Tensor, padding: Padding | None) -> Tensor:
 
 def put_channels_last(part: nn.Module) -> None:
     """Lay the channels of kernels side by side in memory, as a CPU wants them."""
-    for parameter in part.parameters():
-        if parameter.dim() == 4:
-            parameter.data = parameter.data.contiguous(
-                memory_format=torch.channels_last
-            )
+    for one in part.parameters():
+        if one.dim() == 4:
+            one.data = one.data.contiguous(memory_format=torch.channels_last)
 
 
 def check_images(
@@ -115,11 +112,8 @@ def check_images(
 
     Values are read only where that waits for no GPU.
     """
-    if (
-        images.dim() != 4
-        or images.shape[1:3] != (1, height)
-        or not images.is_floating_point()
-    ):
+    is_batch = images.dim() == 4 and images.shape[1:3] == (1, height)
+    if not is_batch or not images.is_floating_point():
         raise ValueError(
             f"images must be floating point (B, 1, {height}, W), got {images.dtype}"
             f" {tuple(images.shape)}"
@@ -278,9 +272,8 @@ class SmallCNN(nn.Module):
         Returns:
             features (B, C, H / 16, W / 4) and their true columns (B,).
         """
-        ink = (
-            1.0 - images
-        ) / 2.0  # paper becomes zero, as what convolutions see beyond the edge
+        # Paper becomes zero, as what convolutions see beyond the edge.
+        ink = (1.0 - images) / 2.0
         x = clear_padding(ink, find_padding(widths, images.shape[3]))
         for stage in self.stages:
             x, widths = stage(x, widths)
@@ -316,11 +309,8 @@ class ResNetBackbone(nn.Module):
             self.register_buffer(
                 name, torch.tensor(values)[:, None, None], persistent=False
             )
-        self.out_channels, self.out_height, self.width_stride = (
-            config.d_model,
-            config.height // 8,
-            8,
-        )
+        self.out_channels = config.d_model
+        self.out_height, self.width_stride = config.height // 8, 8
 
     def forward(
         self, images: Tensor, widths: Tensor | None

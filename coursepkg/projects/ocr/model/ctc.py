@@ -87,11 +87,8 @@ def beam_ctc(
     check_count("n_best", n_best, most=beam_size)
     check_count("n_symbols", n_symbols)
     tops = log_probs.topk(min(n_symbols, log_probs.shape[-1]), dim=-1)
-    values, symbols, blanks = (
-        tops.values.tolist(),
-        tops.indices.tolist(),
-        log_probs[..., BLANK].tolist(),
-    )
+    values, symbols = tops.values.tolist(), tops.indices.tolist()
+    blanks = log_probs[..., BLANK].tolist()
     return [
         _search(values[b][:n], symbols[b][:n], blanks[b][:n], beam_size)[:n_best]
         for b, n in enumerate(lengths.tolist())
@@ -188,10 +185,9 @@ def ctc_log_probs(
         lengths: (B,) columns that count.
         texts: B lists of ids, none of them the blank.
     """
-    flat = torch.tensor(
-        [i for text in texts for i in text], dtype=torch.int64, device=log_probs.device
-    )
-    sizes = torch.tensor([len(text) for text in texts], device=log_probs.device)
+    device, ids = log_probs.device, [i for text in texts for i in text]
+    flat = torch.tensor(ids, dtype=torch.int64, device=device)
+    sizes = torch.tensor([len(text) for text in texts], device=device)
     return -F.ctc_loss(
         log_probs.transpose(0, 1), flat, lengths, sizes, blank=BLANK, reduction="none"
     )

@@ -47,7 +47,6 @@ from coursepkg.projects.ocr.model.backbone import (
 )
 from coursepkg.projects.ocr.recipe import (
     ModelConfig,
-    NetworkSettings,
     ReadingPrecision,
     Recipe,
 )
@@ -107,15 +106,8 @@ class LineTransformer(nn.Module):
         self.decoder = Decoder(self.decoder_config)
         self.output = nn.Linear(config.d_model, config.vocab_size)
         self.ctc_head = nn.Linear(config.d_model, config.vocab_size)
-        for part in (
-            self.sequence,
-            self.encoder,
-            self.embedding,
-            self.decoder,
-            self.output,
-            self.ctc_head,
-        ):
-            initialise(part)
+        for name in ("sequence", "encoder", *WRITING, "ctc_head"):
+            initialise(self.get_submodule(name))
         self.learns = "all"
 
     def train(self, mode: bool = True) -> "LineTransformer":
@@ -295,10 +287,8 @@ def _catch(
 
 def config_of(recipe: Recipe, vocab_size: int) -> ModelConfig:
     """The configuration that a recipe asks for, for so many characters."""
-    shared = [one.name for one in dataclasses.fields(NetworkSettings)]
-    return ModelConfig(
-        vocab_size=vocab_size, **{name: getattr(recipe, name) for name in shared}
-    )
+    names = [one.name for one in dataclasses.fields(ModelConfig)[1:]]
+    return ModelConfig(vocab_size, **{name: getattr(recipe, name) for name in names})
 
 
 def build_model(
@@ -355,11 +345,8 @@ def fast_copy(
     fast = pack_where_possible(folded)
     if dtype == torch.bfloat16:
         for name in ENCODING:
-            setattr(
-                fast,
-                name,
-                pack_where_possible(getattr(folded, name).to(torch.bfloat16)),
-            )
+            half = getattr(folded, name).to(torch.bfloat16)
+            setattr(fast, name, pack_where_possible(half))
     return fast
 
 

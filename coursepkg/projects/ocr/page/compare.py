@@ -124,20 +124,13 @@ class PageScore:
     """Words that were read and are not printed."""
 
     def __str__(self) -> str:
-        return (
-            f"{self.reader}: {describe_score(self.score)}\n  {self.seconds:.2f} s a"
-            " page"
-        )
+        score = describe_score(self.score)
+        return f"{self.reader}: {score}\n  {self.seconds:.2f} s a page"
 
     def as_json(self) -> dict[str, Any]:
         """All but the words themselves, which may be private."""
-        details = dict(self.score.details)
-        return {
-            "reader": self.reader,
-            "f1": self.score.value,
-            "seconds": self.seconds,
-            **details,
-        }
+        found = {"reader": self.reader, "f1": self.score.value, "seconds": self.seconds}
+        return found | dict(self.score.details)
 
 
 def compare_pages(
@@ -201,10 +194,9 @@ def _compared(
                 seconds[name].append(time.perf_counter() - start)
                 if not number:
                     texts[name].append(text)
+    medians = {name: float(np.median(seconds[name])) for name in readers}
     return {
-        name: _scored(
-            name, texts[name], transcriptions, float(np.median(seconds[name]))
-        )
+        name: _scored(name, texts[name], transcriptions, medians[name])
         for name in readers
     }
 

@@ -138,7 +138,8 @@ class OutputPaths:
             self._check_overlay(self.overlay)
         # A run that was stopped has drawn the one picture before it wrote the record
         # of the page.
-        is_begun = self.kept is not None and part_of(self.kept).exists()
+        kept = self.kept
+        is_begun = kept is not None and part_of(kept.absolute()).exists()
         goes_on = not self.one_page or is_begun
         self._named.check(may_exist=["--overlay"] if goes_on else [])
 
@@ -153,7 +154,7 @@ class OutputPaths:
         if self.out is not None or self.text is None:
             return self.out
         # The text itself is written at the end, from these records.
-        return self.text.with_name(self.text.name + ".jsonl")
+        return self.text.parent / f"{self.text.name}.jsonl"
 
     def _check_overlay(self, path: Path) -> None:
         ending = path.suffix.lower()

@@ -24,20 +24,10 @@ from PIL import ImageFont
 
 from coursepkg.text.vietnamese import LETTERS
 
-HELD_OUT = frozenset(
-    {
-        "Andika",
-        "Carlito",
-        "Charis SIL",
-        "DejaVu Serif",
-        "Droid Serif",
-        "EB Garamond",
-        "JetBrains Mono",
-        "Lato",
-        "Manrope",
-        "Noto Serif",
-    }
-)
+HELD_OUT = frozenset({
+    "Andika", "Carlito", "Charis SIL", "DejaVu Serif", "Droid Serif", "EB Garamond",
+    "JetBrains Mono", "Lato", "Manrope", "Noto Serif",
+})  # fmt: skip
 """Families that no training picture is drawn with; families that are not named here are
 for training."""
 MEASURED = HELD_OUT - {"Droid Serif"}
@@ -102,11 +92,7 @@ class Face:
 
     def missing(self, text: str) -> str:
         """The characters of the text that it cannot draw, each once, in their order."""
-        return "".join(
-            dict.fromkeys(
-                character for character in text if character not in self.characters
-            )
-        )
+        return "".join(dict.fromkeys(c for c in text if c not in self.characters))
 
 
 def read_face(path: str | Path) -> Face:
@@ -162,12 +148,12 @@ def faces_in(folders: Iterable[str | Path]) -> tuple[Face, ...]:
     display only.
     """
     by_name: dict[tuple[str, str], Face] = {}
+    ascii_signs = set(string.ascii_letters + string.digits)
     for folder in folders:
         for face in _faces_in(str(folder)):
-            if face.characters >= set(
-                string.ascii_letters + string.digits
-            ) and is_drawable(face.family, face.style):
-                by_name.setdefault((face.family, face.style), face)
+            name = face.family, face.style
+            if face.characters >= ascii_signs and is_drawable(*name):
+                by_name.setdefault(name, face)
     return tuple(by_name[name] for name in sorted(by_name))
 
 
@@ -316,16 +302,12 @@ def stamp(canvas: Ink, placed: list[tuple[Ink, int, int]], x: int, y: int) -> No
     height, width = canvas.shape
     for ink, left, top in placed:
         top, left = top + y, left + x
-        rows, columns = (
-            slice(max(0, -top), height - top),
-            slice(max(0, -left), width - left),
-        )
+        rows = slice(max(0, -top), height - top)
+        columns = slice(max(0, -left), width - left)
         part = ink[rows, columns] if top < height and left < width else ink[:0]
         if part.size:
-            place = canvas[
-                max(0, top) : max(0, top) + part.shape[0],
-                max(0, left) : max(0, left) + part.shape[1],
-            ]
+            below, behind = canvas[max(0, top) :], max(0, left)
+            place = below[: part.shape[0], behind : behind + part.shape[1]]
             np.maximum(place, part, out=place)
 
 

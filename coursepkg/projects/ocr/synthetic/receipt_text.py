@@ -5,9 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import resources
 
-from coursepkg.text.vietnamese import (
-    without_marks,
-)
+from coursepkg.text.vietnamese import without_marks
 
 Write = Callable[[random.Random], str]
 
@@ -66,11 +64,8 @@ def address(dice: random.Random) -> str:
 
 def date(dice: random.Random) -> str:
     """A day, in one of the ways receipts write it."""
-    day, month, year = (
-        dice.randint(1, 31),
-        dice.randint(1, 12),
-        dice.randint(2009, 2030),
-    )
+    day, month = dice.randint(1, 31), dice.randint(1, 12)
+    year = dice.randint(2009, 2030)
     return either(
         dice,
         f"{day:02}/{month:02}/{year}",
@@ -113,9 +108,8 @@ def timestamp(dice: random.Random) -> str:
 
 def money(dice: random.Random) -> str:
     """An amount in đồng, its thousands set apart by a point, a comma or a space."""
-    amount = dice.randint(1, 10 ** dice.choice((2, 3, 3, 4, 5))) * dice.choice(
-        (1000, 1000, 1000, 500, 1)
-    )
+    amount = dice.randint(1, 10 ** dice.choice((2, 3, 3, 4, 5)))
+    amount *= dice.choice((1000, 1000, 1000, 500, 1))
     text = f"{amount:,}".replace(",", either(dice, ".", ",", ".", ",", " ", ""))
     tail = either(dice, "", "", "", "", "", "đ", " đ", " VNĐ", "VND", ".00", ",00", "₫")
     return either(dice, "", "", "", "", "", "", "", "-", "(") + text + tail

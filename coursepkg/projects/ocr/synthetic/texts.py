@@ -58,19 +58,15 @@ def spell(onset: str, rhyme: str) -> str | None:
     """
     has_glide = rhyme in GLIDE_RHYMES
     if onset == "q":
-        return (
-            f"qu{rhyme[1:]}"
-            if (has_glide and rhyme not in ("uya", "uyu")) or rhyme in ALSO_AFTER_Q
-            else None
-        )
+        takes_q = has_glide and rhyme not in ("uya", "uyu")
+        return f"qu{rhyme[1:]}" if takes_q or rhyme in ALSO_AFTER_Q else None
     if has_glide and (onset in LABIALS or onset in ("c", "gi")):
         return None
     is_front = rhyme[0] in "eêi"
     if onset == "gi":
-        # One i stands for both, but gi + ia would read as gi + a.
-        return (
-            None if rhyme == "ia" else f"g{rhyme}" if rhyme[0] == "i" else f"gi{rhyme}"
-        )
+        if rhyme == "ia":
+            return None  # one i stands for both, but gi + ia would read as gi + a
+        return f"g{rhyme}" if rhyme[0] == "i" else f"gi{rhyme}"
     if onset == "g" and rhyme[0] == "i" and rhyme != "i":
         return f"gh{rhyme}"
     if onset in ("c", "g", "ng") and is_front:
@@ -90,11 +86,9 @@ def syllables() -> tuple[str, ...]:
             if base is None:
                 continue
             tones = STOPPED_TONES if _STOPPED.search(rhyme) else tuple(TONE_MARKS)
-            bases = (
-                [base, base[:-1] + "y"]
-                if rhyme == "i" and onset in ("", "c", *I_OR_Y)
-                else [base]
-            )
+            bases = [base]
+            if rhyme == "i" and onset in ("", "c", *I_OR_Y):
+                bases.append(base[:-1] + "y")
             made |= {
                 join_tone(text, tone, style)
                 for text in bases
@@ -146,18 +140,8 @@ def phrase(dice: random.Random) -> str:
     noun = either(
         dice, word(dice, "noun"), f"{word(dice, 'noun')}, {word(dice, 'noun')}"
     )
-    link = either(
-        dice,
-        "",
-        "",
-        " của",
-        " về",
-        " theo",
-        " đối với",
-        " trong lĩnh vực",
-        " thuộc phạm vi",
-        " và",
-    )
+    links = "", "", " của", " về", " theo", " đối với", " trong lĩnh vực"
+    link = either(dice, *links, " thuộc phạm vi", " và")
     return (
         f"{word(dice, 'verb')} {noun}{link}"
         f" {either(dice, word(dice, 'noun'), word(dice, 'organ'))}"
@@ -209,26 +193,17 @@ def prose(dice: random.Random) -> str:
     """Common words in no order, with the punctuation of sentences."""
     parts = []
     for _ in range(dice.randint(1, 14)):
-        parts.append(
-            word(
-                dice,
-                (
-                    "word"
-                    if dice.random() < 0.8
-                    else dice.choice(("noun", "verb", "item"))
-                ),
-            )
-        )
+        is_common = dice.random() < 0.8
+        kind = "word" if is_common else dice.choice(("noun", "verb", "item"))
+        parts.append(word(dice, kind))
         if dice.random() < 0.12:
             parts[-1] += dice.choice((",", ",", ",", ".", ";", ":", "?", "!", "..."))
         elif dice.random() < 0.03:
             parts[-1] = dice.choice(("({})", '"{}"', "“{}”", "'{}'")).format(parts[-1])
     text = " ".join(parts)
-    return (
-        text
-        if dice.random() < 0.4
-        else capital(text) + dice.choice(("", ".", ".", ","))
-    )
+    if dice.random() < 0.4:
+        return text
+    return capital(text) + dice.choice(("", ".", ".", ","))
 
 
 def generated_words(dice: random.Random) -> str:
@@ -265,25 +240,11 @@ def code(dice: random.Random) -> str:
         latin,
     )
     foreign = " ".join(word(dice, "foreign") for _ in range(dice.randint(1, 4)))
-    return either(
-        dice,
-        simple,
-        simple,
-        simple,
-        date(dice),
-        clock(dice),
-        money(dice),
-        phone(dice),
-        foreign,
-    )
+    numbers = date(dice), clock(dice), money(dice), phone(dice)
+    return either(dice, simple, simple, simple, *numbers, foreign)
 
 
-DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (
-    clause,
-    clause,
-    clause,
-    heading,
-)
+DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (*[clause] * 3, heading)
 
 
 def column(dice: random.Random) -> str:
@@ -425,29 +386,20 @@ class LineTexts:
 
     def __init__(self, config: TextConfig | None = None) -> None:
         self.config = config or TextConfig()
-        self._own: Sequence[str] = (
-            read_own_texts(self.config.own_file) if self.config.own_file else ()
-        )
-        writers: dict[str, Callable[[random.Random], str]] = {
-            **KINDS,
-            "own": lambda dice: dice.choice(self._own),
-        }
-        self._writers = [
-            writers[kind] for kind in writers if getattr(self.config, kind)
-        ]
-        self._weights = [
-            getattr(self.config, kind) for kind in writers if getattr(self.config, kind)
-        ]
+        file = self.config.own_file
+        self._own: Sequence[str] = read_own_texts(file) if file else ()
+        writers = {**KINDS, "own": lambda dice: dice.choice(self._own)}
+        kinds = [kind for kind in writers if getattr(self.config, kind)]
+        self._writers = [writers[kind] for kind in kinds]
+        self._weights = [getattr(self.config, kind) for kind in kinds]
 
     def draw(self, dice: random.Random) -> str:
         """The text of one line, in NFC, without spaces at its ends or two in a row."""
         text = dice.choices(self._writers, self._weights)[0](dice)
         text = self._in_case(dice, " ".join(text.split()))
-        if len(text) > self.config.max_length:
-            text = (
-                text[: self.config.max_length + 1].rpartition(" ")[0]
-                or text[: self.config.max_length]
-            )
+        most = self.config.max_length
+        if len(text) > most:
+            text = text[: most + 1].rpartition(" ")[0] or text[:most]
         return text
 
     def _in_case(self, dice: random.Random, text: str) -> str:

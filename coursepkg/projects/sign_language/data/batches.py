@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from coursepkg.data.batching import LazyBatches
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.clip import (
     PADDINGS,
@@ -63,30 +63,6 @@ class ClipBatch:
 MixFunction = Callable[[ClipBatch, np.random.Generator], ClipBatch]
 """A batch to one whose clips are mixed with one another, and their targets with them.
 """
-
-
-class ClipEpoch(Sequence[ClipBatch]):
-    """The batches of one epoch, each built when it is asked for."""
-
-    def __init__(
-        self, owner: "ClipBatches", number: int, places: Sequence[tuple[int, int]]
-    ) -> None:
-        self.owner, self.number, self.places = owner, number, places
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    @overload
-    def __getitem__(self, index: int) -> ClipBatch: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "ClipEpoch": ...
-
-    def __getitem__(self, index: int | slice) -> "ClipBatch | ClipEpoch":
-        if isinstance(index, slice):
-            return ClipEpoch(self.owner, self.number, self.places[index])
-        start, stop = self.places[index]
-        return self.owner.build(self.number, start, stop)
 
 
 class ClipBatches:
@@ -182,12 +158,11 @@ class ClipBatches:
         ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
-    def epoch(self, number: int) -> ClipEpoch:
+    def epoch(self, number: int) -> LazyBatches[ClipBatch]:
         """The batches of epoch `number`."""
         size, total = self.batch_clips, len(self.chosen)
-        return ClipEpoch(
-            self, number, [(at, min(at + size, total)) for at in range(0, total, size)]
-        )
+        places = [(at, min(at + size, total)) for at in range(0, total, size)]
+        return LazyBatches(places, lambda place: self.build(number, *place))
 
     def order(self, number: int) -> list[int]:
         """The clips of an epoch in their order, by their places in `chosen`."""

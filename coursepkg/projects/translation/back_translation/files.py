@@ -22,13 +22,17 @@ from coursepkg.projects.translation.back_translation.generate import (
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
 from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES as GENERATED,
+)
 from coursepkg.projects.translation.task import fitting
+from coursepkg.text.languages import PAIRS
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import BackTranslate, RoundTrip
 
-LANGUAGES_OF = {"zh-vi": ("zh", "vi"), "en-vi": ("en", "vi")}
+LANGUAGES_OF = {pair: tuple(pair.split("-")) for pair in PAIRS}
 """Of the corpora that have two languages only; the phrasebook has all."""
 
 
@@ -56,8 +60,13 @@ def held_out_keys(source: str, target: str) -> set[str]:
 
 
 def languages_in(corpus: str, source: str, target: str) -> tuple[str, str]:
-    """The languages to read a corpus in: its own two, or the two that are asked for."""
-    return LANGUAGES_OF.get(corpus, (source, target))
+    """The languages to read a corpus in: its own two, or the two that are asked for.
+
+    In place of a language that the phrasebook does not have stands one that it has.
+    """
+    asked = [one for one in (source, target, *GENERATED) if one in GENERATED]
+    first, second = LANGUAGES_OF.get(corpus) or tuple(dict.fromkeys(asked))[:2]
+    return first, second
 
 
 UNKNOWN_ORIGIN = "unknown"

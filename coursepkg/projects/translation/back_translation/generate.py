@@ -21,8 +21,8 @@ from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to
 from coursepkg.projects.translation.errors.surface import UNKNOWN, runs, words
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
+from coursepkg.text.languages import language_of
 from coursepkg.text.spacing import is_han
-from coursepkg.text.vietnamese import ACCENTED
 from coursepkg.validation import check_at_least, check_count, check_finite, check_share
 
 LONGEST_RUN = 4
@@ -98,11 +98,13 @@ def script_share(text: str, language: str) -> float:
     letters = [sign for sign in text if sign.isalpha()]
     if not letters:
         return 1.0
-    if language == "zh":
+    written = language_of(language)
+    if written.is_han:
         good = [is_han(sign) for sign in letters]
     else:
-        foreign = ACCENTED if language == "en" else ""
-        good = [not is_han(sign) and sign.lower() not in foreign for sign in letters]
+        good = [
+            not is_han(sign) and sign.lower() not in written.foreign for sign in letters
+        ]
     return sum(good) / len(good)
 
 

@@ -30,7 +30,6 @@ from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.numerals import (
-    NUMBER_LANGUAGES,
     find_numbers,
     is_number_word,
 )
@@ -44,7 +43,7 @@ from coursepkg.projects.translation.errors.surface import (
     words,
 )
 from coursepkg.projects.translation.evaluate import bleu_of
-from coursepkg.text.languages import language_of
+from coursepkg.text.languages import LANGUAGES, language_of
 from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED
 from coursepkg.validation import check_choice, check_count, check_finite, check_share
@@ -268,14 +267,24 @@ def _at_once(texts: list[str], n: int) -> Counter[tuple[str, ...]]:
 
 
 def _foreign(text: str, language: str) -> float:
-    """Share of letters (zh, vi) or words (en) of another language."""
-    if language == "en":
+    """Share of letters of another script.
+
+    Where letters are known that the language does not have, the share of words with
+    one of them.
+    """
+    written = language_of(language)
+    if written.foreign:
         texts = words(text)
-        odd = [w for w in texts if any(is_han(sign) or sign in ACCENTED for sign in w)]
-        return len(odd) / max(len(texts), 1)
+        foreign = [
+            word
+            for word in texts
+            if any(is_han(sign) or sign in written.foreign for sign in word)
+        ]
+        return len(foreign) / max(len(texts), 1)
     letters = [sign for sign in text if sign.isalpha()]
     n_han = sum(map(is_han, letters))
-    return (n_han if language == "vi" else len(letters) - n_han) / max(len(letters), 1)
+    odd = len(letters) - n_han if written.is_han else n_han
+    return odd / max(len(letters), 1)
 
 
 @dataclass(frozen=True)
@@ -442,7 +451,7 @@ def analyse(
         hypotheses: what the system gave; `hypotheses[i]` belongs to `sources[i]`.
         references: one right translation each, in the same spelling convention as the
             hypotheses.
-        target_language: zh, vi or en.
+        target_language: a code of `LANGUAGES`.
         dictionary: of these languages; without it no sentence is in the group of terms.
         alignments: of source and hypothesis, None for a sentence that has none.
 
@@ -452,8 +461,8 @@ def analyse(
     """
     check_lengths(sources, hypotheses, ("sources", "hypotheses"))
     check_lengths(hypotheses, references)
-    check_choice("source_language", source_language, NUMBER_LANGUAGES)
-    check_choice("target_language", target_language, NUMBER_LANGUAGES)
+    check_choice("source_language", source_language, tuple(LANGUAGES))
+    check_choice("target_language", target_language, tuple(LANGUAGES))
     given = [None] * len(sources) if alignments is None else alignments
     check_lengths(sources, given, ("sources", "alignments"))
     bleu = sentence_scores(

@@ -11,11 +11,11 @@ to another: 0 and 1 (không, một and 一 are mostly no numbers), and whatever 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coursepkg.text.languages import LANGUAGES
 from coursepkg.validation import check_choice
 
-NUMBER_LANGUAGES = ("zh", "vi", "en")
-"""Languages whose number words are known."""
-
+_FIGURES = ""
+"""Stands for the languages whose number words are not known; these have figures."""
 CHINESE_DIGITS = "零一二三四五六七八九"
 _WORDS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
@@ -35,11 +35,13 @@ _DIGITS = {
         | {"mốt": 1, "tư": 4, "lăm": 5, "nhăm": 5, "bẩy": 7}
     ),
     "en": {digit: value for value, digit in enumerate(ENGLISH_SMALL)},
+    _FIGURES: {},
 }
 _TENS = {
     "zh": {},
     "vi": {"mười": 10},
     "en": {word: 10 * n for n, word in enumerate(ENGLISH_TENS, start=2)},
+    _FIGURES: {},
 }
 _SCALES = {
     "zh": {"十": 10, "百": 10**2, "千": 10**3, "万": 10**4, "亿": 10**8},
@@ -48,9 +50,20 @@ _SCALES = {
         | {"vạn": 10**4, "triệu": 10**6, "tỷ": 10**9, "tỉ": 10**9}
     ),
     "en": {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9},
+    _FIGURES: {},
 }
-_FILLERS = {"zh": {"零", "〇"}, "vi": {"linh", "lẻ"}, "en": {"and", "-"}}
-_NO_QUANTITY_AFTER = {"zh": {"第", "期", "周", "拜"}, "vi": {"thứ"}, "en": set[str]()}
+_FILLERS: dict[str, set[str]] = {
+    "zh": {"零", "〇"},
+    "vi": {"linh", "lẻ"},
+    "en": {"and", "-"},
+    _FIGURES: set(),
+}
+_NO_QUANTITY_AFTER: dict[str, set[str]] = {
+    "zh": {"第", "期", "周", "拜"},
+    "vi": {"thứ"},
+    "en": set(),
+    _FIGURES: set(),
+}
 _ONLY_BEHIND_TENS = {"mốt", "tư", "lăm", "nhăm"}
 # Words beside năm that make it a year, and behind ba that make it a father.
 _YEAR_BEFORE = {"nay", "ngoái", "sau", "trước", "tới", "mới", "nào", "thứ"}
@@ -58,7 +71,7 @@ _YEAR_AFTER = {"mỗi", "sang", "hàng", "hằng", "cả", "đầu"} | {
     *("cuối", "trong", "nhiều", "mấy", "những", "các")
 }
 _FATHER_BEFORE = {"tôi", "của", "mẹ", "má", "là"}
-_STEP = {"zh": 10**4, "vi": 10**3, "en": 10**3}
+_STEP = {"zh": 10**4, "vi": 10**3, "en": 10**3, _FIGURES: 10**3}
 
 
 class Number(NamedTuple):
@@ -81,9 +94,10 @@ def find_numbers(texts: Sequence[str], language: str) -> list[Number]:
         [Number(value=25, first=0, stop=3, is_figures=False)]
 
     Raises:
-        ValueError: the language is not one of `NUMBER_LANGUAGES`.
+        ValueError: the language is not one of `LANGUAGES`.
     """
-    check_choice("language", language, NUMBER_LANGUAGES)
+    check_choice("language", language, tuple(LANGUAGES))
+    language = language if language in _DIGITS else _FIGURES
     found = []
     first = 0
     while first < len(texts):
@@ -100,7 +114,7 @@ def find_numbers(texts: Sequence[str], language: str) -> list[Number]:
 def is_number_word(text: str, language: str) -> bool:
     """Whether a folded piece is figures or can be a part of a number in words."""
     return text[0].isdecimal() or any(
-        text in table[language] for table in (_DIGITS, _TENS, _SCALES)
+        text in table.get(language, ()) for table in (_DIGITS, _TENS, _SCALES)
     )
 
 

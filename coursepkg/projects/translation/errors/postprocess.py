@@ -21,7 +21,6 @@ from coursepkg.projects.translation.classical.word_alignment import Alignment, T
 from coursepkg.projects.translation.corpus import to_model
 from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.errors.numerals import (
-    NUMBER_LANGUAGES,
     Number,
     find_numbers,
     is_number_word,
@@ -37,6 +36,7 @@ from coursepkg.projects.translation.errors.surface import (
     token_spans,
     words,
 )
+from coursepkg.text.languages import LANGUAGES
 from coursepkg.text.spacing import capitalize, unjoin
 from coursepkg.validation import check_choice, check_factor, check_finite
 
@@ -213,9 +213,9 @@ class PostProcessor:
     """
 
     source_language: str
-    """zh, vi or en."""
+    """A code of `LANGUAGES`."""
     target_language: str
-    """zh, vi or en."""
+    """Another one."""
     dictionary: Dictionary | None = None
     """Known translations, best those of `dictionary.RARE`; None repairs no term."""
     numbers: bool = True
@@ -233,8 +233,8 @@ class PostProcessor:
     """
 
     def __post_init__(self) -> None:
-        check_choice("source_language", self.source_language, NUMBER_LANGUAGES)
-        check_choice("target_language", self.target_language, NUMBER_LANGUAGES)
+        check_choice("source_language", self.source_language, tuple(LANGUAGES))
+        check_choice("target_language", self.target_language, tuple(LANGUAGES))
         check_finite("least_weight", self.least_weight)
         check_finite("least_probability", self.least_probability)
         check_factor("least_weight", self.least_weight)

@@ -7,6 +7,8 @@ know.
 from collections.abc import Mapping
 from pathlib import Path
 
+from coursepkg.app.ladder import LadderRow
+from coursepkg.app.output import silent
 from coursepkg.decoding.rerank import Scorer
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ensemble import together
@@ -18,7 +20,6 @@ from coursepkg.projects.translation.evaluate import (
     translate_pairs,
 )
 from coursepkg.projects.translation.knn_mt import build_datastore, with_neighbours
-from coursepkg.projects.translation.ladder.rows import LadderRow
 from coursepkg.projects.translation.models import cut_sources
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import LanguageRecipe, Recipe
@@ -59,58 +60,50 @@ def decode_row(
     """Decode the dev part as a row asks for.
 
     Args:
-        row: its `decoding`.
+        row: its setting `decoding`.
         translator: the trained model.
         recipe: of the row; its search settings count.
         seed: of draws and of the language model.
         out: folder for what has to be trained.
         clock: what the budget of a further model counts, see `TrainConfig`.
     """
-    if row.decoding == "sample":
-        return sampled(translator, parts, Method(sample=True, seed=seed, **row.draws))
-    if row.decoding == "repairs":
+    decoding = row.settings["decoding"]
+    if decoding == "sample":
+        return sampled(
+            translator, parts, Method(sample=True, seed=seed, **row.settings["draws"])
+        )
+    if decoding == "repairs":
         return repaired(translator, parts)
-    if row.decoding == "language-model":
-        budget = LanguageRecipe(max_seconds=recipe.max_seconds / 2)
-        alpha = recipe.length_penalty
+    alpha = recipe.length_penalty
+    if decoding == "language-model":
         return reranked(
             translator,
             parts,
             out / "language-model",
-            recipe=budget,
+            recipe=LanguageRecipe(max_seconds=recipe.max_seconds / 2),
             seed=seed,
             alpha=alpha,
             clock=clock,
         )
-    if row.decoding == "noisy-channel":
-        return translated_back(translator, parts, recipe.length_penalty)
-    if row.decoding == "neighbours":
+    if decoding == "noisy-channel":
+        return translated_back(translator, parts, alpha)
+    if decoding == "neighbours":
         return with_knn_mt(translator, parts)
-    if row.decoding == "ensemble":
-        return ensembled(
-            translator,
-            parts,
-            recipe,
-            out / "second",
-            seed=seed + OTHER_SEED,
-            clock=clock,
-        )
+    if decoding == "ensemble":
+        out, other = out / "second", seed + OTHER_SEED
+        return ensembled(translator, parts, recipe, out, seed=other, clock=clock)
     return score_dev(
-        translator,
-        parts,
-        beam_size=recipe.beam_size,
-        length_penalty=recipe.length_penalty,
+        translator, parts, beam_size=recipe.beam_size, length_penalty=alpha
     )
 
 
 def sampled(translator: Translator, parts: Parts, method: Method) -> Scored:
     """Draw the tokens instead of searching."""
-    texts = [p.source for p in parts.dev]
-    ids, _ = cut_sources(
-        translator.subwords, texts, parts.source, parts.target, translator.longest
-    )
+    texts, languages = [p.source for p in parts.dev], (parts.source, parts.target)
+    subwords = translator.subwords
+    ids, _ = cut_sources(subwords, texts, *languages, translator.longest)
     found = Decoder(translator).decode(ids, method)
-    lines = [translator.subwords.target.decode(one.ids) for one in found]
+    lines = [subwords.target.decode(one.ids) for one in found]
     return score_lines(lines, parts, f"{parts.corpus} dev, {method}"), []
 
 
@@ -124,9 +117,8 @@ def repaired(translator: Translator, parts: Parts) -> Scored:
         underscores=translator.recipe.underscores == "keep",
     )
     found, notes = translate_pairs(translator, parts.dev, parts.source, parts.target)
-    lines, note = repair.lines(
-        [p.source for p in parts.dev], [one.line for one in found]
-    )
+    sources = [p.source for p in parts.dev]
+    lines, note = repair.lines(sources, [one.line for one in found])
     protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}, repaired"
     return score_lines(lines, parts, protocol), [*notes, note]
 
@@ -149,14 +141,8 @@ def reranked(
         f"the language model was trained for up to {recipe.max_seconds:g} seconds more"
         " than the other rows have, and stopped by its perplexity on one half"
     )
-    return reranked_by(
-        "lm",
-        scorers_of(translator, model, None, parts.dev, parts),
-        translator,
-        parts,
-        note,
-        alpha,
-    )
+    scorers = scorers_of(translator, model, None, parts.dev, parts)
+    return reranked_by("lm", scorers, translator, parts, note, alpha)
 
 
 def translated_back(
@@ -164,14 +150,8 @@ def translated_back(
 ) -> Scored:
     """Rerank the n best by log p(x | y) of the model, which knows both ways."""
     scorers = scorers_of(translator, None, translator, parts.dev, parts)
-    return reranked_by(
-        "reverse",
-        scorers,
-        translator,
-        parts,
-        "scored by the same model, translating back",
-        alpha,
-    )
+    note = "scored by the same model, translating back"
+    return reranked_by("reverse", scorers, translator, parts, note, alpha)
 
 
 def with_knn_mt(translator: Translator, parts: Parts) -> Scored:
@@ -204,18 +184,10 @@ def ensembled(
 ) -> Scored:
     """Decode together with a second model, which differs in its seed alone."""
     second = train(
-        recipe,
-        parts,
-        out,
-        seed=seed,
-        clock=clock,
-        log=lambda line: None,
-        progress=False,
+        recipe, parts, out, seed=seed, clock=clock, log=silent, progress=False
     )
-    other = Translator(
-        second.model, second.subwords, recipe, second.card["directions"], second.card
-    )
-    result, notes = score_dev(together([translator, other]), parts)
+    both = together([translator, second.translator])
+    result, notes = score_dev(both, parts)
     note = (
         f"the second model, of seed {seed}, was trained for up to"
         f" {recipe.max_seconds:g} seconds more"
@@ -250,6 +222,5 @@ def reranked_by(
         f"{N_BEST} best; weights {weights[0]:g} and {weights[1]:g}, each chosen on the"
         f" other half of dev; {note}"
     )
-    return score_lines(lines, parts, f"{parts.corpus} dev, beam {N_BEST}, reranked"), [
-        note
-    ]
+    protocol = f"{parts.corpus} dev, beam {N_BEST}, reranked"
+    return score_lines(lines, parts, protocol), [note]

@@ -15,76 +15,18 @@ that.
 Source: Olympiad tutorials, first tutorial, sections III, V and VI.
 """
 
-import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any
 
-from coursepkg.projects.translation.recipe import PRESETS, Recipe
+from coursepkg.app.ladder import Ladder, LadderRow, Times
+from coursepkg.projects.translation.recipe import PRESETS
 
-Preparation = Literal[
-    "", "random-split", "back-translation", "round-trips", "hard-examples"
-]
-Decoding = Literal[
-    "",
-    "search",
-    "sample",
-    "repairs",
-    "language-model",
-    "noisy-channel",
-    "neighbours",
-    "ensemble",
-]
-
-
-@dataclass(frozen=True)
-class LadderRow:
-    """One row."""
-
-    name: str
-    """As `--rows` takes it."""
-    about: str
-    """What it tries, in a few words."""
-    builds_on: str = ""
-    """Row whose recipe it changes and whose score it is compared with; empty for the
-    first."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the recipe; a `Times` multiplies the value that is there."""
-    preset: str = ""
-    """Begin with a recipe instead of that of `builds_on`: a preset, or `base` for the
-    one of --preset."""
-    start: str = ""
-    """Row whose trained model it begins with."""
-    preparation: Preparation = ""
-    """What is done to the training data, see `ladder.data`."""
-    decoding: Decoding = ""
-    """Decode the model behind `builds_on` in another way instead of training one, see
-    `ladder.decoding`."""
-    draws: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of `Method` where tokens are sampled."""
-
-    @property
-    def needs(self) -> str:
-        """Row whose model this one begins with or decodes; may be empty."""
-        return self.builds_on if self.decoding else self.start
-
-
-@dataclass(frozen=True)
-class Times:
-    """A field of the recipe times a factor."""
-
-    factor: float
-
-    def of(self, value: int | float) -> int | float:
-        """The product, an integer where the field is one."""
-        return (
-            round(value * self.factor)
-            if isinstance(value, int)
-            else value * self.factor
-        )
-
+SETTINGS = ("start", "preparation", "decoding", "draws")
+"""Of a row, beside the changes of its recipe: the row whose trained model it begins
+with; what is done to the training data, see `ladder.run`; how else the model behind
+`builds_on` decodes, see `ladder.decoding`; settings of `Method` where it draws."""
 
 _TABLE = """
 gru-baseline < -: preset=gru-baseline
@@ -200,26 +142,30 @@ that is still high if its cosine took 36 epochs."""
 
 def _read_table(table: str) -> Iterator[LadderRow]:
     """The rows of a table like `_TABLE`."""
-    own = {field.name for field in dataclasses.fields(LadderRow)}
     for head, about in re.findall(r"^(\S.*)\n((?: +.*\n)+)", table, re.MULTILINE):
         first, _, more = about.partition("    : ")[2].partition("\n")
-        names, _, settings = f"{head} {first}".partition(":")
+        names, _, given = f"{head} {first}".partition(":")
         name, below = names.split(" < ")
-        given = dict(setting.split("=") for setting in settings.split())
-        draws = {k[6:]: _value(v) for k, v in given.items() if k.startswith("draws.")}
-        fields: dict[str, Any] = {k: v for k, v in given.items() if k in own}
-        changes = {
-            key: _value(text)
-            for key, text in given.items()
-            if key not in own and not key.startswith("draws.")
-        }
+        below = below.strip("-")
+        settings: dict[str, Any] = dict.fromkeys(SETTINGS[:3], "") | {"draws": {}}
+        changes: dict[str, Any] = {}
+        for key, _, text in (setting.partition("=") for setting in given.split()):
+            if key.startswith("draws."):
+                settings["draws"][key.removeprefix("draws.")] = _value(text)
+            elif key in SETTINGS:
+                settings[key] = text
+            else:
+                changes[key] = _value(text)
+        needs = below if settings["decoding"] else settings["start"]
         yield LadderRow(
             name,
             " ".join((more or about).split()),
-            below.strip("-"),
+            below,
             changes,
-            draws=draws,
-            **fields,
+            changes.pop("preset", ""),
+            needs=(needs,) if needs else (),
+            trains=not settings["decoding"],
+            settings=settings,
         )
 
 
@@ -234,67 +180,25 @@ def _value(text: str) -> Any:
         return text
 
 
-ROWS: dict[str, LadderRow] = {row.name: row for row in _read_table(_TABLE)}
+def _stands_apart(row: LadderRow) -> bool:
+    """Whether more than its recipe sets a row apart from the one below."""
+    own = row.settings
+    is_search = own["decoding"] in ("", "search")
+    return bool(own["start"] or own["preparation"] or not is_search)
+
+
+LADDER = Ladder(
+    _read_table(_TABLE),
+    presets=PRESETS,
+    limits=("max_seconds", "max_epochs", "patience"),
+    stands_apart=_stands_apart,
+)
+ROWS = LADDER.rows
 """By name, in the order of the table."""
-
-
-def row_named(name: str) -> LadderRow:
-    """A row.
-
-    Raises:
-        ValueError: there is none of that name.
-    """
-    if name not in ROWS:
-        raise ValueError(f"--rows must be of {', '.join(ROWS)}, got {name}")
-    return ROWS[name]
 
 
 def trained_row(row: LadderRow) -> LadderRow:
     """The row whose model a row decodes: below it the first one that trains."""
-    while row.decoding:
-        row = row_named(row.builds_on)
+    while not row.trains:
+        row = LADDER.row(row.builds_on)
     return row
-
-
-def recipe_of(row: LadderRow, base: Recipe) -> Recipe:
-    """The recipe of a row: that of its preset or of the row it builds on, changed.
-
-    Args:
-        base: what `base` stands for.
-
-    Raises:
-        ValueError: the changes do not fit the recipe.
-    """
-    if row.preset:
-        recipe = base if row.preset == "base" else PRESETS[row.preset]
-        limits = {
-            name: getattr(base, name)
-            for name in ("max_seconds", "max_epochs", "patience")
-        }
-        recipe = dataclasses.replace(recipe, **limits)
-    else:
-        recipe = recipe_of(row_named(row.builds_on), base)
-    changes: dict[str, Any] = {
-        name: value.of(getattr(recipe, name)) if isinstance(value, Times) else value
-        for name, value in row.changes.items()
-    }
-    return dataclasses.replace(recipe, **changes)
-
-
-def with_needed(names: Sequence[str]) -> list[LadderRow]:
-    """The rows by these names, each after the rows whose models it needs.
-
-    Raises:
-        ValueError: there is no row of a name.
-    """
-    ordered: dict[str, LadderRow] = {}
-
-    def visit(name: str) -> None:
-        row = row_named(name)
-        if row.needs:
-            visit(row.needs)
-        ordered.setdefault(name, row)
-
-    for name in names:
-        visit(name)
-    return list(ordered.values())

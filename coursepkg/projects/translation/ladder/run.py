@@ -1,7 +1,4 @@
-"""One row of the ladder: its data prepared, trained or decoded, scored on dev.
-
-What a row of the ladder does to its training data before training.
-"""
+"""One row of the ladder: its data prepared, trained or decoded, scored on dev."""
 
 import random
 import shutil
@@ -11,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coursepkg.app.output import Log
+from coursepkg.app.ladder import LadderRow, LadderRun
+from coursepkg.app.output import silent
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json, write_json
 from coursepkg.metrics.scoring import sentence_scores
@@ -27,17 +25,13 @@ from coursepkg.projects.translation.corpora import Parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
 from coursepkg.projects.translation.ladder.decoding import decode_row
-from coursepkg.projects.translation.ladder.rows import (
-    LadderRow,
-    recipe_of,
-    row_named,
-    trained_row,
-)
+from coursepkg.projects.translation.ladder.rows import LADDER, trained_row
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.published_results import (
     NEEDS,
     check_same_recipe,
     keep_sentences,
+    store_row,
 )
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.studies.decoding_study import Method
@@ -69,33 +63,31 @@ def prepare(row: LadderRow, parts: Parts, start: Path | None) -> Prepared:
     """The data of a row.
 
     Args:
-        row: its `preparation`.
+        row: its setting `preparation`.
         start: folder of the trained model that it begins with.
 
     Raises:
         ValueError: the model that it begins with does not translate both ways.
     """
-    if row.preparation == "random-split":
+    preparation = row.settings["preparation"]
+    if preparation == "random-split":
         return Prepared(random_split(parts))
     makers: dict[str, Callable[[Parts, Translator], Prepared]] = {
         "back-translation": back_translations,
         "round-trips": round_trips_of,
         "hard-examples": hard_examples,
     }
-    if row.preparation and start is not None:
-        return makers[row.preparation](parts, Translator.load(start))
+    if preparation and start is not None:
+        return makers[preparation](parts, Translator.load(start))
     return Prepared(parts)
 
 
 def back_translations(parts: Parts, translator: Translator) -> Prepared:
     """Sentences of another corpus, with sources that the model wrote."""
     languages = (parts.source, parts.target)
-    others = [
-        corpus
-        for corpus, has in LANGUAGES_OF.items()
-        if parts.target in has and not parts.corpus.startswith(corpus)
-    ]
-    lines, name, notes = mono_text((*others, "phrasebook")[0], *languages)
+    known = (one for one, has in LANGUAGES_OF.items() if parts.target in has)
+    other = next((o for o in known if not parts.corpus.startswith(o)), "phrasebook")
+    lines, name, notes = mono_text(other, *languages)
     # What the row is scored on; what other corpora hold out is not in their training
     # parts anyway.
     held = {
@@ -115,33 +107,24 @@ def back_translations(parts: Parts, translator: Translator) -> Prepared:
 def round_trips_of(parts: Parts, translator: Translator) -> Prepared:
     """What comes back for each training pair that fits the model."""
     languages = (parts.source, parts.target)
-    kept = fitting(
-        parts.train,
-        translator.subwords,
-        languages,
-        translator.recipe.max_len,
-        both_ways=True,
-    )
+    most, subwords = translator.recipe.max_len, translator.subwords
+    kept = fitting(parts.train, subwords, languages, most, both_ways=True)
     made = round_trip(translator, kept.pairs, *languages, method=Method())
-    return Prepared(
-        parts, round_trips=tuple(made.pairs), notes=(f"round trips: {made}",)
-    )
+    notes = (f"round trips: {made}",)
+    return Prepared(parts, round_trips=tuple(made.pairs), notes=notes)
 
 
 def hard_examples(parts: Parts, translator: Translator) -> Prepared:
     """The training pairs of lowest sentence BLEU once more."""
-    numbers = random.Random(0).sample(
-        range(len(parts.train)), min(MOST_JUDGED, len(parts.train))
-    )
+    n = len(parts.train)
+    numbers = random.Random(0).sample(range(n), min(MOST_JUDGED, n))
     pairs = [parts.train[i] for i in sorted(numbers)]
-    found, _ = translate_pairs(
-        translator, pairs, parts.source, parts.target, beam_size=1
-    )
-    predictions = [to_scorer(one.n_best[0].line, parts.target) for one in found]
-    true = [to_scorer(pair.target, parts.target) for pair in pairs]
-    bleu = sentence_scores(
-        bleu_of(parts.target, sentence=True), predictions, true
-    ).tolist()
+    target = parts.target
+    found, _ = translate_pairs(translator, pairs, parts.source, target, beam_size=1)
+    predictions = [to_scorer(one.n_best[0].line, target) for one in found]
+    true = [to_scorer(pair.target, target) for pair in pairs]
+    metric = bleu_of(target, sentence=True)
+    bleu = sentence_scores(metric, predictions, true).tolist()
     order = sorted(range(len(pairs)), key=lambda i: (bleu[i], i))
     worst = order[: round(HARD_SHARE * len(pairs))]
     note = (
@@ -153,153 +136,118 @@ def hard_examples(parts: Parts, translator: Translator) -> Prepared:
 
 NUMBERS = "numbers.json"
 """In the folder of a run that is finished: its document."""
+OF_TRAINING = (
+    *("parameters", "steps", "steps_taken", "epochs"),
+    *("seconds", "cpu_seconds", "stopped"),
+)
+"""What the document of a row that decodes takes from that of the trained model."""
 
-NOT_OF_THE_MODEL = ("max_seconds", "max_epochs", "patience")
-"""Limits that are part of the conditions and not of what a row changes."""
+Numbers = tuple[dict[str, Any], Evaluation]
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the run of a row is there."""
+    return (folder / NUMBERS).is_file()
 
 
 @dataclass(frozen=True)
-class LadderSetup:
-    """What all rows of a ladder share."""
+class RowMaker:
+    """What makes the rows of a call, beside what all ladders have."""
 
-    base: Recipe
-    """The recipe of the preset, with the budget."""
+    run: LadderRun
     parts: Parts
-    conditions: str
-    """Name of corpus, direction, preset, budget and device."""
-    out: Path
-    """Folder of the runs."""
     clock: str = "wall"
     """What the budget counts, see `TrainConfig`."""
-    log: Log = print
 
-    def folder(self, row: str, seed: int) -> Path:
-        """Folder of the run of a row."""
-        return self.out / self.conditions / f"{row}.seed{seed}"
+    def __call__(self, row: LadderRow, seed: int) -> dict[str, Any]:
+        """Make a row, and store its numbers unless they are stored.
 
-    def is_finished(self, row: str, seed: int) -> bool:
-        """Whether the run of a row is there."""
-        return (self.folder(row, seed) / NUMBERS).is_file()
+        The rows it needs must be finished.
 
+        Raises:
+            ValueError: the row cannot be trained, or its run has other settings.
+        """
+        document = self._made(row, seed)
+        path = self.run.file(row.name, seed)
+        if not path.exists():
+            store_row(path, document)
+        return document
 
-def make_row(setup: LadderSetup, row: LadderRow, seed: int) -> dict[str, Any]:
-    """The document of a row, from its finished run or from a run now.
+    def _made(self, row: LadderRow, seed: int) -> dict[str, Any]:
+        """The document of a row, from its finished run or from a run now."""
+        folder, base = self.run.folder(row.name, seed), self.run.base
+        recipe = LADDER.recipe(row, base)
+        if is_finished(folder):
+            document = read_json(folder / NUMBERS, needs=NEEDS)
+            check_same_recipe(folder / NUMBERS, document, recipe)
+            return {name: value for name, value in document.items() if name != "format"}
+        if folder.exists():
+            # Cut off half-way: it begins again, so that each row has the same budget.
+            shutil.rmtree(folder)
+        make = self._train if row.trains else self._decode
+        numbers, result = make(row, recipe, seed)
+        notes = numbers.pop("notes")
+        names = ("start", "preparation", "decoding")
+        document = {
+            "row": row.name,
+            "about": row.about,
+            "seed": seed,
+            "conditions": self.run.conditions,
+            "builds_on": row.builds_on,
+            "changes": LADDER.changes(row, base) if row.builds_on else {},
+            **{name: row.settings[name] for name in names},
+            "recipe": recipe.described(),
+            "clock": self.clock,
+            **numbers,
+            **circumstances(),
+            "note": "; ".join(notes),
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        keep_sentences(folder, result)
+        write_json(folder / NUMBERS, document)
+        return document
 
-    The rows it needs must be finished.
+    def _train(self, row: LadderRow, recipe: Recipe, seed: int) -> Numbers:
+        begun = row.settings["start"]
+        start = self.run.folder(begun, seed) if begun else None
+        data = prepare(row, self.parts, start)
+        for note in data.notes:
+            self.run.log(f"note: {note}")
+        measured, result = train_and_score(
+            recipe,
+            data.parts,
+            self.run.folder(row.name, seed),
+            seed=seed,
+            extra=data.extra,
+            start=start,
+            round_trips=data.round_trips,
+            clock=self.clock,
+            log=silent,
+        )
+        numbers = measured.as_json()
+        is_split_anew = row.settings["preparation"] == "random-split"
+        more = data.parts.notes if is_split_anew else ()
+        return numbers | {"notes": [*numbers["notes"], *more, *data.notes]}, result
 
-    Raises:
-        ValueError: the row cannot be trained, or there is a run with other settings.
-    """
-    folder, recipe = setup.folder(row.name, seed), recipe_of(row, setup.base)
-    if setup.is_finished(row.name, seed):
-        document = read_json(folder / NUMBERS, needs=NEEDS)
-        check_same_recipe(folder / NUMBERS, document, recipe)
-        return {name: value for name, value in document.items() if name != "format"}
-    if folder.exists():
-        shutil.rmtree(
-            folder
-        )  # cut off half-way: it begins again, so that each row has the same budget
-    run = _decode if row.decoding else _train
-    numbers, result = run(setup, row, recipe, seed)
-    notes = numbers.pop("notes")
-    document = {
-        "row": row.name,
-        "about": row.about,
-        "seed": seed,
-        "conditions": setup.conditions,
-        "builds_on": row.builds_on,
-        "changes": changes_of(row, setup.base),
-        "start": row.start,
-        "preparation": row.preparation,
-        "decoding": row.decoding,
-        "recipe": recipe.described(),
-        "clock": setup.clock,
-        **numbers,
-        **circumstances(),
-        "note": "; ".join(notes),
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    keep_sentences(folder, result)
-    write_json(folder / NUMBERS, document)
-    return document
-
-
-def changes_of(row: LadderRow, base: Recipe) -> dict[str, Any]:
-    """What a row's recipe has other than that of the row below, by field."""
-    if not row.builds_on:
-        return {}
-    own, below = (
-        recipe_of(one, base).described() for one in (row, row_named(row.builds_on))
-    )
-    return {
-        name: value
-        for name, value in own.items()
-        if value != below[name] and name not in NOT_OF_THE_MODEL
-    }
-
-
-def is_new(row: LadderRow, base: Recipe) -> bool:
-    """Whether a row is another system than the one below, with this preset."""
-    apart = (
-        row.start,
-        row.preparation,
-        row.decoding not in ("", "search"),
-        not row.builds_on,
-    )
-    try:
-        return any(apart) or bool(changes_of(row, base))
-    except ValueError:
-        return True  # the base does not go with the row, which `make_row` will say
-
-
-def _train(
-    setup: LadderSetup, row: LadderRow, recipe: Recipe, seed: int
-) -> tuple[dict[str, Any], Evaluation]:
-    start = setup.folder(row.start, seed) if row.start else None
-    data = prepare(row, setup.parts, start)
-    for note in data.notes:
-        setup.log(f"note: {note}")
-    measured, result = train_and_score(
-        recipe,
-        data.parts,
-        setup.folder(row.name, seed),
-        seed=seed,
-        extra=data.extra,
-        start=start,
-        round_trips=data.round_trips,
-        clock=setup.clock,
-        log=lambda line: None,
-    )
-    numbers = measured.as_json()
-    more = data.parts.notes if row.preparation == "random-split" else ()
-    return numbers | {"notes": [*numbers["notes"], *more, *data.notes]}, result
-
-
-def _decode(
-    setup: LadderSetup, row: LadderRow, recipe: Recipe, seed: int
-) -> tuple[dict[str, Any], Evaluation]:
-    """The trained model below the row, its translations found in another way."""
-    below = setup.folder(trained_row(row).name, seed)
-    trained = read_json(below / NUMBERS, needs=NEEDS)
-    translator = Translator.load(below)
-    begin = time.monotonic()
-    folder = setup.folder(row.name, seed)
-    result, notes = decode_row(
-        row, translator, setup.parts, recipe, seed=seed, out=folder, clock=setup.clock
-    )
-    names = (
-        "parameters",
-        "steps",
-        "steps_taken",
-        "epochs",
-        "seconds",
-        "cpu_seconds",
-        "stopped",
-    )
-    numbers = {name: trained[name] for name in names if name in trained}
-    numbers["decoding_seconds"] = round(time.monotonic() - begin, 1)
-    return (
-        numbers
-        | {"scores": result.as_json()["scores"], "notes": [*result.notes, *notes]},
-        result,
-    )
+    def _decode(self, row: LadderRow, recipe: Recipe, seed: int) -> Numbers:
+        """The trained model below the row, its translations found in another way."""
+        below = self.run.folder(trained_row(row).name, seed)
+        trained = read_json(below / NUMBERS, needs=NEEDS)
+        translator = Translator.load(below)
+        begin = time.monotonic()
+        result, notes = decode_row(
+            row,
+            translator,
+            self.parts,
+            recipe,
+            seed=seed,
+            out=self.run.folder(row.name, seed),
+            clock=self.clock,
+        )
+        numbers = {name: trained[name] for name in OF_TRAINING if name in trained}
+        numbers |= {
+            "decoding_seconds": round(time.monotonic() - begin, 1),
+            "scores": result.as_json()["scores"],
+            "notes": [*result.notes, *notes],
+        }
+        return numbers, result

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from coursepkg.app.model_folder import default_device
-from coursepkg.projects.translation.models import model_sha256
+from coursepkg.app.model_folder import default_device, weights_sha256
 from coursepkg.projects.translation.t5.data import encode_text, natural
 from coursepkg.projects.translation.t5.model import T5, load_t5
 from coursepkg.projects.translation.t5.text import PREFIXES
@@ -57,9 +56,8 @@ class T5Translator:
     def fingerprint(self) -> str:
         """SHA-256 of weights, vocabulary and prefixes."""
         vocabulary = sorted(self.t5.tokenizer.get_vocab().items())
-        return model_sha256(
-            self.t5.network, json.dumps([vocabulary, self.prefixes], sort_keys=True)
-        )
+        told = json.dumps([vocabulary, self.prefixes], sort_keys=True)
+        return weights_sha256(told, [self.t5.network])
 
     def check_direction(self, source: str, target: str) -> None:
         """Raises a ValueError unless the model knows the direction."""

@@ -26,16 +26,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from coursepkg.text.languages import LANGUAGES
+from coursepkg.text.languages import LANGUAGES, PAIRS
 from coursepkg.validation import check_count
 
 NAMES = {code: one.name for code, one in LANGUAGES.items()} | {"nom": "Nom"}
 """Languages and scripts that `--from` and `--to` take; Nom is old Vietnamese script."""
 
-_DIRECTIONS = ("zh-vi", "vi-zh", "en-vi", "vi-en", "zh-en", "en-zh", "nom-vi", "vi-nom")
+_PAIRS = (*PAIRS, "zh-en", "nom-vi")
 PREFIXES = {
     (source, target): f"translate {NAMES[source]} to {NAMES[target]}: "
-    for source, target in (direction.split("-") for direction in _DIRECTIONS)
+    for one, other in (pair.split("-") for pair in _PAIRS)
+    for source, target in ((one, other), (other, one))
 }
 """For each direction the text in front of every source, in training and in prediction.
 """

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursepkg.blocks.cache import Memory
-from coursepkg.projects.ocr.model.backbone import SmallCNN
+from coursepkg.projects.ocr.model.backbone import ModelConfig, SmallCNN
 from coursepkg.projects.ocr.model.recognizer import build_model, config_of, fast_copy, rebuild
-from coursepkg.projects.ocr.recipe import PRESETS, ModelConfig
+from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.training.weights import in_half, parameter_counts
 from tests.projects.ocr.drawn import SMALL, network, noise
 
@@ -156,7 +156,7 @@ def test_the_report_has_the_network_of_the_notes() -> None:
 
 @pytest.mark.parametrize("height", [32, 40, 48])
 def test_heights(height: int) -> None:
-    config = ModelConfig(**(SMALL | {"vocab_size": 30, "height": height}))
+    config = ModelConfig(30, **(SMALL | {"height": height}))
     backbone = SmallCNN(config).eval()
     features, columns = backbone(torch.zeros(1, 1, height, 50), torch.tensor([50]))
     assert features.shape == (1, 8, backbone.out_height, 13)
@@ -178,7 +178,7 @@ def test_heights(height: int) -> None:
 )
 def test_a_bad_configuration_is_named(changes: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ModelConfig(**(SMALL | {"vocab_size": 30} | changes))
+        ModelConfig(30, **(SMALL | changes))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from coursepkg.projects.ocr.model.backbone import ResNetBackbone, load_pretrained
+from coursepkg.projects.ocr.model.backbone import ModelConfig, ResNetBackbone, load_pretrained
 from coursepkg.projects.ocr.model.recognizer import build_model
-from coursepkg.projects.ocr.recipe import PRESETS, ModelConfig
+from coursepkg.projects.ocr.recipe import PRESETS
 from tests.projects.ocr.drawn import SMALL, noise
 
 SIZES = {"backbone": "resnet", "channels": (8, 8, 12, 16), "n_blocks": (1, 2, 1, 1)}
@@ -18,7 +18,7 @@ SIZES = {"backbone": "resnet", "channels": (8, 8, 12, 16), "n_blocks": (1, 2, 1,
 
 def backbone(**changes: object) -> ResNetBackbone:
     torch.manual_seed(0)
-    return ResNetBackbone(ModelConfig(**(SMALL | SIZES | changes | {"vocab_size": 30}))).double().eval()
+    return ResNetBackbone(ModelConfig(30, **(SMALL | SIZES | changes))).double().eval()
 
 
 def test_a_full_picture_gives_what_the_library_gives() -> None:

@@ -19,7 +19,7 @@ from tests.projects.translation.tiny import run_command, toy_parts, write_zh_vi
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
 SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01", "max-epochs=2"]
-DEVICE = "cuda" if torch.cuda.is_available() else f"cpu-{torch.get_num_threads()}"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu-1"
 CONDITIONS = f"zh-vi_zh2vi_tiny_100s_{DEVICE}"
 
 
@@ -166,7 +166,7 @@ def test_cpu_time_is_that_of_one_thread() -> None:
 
 def test_rows_of_an_installed_copy_need_a_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
-        "coursepkg.projects.translation.ladder.commands.stored_folder", lambda: tmp_path / INSTALLED
+        "coursepkg.app.published_results.PublishedResults.folder", lambda results: tmp_path / INSTALLED
     )
     assert results_of(Ladder(list=True)) == tmp_path / INSTALLED
     assert results_of(Ladder(results=tmp_path)) == tmp_path
@@ -179,7 +179,7 @@ def test_a_row_without_the_model_it_needs_is_told(copied: Path, capsys: pytest.C
     assert ladder(copied, "--rows", "continued", "--seeds", "7", settings=[*settings, "d-model=15"]) == 1
     said = capsys.readouterr().out
     assert "continued, seed 7" in said
-    assert "error: needs the model of both-ways" in said
+    assert "error: it asks the network of both-ways, which could not be trained" in said
 
 
 def test_rows_are_listed_with_what_is_stored(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

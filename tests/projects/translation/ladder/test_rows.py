@@ -5,17 +5,9 @@ import dataclasses
 import pytest
 import torch
 
+from coursepkg.app.ladder import LadderRow, Times
 from coursepkg.projects.translation.ladder.decoding import N_BEST
-from coursepkg.projects.translation.ladder.rows import (
-    ROWS,
-    LadderRow,
-    Times,
-    recipe_of,
-    row_named,
-    trained_row,
-    with_needed,
-)
-from coursepkg.projects.translation.ladder.run import changes_of, is_new
+from coursepkg.projects.translation.ladder.rows import LADDER, ROWS, trained_row
 from coursepkg.projects.translation.models import build_model, count_parameters
 from coursepkg.projects.translation.recipe import PRESETS
 
@@ -26,33 +18,35 @@ BASE = PRESETS["plain"]
 @pytest.mark.parametrize("preset", ["tiny", "plain"])
 def test_every_row_is_a_valid_recipe_and_follows_what_it_needs(row: LadderRow, preset: str) -> None:
     order = list(ROWS)
-    recipe = recipe_of(row, PRESETS[preset])
+    recipe = LADDER.recipe(row, PRESETS[preset])
     assert recipe.max_seconds == PRESETS[preset].max_seconds
     before = order[: order.index(row.name)]
-    assert {row.builds_on, row.start} - {""} <= set(before)
-    assert not (row.decoding and row.start)
+    assert {row.builds_on, row.settings["start"]} - {""} <= set(before)
+    assert not (row.settings["decoding"] and row.settings["start"])
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS.values() if row.builds_on and not row.preset], ids=str)
 def test_a_row_changes_what_it_says_and_nothing_else(row: LadderRow) -> None:
-    changed = changes_of(row, BASE)
+    changed = LADDER.changes(row, BASE)
     assert set(changed) <= set(row.changes)
     for name, value in changed.items():
         wanted = row.changes[name]
-        assert value == (wanted if not isinstance(wanted, Times) else getattr(recipe_of(row, BASE), name))
+        assert value == (wanted if not isinstance(wanted, Times) else getattr(LADDER.recipe(row, BASE), name))
 
 
 def test_fine_tuning_rows_differ_from_the_control_by_their_own_change_alone() -> None:
-    assert changes_of(row_named("contrastive"), BASE) == {"contrastive": 0.1}
-    assert changes_of(row_named("back-translation"), BASE) == {}
-    assert changes_of(row_named("hard-examples"), BASE) == {}
-    assert recipe_of(row_named("continued"), BASE).reverse == 1.0
-    assert recipe_of(row_named("continued"), BASE).learning_rate == pytest.approx(0.3 * BASE.learning_rate)
+    assert LADDER.changes(LADDER.row("contrastive"), BASE) == {"contrastive": 0.1}
+    assert LADDER.changes(LADDER.row("back-translation"), BASE) == {}
+    assert LADDER.changes(LADDER.row("hard-examples"), BASE) == {}
+    assert LADDER.recipe(LADDER.row("continued"), BASE).reverse == 1.0
+    assert LADDER.recipe(LADDER.row("continued"), BASE).learning_rate == pytest.approx(
+        0.3 * BASE.learning_rate
+    )
 
 
 def test_the_transformers_are_of_one_size_and_the_baseline_is_the_contests() -> None:
     def size(name: str) -> int:
-        recipe = recipe_of(row_named(name), BASE)
+        recipe = LADDER.recipe(LADDER.row(name), BASE)
         with torch.device("meta"):
             return count_parameters(build_model(recipe, recipe.vocab_size, recipe.vocab_size))
 
@@ -63,50 +57,54 @@ def test_the_transformers_are_of_one_size_and_the_baseline_is_the_contests() -> 
 
 def test_the_base_reaches_rows_that_begin_with_it_and_its_budget_all_rows() -> None:
     base = dataclasses.replace(BASE, dropout=0.25, max_seconds=7.0)
-    assert recipe_of(row_named("bpe-dropout"), base).dropout == 0.25
-    assert recipe_of(row_named("gru-attention"), base).dropout == PRESETS["gru-baseline"].dropout
-    assert recipe_of(row_named("gru-attention"), base).max_seconds == 7.0
+    assert LADDER.recipe(LADDER.row("bpe-dropout"), base).dropout == 0.25
+    assert LADDER.recipe(LADDER.row("gru-attention"), base).dropout == PRESETS["gru-baseline"].dropout
+    assert LADDER.recipe(LADDER.row("gru-attention"), base).max_seconds == 7.0
 
 
 def test_rows_that_change_nothing_are_known() -> None:
-    assert not is_new(row_named("vocab-4000"), BASE)
-    assert is_new(row_named("vocab-4000"), PRESETS["tiny"])
-    assert {is_new(row_named(f"underscores-{what}"), BASE) for what in ("kept", "removed")} == {True, False}
+    assert not LADDER.is_new(LADDER.row("vocab-4000"), BASE)
+    assert LADDER.is_new(LADDER.row("vocab-4000"), PRESETS["tiny"])
+    assert {LADDER.is_new(LADDER.row(f"underscores-{what}"), BASE) for what in ("kept", "removed")} == {
+        True,
+        False,
+    }
     assert all(
-        is_new(row_named(name), BASE) for name in ("gru-baseline", "continued", "top-k", "hard-examples")
+        LADDER.is_new(LADDER.row(name), BASE)
+        for name in ("gru-baseline", "continued", "top-k", "hard-examples")
     )
     # A base that a row cannot build on is the row's own mistake, told when it is made.
-    assert is_new(row_named("both-ways"), dataclasses.replace(BASE, joint=False))
+    assert LADDER.is_new(LADDER.row("both-ways"), dataclasses.replace(BASE, joint=False))
 
 
 def test_the_preset_is_a_row_where_the_ladder_begins_with_another_one() -> None:
-    row = row_named("small")
-    assert is_new(row, BASE)
-    assert not is_new(row, PRESETS["small"])
+    row = LADDER.row("small")
+    assert LADDER.is_new(row, BASE)
+    assert not LADDER.is_new(row, PRESETS["small"])
     limits = {"max_seconds": 75.0, "max_epochs": 4, "patience": PRESETS["tiny"].patience}
-    assert recipe_of(row, PRESETS["tiny"]) == dataclasses.replace(PRESETS["small"], **limits)
+    assert LADDER.recipe(row, PRESETS["tiny"]) == dataclasses.replace(PRESETS["small"], **limits)
 
 
 def test_the_negative_control_is_the_row_below_with_the_fault_alone() -> None:
-    assert changes_of(row_named("wrong-tags"), BASE) == {"reverse_fault": "unswapped"}
-    assert recipe_of(row_named("wrong-tags"), BASE).reverse == 1.0
-    faulty = [row.name for row in ROWS.values() if recipe_of(row, BASE).reverse_fault != "none"]
+    assert LADDER.changes(LADDER.row("wrong-tags"), BASE) == {"reverse_fault": "unswapped"}
+    assert LADDER.recipe(LADDER.row("wrong-tags"), BASE).reverse == 1.0
+    faulty = [row.name for row in ROWS.values() if LADDER.recipe(row, BASE).reverse_fault != "none"]
     assert faulty == ["wrong-tags"]
     assert all(preset.reverse_fault == "none" for preset in PRESETS.values())
 
 
 @pytest.mark.parametrize(("name", "trained"), [("language-model", "modern"), ("noisy-channel", "both-ways")])
 def test_reranking_is_held_against_the_search_with_as_many_beams(name: str, trained: str) -> None:
-    row = row_named(name)
-    assert recipe_of(row, BASE).beam_size == N_BEST
-    assert changes_of(row, BASE) == {}
-    assert row_named(row.builds_on).decoding == "search"
+    row = LADDER.row(name)
+    assert LADDER.recipe(row, BASE).beam_size == N_BEST
+    assert LADDER.changes(row, BASE) == {}
+    assert LADDER.row(row.builds_on).settings["decoding"] == "search"
     assert trained_row(row).name == trained
-    assert [one.name for one in with_needed([name])] == [trained, row.builds_on, name]
+    assert [one.name for one in LADDER.with_needed([name])] == [trained, row.builds_on, name]
 
 
 def test_needed_rows_come_first_and_once() -> None:
-    names = [row.name for row in with_needed(["contrastive", "beam-1", "hard-examples", "modern"])]
-    assert names == ["both-ways", "contrastive", "modern", "beam-1", "hard-examples"]
+    names = [row.name for row in LADDER.with_needed(["contrastive", "beam-1", "hard-examples", "modern"])]
+    assert names == ["modern", "both-ways", "contrastive", "hard-examples", "beam-1"]
     with pytest.raises(ValueError, match=r"--rows must be of gru-baseline, .*, got modrn"):
-        with_needed(["modrn"])
+        LADDER.with_needed(["modrn"])

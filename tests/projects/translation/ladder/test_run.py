@@ -20,7 +20,7 @@ from coursepkg.projects.translation.ladder.decoding import (
     sampled,
     translated_back,
 )
-from coursepkg.projects.translation.ladder.rows import row_named
+from coursepkg.projects.translation.ladder.rows import LADDER
 from coursepkg.projects.translation.ladder.run import (
     HARD_SHARE,
     back_translations,
@@ -57,13 +57,13 @@ def test_a_random_split_keeps_every_raw_line_and_leaks(
 
 def test_a_plain_row_trains_on_the_corpus_as_it_is() -> None:
     parts = toy_parts()
-    found = prepare(row_named("modern"), parts, None)
+    found = prepare(LADDER.row("modern"), parts, None)
     assert (found.parts, found.extra, found.round_trips) == (parts, (), ())
 
 
 def test_hard_examples_are_the_pairs_of_lowest_sentence_bleu(translator: Translator) -> None:
     parts = toy_parts()
-    found = prepare(row_named("hard-examples"), parts, None)
+    found = prepare(LADDER.row("hard-examples"), parts, None)
     assert found.extra == ()  # without a model to begin with nothing is hard
     found = hard_examples(parts, translator)
     outputs = translator.translate([pair.source for pair in parts.train], beam_size=1)
