@@ -26,7 +26,7 @@ from coursepkg.files import (
     write_tensors,
 )
 from coursepkg.processor import use_one_thread_in_forks
-from coursepkg.training.checkpoint import differences, read_checkpoint
+from coursepkg.training.checkpoint import read_checkpoint
 from coursepkg.training.weights import (
     build_for,
     check_weights_finite,
