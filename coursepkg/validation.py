@@ -176,8 +176,8 @@ LARGEST: dict[str, int | float] = {
     "warmup": 10**7,
     "worst": 100_000,
 }
-"""The largest value of an option or argument, by its name, which means the same in every
-verb; `LARGEST_OTHER` of all others."""
+"""The largest value of an option or argument, by its name, which means the same in
+every verb; `LARGEST_OTHER` of all others."""
 LARGEST_OTHER = 10**9
 
 

@@ -268,8 +268,8 @@ class Translator:
         """Ids of sentences, tag in front.
 
         Raises:
-            ValueError: a text is empty, far too long or not plain (`check_plain`); it is
-                named by `name` and number.
+            ValueError: a text is empty, far too long or not plain (`check_plain`);
+                it is named by `name` and number.
         """
         check_plain(texts, first=first, name=name)
         ids = self.subwords.encode_sources(texts, source, target)
