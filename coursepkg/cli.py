@@ -190,7 +190,9 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     given = (
         {"default": options.defaults(arguments)} if hasattr(options, "defaults") else {}
     )
-    if any(field.name == "inputs" for field in dataclasses.fields(options)):
+    # Verbs that are not told apart by the table are a union of dataclasses.
+    fields = dataclasses.fields(options) if dataclasses.is_dataclass(options) else ()
+    if any(field.name == "inputs" for field in fields):
         arguments = inputs_first(options, arguments)
     complaint = io.StringIO()
     try:
