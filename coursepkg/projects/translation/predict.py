@@ -319,7 +319,9 @@ class Translator:
             return parts
         parts = []
         for piece in filter(None, map(str.strip, cuts[0].split(text))):
-            if parts and fits(joined := self._join([parts[-1], piece], source)):
+            joined = self._join([*parts[-1:], piece], source)
+            # A sentence stays by itself: the model has learnt to translate one.
+            if parts and cuts is not CUTS and fits(joined):
                 parts[-1] = joined
             else:
                 parts += self._cut(piece, source, target, cuts[1:])

@@ -125,7 +125,7 @@ def test_nothing_gives_nothing(translator: Translator) -> None:
             {},
             r"^sentence 3: 250,000 characters, at most 100,000 .* split it",
         ),
-        ("我", {}, "^texts must be a list of sentences, got one; put it into a list$"),
+        ("我", {}, r"^texts must be a list of sentences, got one string; write \['我'\]$"),
         (["我"], {"beam_size": 2**63}, "beam_size must be at most 1,000, got 9223372036854775808"),
         (["我"], {"beam_size": 0}, "beam_size must be an integer of at least 1"),
         (["我"], {"n_best": 3, "beam_size": 2}, "n_best must be .* got 3"),
@@ -156,7 +156,7 @@ def test_a_long_text_is_cut_at_sentences_then_commas_then_anywhere() -> None:
     shipped = Translator.load_default()
     where = "酒店在哪里？"
     (parts, (once,)) = (shipped.translate([text]) for text in (where * 15, where))
-    assert "translated in 2 parts" in parts[0].note
+    assert "translated in 15 parts" in parts[0].note
     assert parts[0].text == " ".join([once.text] * 15)
     assert (parts[0].alignment, once.note) == (None, "")
     assert 0 < parts[0].confidence <= 1
