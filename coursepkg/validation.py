@@ -197,7 +197,9 @@ def check_largest(name: str, value: Any, shown: str | None = None) -> None:
             check_largest(name, one, shown)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         most = LARGEST.get(name, LARGEST_OTHER)
-        if not value <= most:
+        if value != value:
+            raise ValueError(f"{shown or name} must be a finite number, got nan")
+        if value > most:
             got = str(value) if len(str(value)) <= LONGEST else "a longer number"
             raise ValueError(f"{shown or name} must be at most {most:,}, got {got}")
 
