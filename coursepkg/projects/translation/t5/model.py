@@ -570,3 +570,19 @@ def formula_parameters(size: T5Size) -> int:
     decoder = 2 * attention + feed_forward + 3 * size.d_model
     stacks = 2 * (RELATIVE_BUCKETS * size.n_heads + size.d_model)
     return VOCABULARY * size.d_model + size.n_layers * (encoder + decoder) + stacks
+
+
+def count_parameters(size: T5Size) -> int:
+    """Parameters of Hugging Face's model of this size, built without its weights.
+
+    Raises:
+        ImportError: transformers is not installed.
+    """
+    import torch
+
+    library = transformers_module()
+    with torch.device("meta"):
+        network = library.T5ForConditionalGeneration(
+            library.T5Config(**size.settings())
+        )
+    return sum(parameter.numel() for parameter in network.parameters())

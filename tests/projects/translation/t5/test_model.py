@@ -17,6 +17,7 @@ from coursepkg.projects.translation.t5.model import (
     SIZES,
     T5,
     T5Size,
+    count_parameters,
     formula_parameters,
     load_t5,
     save_t5,
@@ -191,14 +192,6 @@ def test_without_the_library_one_line_says_what_to_install(
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ImportError, match=r"T5 needs transformers: pip install 'coursepkg\[t5\]'"):
         load_t5(saved)
-
-
-def count_parameters(size: T5Size) -> int:
-    """Of Hugging Face's model of this size, built without its weights."""
-    library = transformers_module()
-    with torch.device("meta"):
-        network = library.T5ForConditionalGeneration(library.T5Config(**size.settings()))
-    return sum(parameter.numel() for parameter in network.parameters())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
