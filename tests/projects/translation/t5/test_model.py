@@ -22,7 +22,6 @@ from coursepkg.projects.translation.t5.model import (
     load_t5,
     save_t5,
     tiny_t5,
-    transformers_module,
 )
 from coursepkg.projects.translation.t5.train import TextToText
 
