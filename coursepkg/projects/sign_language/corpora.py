@@ -232,7 +232,7 @@ def signer_folds(
     Args:
         name: `signs`, or the path of a folder whose clips name their signers.
         recipe: see `load_corpus`.
-        folder: see there.
+        folder: see `load_corpus`.
         log: receives one line at a time.
 
     Raises:

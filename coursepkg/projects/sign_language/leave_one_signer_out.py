@@ -212,7 +212,7 @@ def marked_files(name: str, folder: Path | None = None) -> frozenset[str]:
 
     Args:
         name: see `corpora.folder_of`.
-        folder: see there.
+        folder: see `corpora.folder_of`.
     """
     scan = scan_clips(folder_of(name, folder))
     rows = zip(scan.files, scan.rows, strict=True) if scan.rows else ()

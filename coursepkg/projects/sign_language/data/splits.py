@@ -149,7 +149,7 @@ def leaks_as_text(
 
     Args:
         leaks: by `find_leaks`.
-        parts: see there.
+        parts: see `find_leaks`.
         signers_known: False where no clip has a signer, so that none could be found in
             two parts.
     """

@@ -152,7 +152,7 @@ def as_text(
     Args:
         found: by `survey`.
         label_list: see `as_json`.
-        parts: see there.
+        parts: see `as_json`.
     """
     told = as_json(found, label_list, parts)
     where = "" if parts is None else ", training part"
