@@ -45,12 +45,12 @@ class InputFile(NamedTuple):
     path: Path
     """As it was given, or as it was found in the folder that was given."""
     inside: str
-    """Its path in that folder, with forward slashes; empty for a file that was given by
-    itself."""
+    """Its path in the folder that was given, with forward slashes; empty for a file
+    that was named itself."""
 
     @property
     def name(self) -> str:
-        """Its path in its folder; of a file that was given by itself all of it."""
+        """Its path in the given folder, or the path that was given."""
         return self.inside or self.path.as_posix()
 
 

@@ -5,7 +5,7 @@ OUT/calls.json      how long each call trained, with how much memory, on what ma
 OUT/run/            logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/          the finished model: the weights of the best validation, its card
 
-A project brings a `Learning`: network, task, batches, settings and validation.
+A project brings a `TrainingSetup`: network, task, batches, settings and validation.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -36,7 +36,7 @@ Validate = Callable[[nn.Module], dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Learning:
+class TrainingSetup:
     """What `fit` is called with."""
 
     network: nn.Module
@@ -72,18 +72,18 @@ class BestWeights:
     step: int
     """Optimiser steps behind the weights."""
     score: float | None
-    """That validation chose them by; None without a dev part."""
+    """The validation score that they were chosen by; None without a dev part."""
 
 
 def train_in_folder(
     out: Path,
     card: Mapping[str, Any],
-    prepare: Callable[[], Learning],
-    complete: Callable[[BestWeights], Mapping[str, Any]],
+    prepare: Callable[[], TrainingSetup],
+    describe: Callable[[BestWeights], Mapping[str, Any]],
     *,
     resume: bool,
     changeable: Collection[str],
-    later: Mapping[str, Any] | None = None,
+    added: Mapping[str, Any] | None = None,
 ) -> Trained:
     """Train in a folder, load the best weights, and store the model with its card.
 
@@ -96,33 +96,33 @@ def train_in_folder(
         card: what decides the run, as JSON can hold it; "recipe" holds its settings.
         prepare: makes what is trained; where it raises a ValueError, a new folder is
             removed again.
-        complete: what the card of the model says besides, such as its dev score.
+        describe: what the card of the model says besides, such as its dev score.
         resume: go on with the run in `out`.
         changeable: settings of the recipe that may change when a run goes on.
-        later: settings that cards of older runs do not name, with their value then.
+        added: settings that cards of older runs do not name, with their value then.
 
     Raises:
         ValueError: `out` holds a run already, or another one; or `prepare` raises it.
         OSError: `out` cannot be written.
     """
-    with open_run_or_rollback(out, card, resume, changeable=changeable, later=later):
-        learning = prepare()
-    network, run = learning.network, out / "run"
+    with open_run_or_rollback(out, card, resume, changeable=changeable, added=added):
+        setup = prepare()
+    network, run = setup.network, out / "run"
     network.to("cuda" if torch.cuda.is_available() else "cpu")
     history = fit(
         network,
-        learning.task,
-        learning.batches,
-        config=learning.config,
+        setup.task,
+        setup.batches,
+        config=setup.config,
         out=run,
-        validate=learning.validate,
+        validate=setup.validate,
         resume=resume,
     )
     add_call(out, history, **circumstances())
-    step, score = _restore(learning, run, history)
+    step, score = _restore(setup, run, history)
     best = BestWeights(network.eval(), history, step, score)
-    model = (learning.stored or network).eval()
-    whole = {**card, "steps": step, **complete(best)}
+    model = (setup.stored or network).eval()
+    whole = {**card, "steps": step, **describe(best)}
     store_model(out / "model", model, whole)
     return Trained(model, history, whole)
 
@@ -192,15 +192,15 @@ def schedule_of(recipe: Any, epoch_steps: int) -> Schedule:
 
 
 def _restore(
-    learning: Learning, run: Path, history: History
+    setup: TrainingSetup, run: Path, history: History
 ) -> tuple[int, float | None]:
     """Load the best weights; their step and score."""
-    network, validate = learning.network, learning.validate
+    network, validate = setup.network, setup.validate
     if validate is None:
         return restore(network, run, "last"), None
-    name = learning.config.select_by
+    name = setup.config.select_by
 
     def score_of(one: nn.Module) -> float:
         return validate(one.eval())[name]
 
-    return restore_best(network, run, history, score_of, learning.config.mode)
+    return restore_best(network, run, history, score_of, setup.config.mode)

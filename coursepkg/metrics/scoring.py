@@ -397,7 +397,7 @@ def score(
         confidence: share of the resamples inside the interval.
         seed: seed of the resampling; SacreBLEU's own unless told.
         groups: of each sentence, such as its photograph; the resamples draw whole
-            groups, see `bootstrap.by_group`.
+            groups, see `by_group`.
 
     Raises:
         ValueError: hypotheses and references do not fit each other or the metric, or an

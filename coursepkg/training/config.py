@@ -78,7 +78,7 @@ CHANGEABLE = [
 ]
 """Fields that a run may change when it is resumed, because no step depends on them."""
 
-LATER: dict[str, Any] = {"learning_rate_factors": {}}
+ADDED_SETTINGS: dict[str, Any] = {"learning_rate_factors": {}}
 """Fields that runs of older versions do not name, with what they had then."""
 
 

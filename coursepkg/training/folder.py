@@ -12,7 +12,7 @@ from coursepkg.training.checkpoint import (
     tidy,
     write_checkpoint,
 )
-from coursepkg.training.config import CHANGEABLE, LATER
+from coursepkg.training.config import ADDED_SETTINGS, CHANGEABLE
 from coursepkg.training.log import CsvLog
 from coursepkg.training.state import Run
 from coursepkg.validation import differences
@@ -108,7 +108,7 @@ def _holds_run(path: Path) -> bool:
 def _check_identity(
     path: Path, stored: dict[str, Any], present: dict[str, Any]
 ) -> None:
-    differ = differences(LATER | stored, present, "{name} was {old}, is {new}")
+    differ = differences(ADDED_SETTINGS | stored, present, "{name} was {old}, is {new}")
     if differ:
         raise ValueError(
             f"{path} cannot be resumed with other settings: {differ};"

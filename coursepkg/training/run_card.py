@@ -74,7 +74,7 @@ def open_run(
     resume: bool,
     *,
     changeable: Collection[str],
-    later: Mapping[str, Any] | None = None,
+    added: Mapping[str, Any] | None = None,
 ) -> None:
     """Begin a run in a folder, or make sure that it is the same one.
 
@@ -83,7 +83,7 @@ def open_run(
         card: what decides it, as JSON can hold it; "recipe" holds settings by name.
         resume: whether a run that is there goes on.
         changeable: settings of a recipe that may change when a run goes on.
-        later: settings that cards of older runs do not name, with what they were then.
+        added: settings that cards of older runs do not name, with what they were then.
 
     Raises:
         ValueError: the folder holds a run and `resume` is off, or another run; its card
@@ -102,7 +102,7 @@ def open_run(
             f"{path} is damaged: it is no JSON file of a run; copy it again"
         )
     now = json.loads(json.dumps(card))
-    stored, present = (_flat(one, changeable, later or {}) for one in (before, now))
+    stored, present = (_flat(one, changeable, added or {}) for one in (before, now))
     differ = sorted(
         name
         for name in stored.keys() | present.keys()
@@ -177,12 +177,12 @@ def _read_json(path: Path, remedy: str) -> Any:
 
 
 def _flat(
-    card: Mapping[str, Any], changeable: Collection[str], later: Mapping[str, Any]
+    card: Mapping[str, Any], changeable: Collection[str], added: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All that must stay the same, the recipe's settings by their own names."""
     recipe = {
         name: value
-        for name, value in {**later, **card["recipe"]}.items()
+        for name, value in {**added, **card["recipe"]}.items()
         if name not in changeable
     }
     return {name: value for name, value in card.items() if name != "recipe"} | recipe

@@ -1,6 +1,9 @@
 """What `fit` runs on: the precision that a processor is good at, the bound on kernels that are kept."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -39,3 +42,17 @@ def test_kernels_are_bounded_unless_the_user_said_otherwise(
         monkeypatch.delenv(name)
     make_fabric(TrainConfig(max_steps=1))
     assert os.environ[name] == (before or KERNELS_KEPT)
+
+
+@pytest.mark.parametrize("cache_can_be_written", [True, False])
+def test_the_compiler_keeps_its_kernels_in_the_cache(cache_can_be_written: bool, tmp_path: Path) -> None:
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    if not cache_can_be_written:
+        cache.touch()
+    environment = {name: text for name, text in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
+    environment |= {"XDG_CACHE_HOME": str(cache), "TMPDIR": str(temporary)}
+    code = "import coursepkg.training.loop"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert any(temporary.iterdir()) is not cache_can_be_written
+    assert (cache / "coursepkg" / "kernels").is_dir() is cache_can_be_written

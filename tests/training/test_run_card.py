@@ -28,10 +28,10 @@ RUN = {"recipe": {"width": 8, "patience": 3, "name": "lớp"}, "seed": 0}
 
 
 def begin(
-    out: Path, *, resume: bool = False, seed: int = 0, later: dict | None = None, **settings: object
+    out: Path, *, resume: bool = False, seed: int = 0, added: dict | None = None, **settings: object
 ) -> None:
     card = {"recipe": {**RUN["recipe"], **settings}, "seed": seed}
-    open_run(out, card, resume, changeable=("patience",), later=later)
+    open_run(out, card, resume, changeable=("patience",), added=added)
 
 
 def test_a_run_goes_on_with_the_same_settings_and_those_that_may_change(tmp_path: Path) -> None:
@@ -43,9 +43,9 @@ def test_a_run_goes_on_with_the_same_settings_and_those_that_may_change(tmp_path
 
 def test_a_setting_that_came_later_had_its_value_then(tmp_path: Path) -> None:
     begin(tmp_path / "run")
-    begin(tmp_path / "run", resume=True, later={"fault": "none"}, fault="none")
+    begin(tmp_path / "run", resume=True, added={"fault": "none"}, fault="none")
     with pytest.raises(ValueError, match=r"differs in fault\)"):
-        begin(tmp_path / "run", resume=True, later={"fault": "none"}, fault="unswapped")
+        begin(tmp_path / "run", resume=True, added={"fault": "none"}, fault="unswapped")
 
 
 def test_another_run_and_a_run_that_is_there_are_refused(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ ReadingPrecision = Literal["32-true", "auto"]
 multiplies that itself."""
 STEP = 32
 """Batches are padded to a multiple of so many pixels in width."""
-LATER = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
+ADDED_SETTINGS = {"box_width": 0, "learns": "all", "clock": "wall", "augment": False}
 """Fields that cards of older runs do not name, with what they were then."""
 
 

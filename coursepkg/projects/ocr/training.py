@@ -23,7 +23,7 @@ from torch.nn import functional as F
 
 from coursepkg.app.training_run import (
     BestWeights,
-    Learning,
+    TrainingSetup,
     first_model,
     train_in_folder,
     training_config,
@@ -47,7 +47,7 @@ from coursepkg.projects.ocr.model.recognizer import (
 )
 from coursepkg.projects.ocr.predict import VOCABULARY
 from coursepkg.projects.ocr.readers import Reader, read_encoded
-from coursepkg.projects.ocr.recipe import LATER, Recipe
+from coursepkg.projects.ocr.recipe import ADDED_SETTINGS, Recipe
 from coursepkg.projects.ocr.synthetic.effects import jitter
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 from coursepkg.training import task as training_task
@@ -311,7 +311,7 @@ def train(
         "start": None if start is None else start.name,
     }
 
-    def prepare() -> Learning:
+    def prepare() -> TrainingSetup:
         vocabulary.save(out / VOCABULARY)
         set_seed(seed)
         model = build_model(recipe, len(vocabulary), pretrained=start is None)
@@ -325,13 +325,19 @@ def train(
         validate = Validation(recipe, kept_dev, vocabulary)
         config = train_config(recipe, seed, progress, len(batches.epoch(0)))
         task = LineTask(recipe.label_smoothing, recipe.token_mask, recipe.ctc_weight)
-        return Learning(model, task, batches, config, validate)
+        return TrainingSetup(model, task, batches, config, validate)
 
-    def complete(best: BestWeights) -> dict[str, Any]:
+    def describe(best: BestWeights) -> dict[str, Any]:
         return {"dev_cer": best.score, "n_dev": len(kept_dev)}
 
     found = train_in_folder(
-        out, card, prepare, complete, resume=resume, changeable=CHANGEABLE, later=LATER
+        out,
+        card,
+        prepare,
+        describe,
+        resume=resume,
+        changeable=CHANGEABLE,
+        added=ADDED_SETTINGS,
     )
     model = cast(LineTransformer, found.model)
     return Trained(model, vocabulary, found.history, found.card)

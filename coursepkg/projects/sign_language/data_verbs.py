@@ -306,7 +306,7 @@ def _absent(
 
 
 PLAN = "plan.json"
-"""The cleaning plan beside the decoded clips, see `quality.plan_files`."""
+"""The cleaning plan beside the decoded clips."""
 
 
 def prepare_command(options: Prepare) -> int:

@@ -67,11 +67,10 @@ class View(NamedTuple):
 
 
 def views_of(count: int) -> tuple[View, ...]:
-    """Return the views to average: the clip, then shifted moments and closer crops.
+    """The views to average: the clip, then other frames of it and closer crops.
 
-    The moments are later and earlier ones.
-
-    No view is mirrored: a mirrored sign may be another sign.
+    A view takes its frames a third of their distance later or earlier. None is
+    mirrored: a mirrored sign may be another sign.
     """
     check_count("--views", count)
     return tuple(

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.training_run import (
     BestWeights,
-    Learning,
     Trained,
+    TrainingSetup,
     first_model,
     train_in_folder,
     training_config,
@@ -338,7 +338,7 @@ def train(
     if corpus.dev is not None:
         validate = Validation(recipe, corpus.dev, corpus.mapping, corpus.counts)
 
-    def prepare() -> Learning:
+    def prepare() -> TrainingSetup:
         set_seed(seed)
         model = build_model(recipe, len(corpus.labels), pretrained=start is None)
         first_model(model, start, partial(_model_of, corpus.labels))
@@ -355,9 +355,9 @@ def train(
         corpus.mapping.write(out / LABELS)
         log(f"{n_parameters:,} parameters, {len(corpus.labels)} words")
         task = make_task(recipe, corpus.counts)
-        return Learning(model, task, batches, config, validate)
+        return TrainingSetup(model, task, batches, config, validate)
 
-    def complete(best: BestWeights) -> dict[str, Any]:
+    def describe(best: BestWeights) -> dict[str, Any]:
         told = {"counts": list(corpus.counts), "epochs": best.step / epoch_steps}
         if validate is None:
             return told | {"dev_macro_f1": None, "n_dev": 0}
@@ -366,7 +366,7 @@ def train(
         return told | dev | {"n_dev": len(validate.clips)}
 
     return train_in_folder(
-        out, card, prepare, complete, resume=resume, changeable=CHANGEABLE
+        out, card, prepare, describe, resume=resume, changeable=CHANGEABLE
     )
 
 

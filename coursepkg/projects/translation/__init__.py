@@ -71,6 +71,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "t5.train": "FineTuning T5Task TextToText fine_tune t5_mean_loss write_texts",
         "task": "TranslationBatches TranslationTask fitting mean_loss rotating_window",
-        "train": "Trained learning_of train_config",
+        "train": "Trained prepare_training train_config",
     },
 )

@@ -21,7 +21,7 @@ from coursepkg.app.recipe import (
 )
 from coursepkg.validation import flag_of
 
-LATER = {"reverse_fault": "none", "norm_eps": 1e-6}
+ADDED_SETTINGS = {"reverse_fault": "none", "norm_eps": 1e-6}
 """Fields that files of older runs do not name, with the defaults that they had then."""
 
 
@@ -155,8 +155,8 @@ class Recipe:
         return dataclasses.asdict(self)
 
     def decisive(self) -> dict[str, Any]:
-        """The fields of a fingerprint: without those of `LATER` at their defaults."""
-        usual = LATER.items()
+        """The fields of a fingerprint, without `ADDED_SETTINGS` at their defaults."""
+        usual = ADDED_SETTINGS.items()
         return {
             name: value
             for name, value in self.described().items()

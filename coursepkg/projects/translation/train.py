@@ -51,7 +51,7 @@ from coursepkg.projects.translation.models import (
     tag_of,
 )
 from coursepkg.projects.translation.predict import Translator, search
-from coursepkg.projects.translation.recipe import LATER, Recipe
+from coursepkg.projects.translation.recipe import ADDED_SETTINGS, Recipe
 from coursepkg.projects.translation.task import (
     TranslationBatches,
     TranslationTask,
@@ -103,7 +103,7 @@ def vocabulary_of(
     return subwords
 
 
-class Learning(NamedTuple):
+class PreparedTraining(NamedTuple):
     """What is trained, and on what."""
 
     network: nn.Module
@@ -114,14 +114,14 @@ class Learning(NamedTuple):
     """Steps of an epoch."""
 
 
-def learning_of(
+def prepare_training(
     recipe: Recipe,
     model: nn.Module,
     corpora: Corpora,
     subwords: Subwords,
     seed: int,
     round_trips: Sequence[SentencePair] = (),
-) -> Learning:
+) -> PreparedTraining:
     """Put together model, loss and data.
 
     The contrastive stage translates the same examples, batched in its own way.
@@ -139,7 +139,7 @@ def learning_of(
     )
     plain = TranslationBatches(corpora, subwords, recipe, seed)
     if not (recipe.contrastive or recipe.self_contrastive):
-        return Learning(model, task, plain, len(plain.epoch(0)))
+        return PreparedTraining(model, task, plain, len(plain.epoch(0)))
     if not isinstance(model, Transformer) or len(corpora) > 1:
         raise ValueError(
             "--contrastive needs a Transformer and one corpus; choose --architecture"
@@ -162,7 +162,7 @@ def learning_of(
         task, recipe.contrastive, recipe.temperature, recipe.self_contrastive
     )
     network = WithProjection(model, ProjectionHead(recipe.d_model), tags.values())
-    return Learning(network, contrastive, batches, len(batches.epoch(0)))
+    return PreparedTraining(network, contrastive, batches, len(batches.epoch(0)))
 
 
 def train_config(
@@ -279,7 +279,7 @@ def train(
     card |= {"contest_rules": True} if contest_rules else {}
     subwords: Subwords
 
-    def prepare() -> training_run.Learning:
+    def prepare() -> training_run.TrainingSetup:
         nonlocal subwords
         for note in _notes(recipe, corpora, held):
             log(f"note: {note}")
@@ -289,8 +289,8 @@ def train(
         set_seed(seed)
         model = _first_model(recipe, subwords, start)
         log(f"{count_parameters(model):,} parameters")
-        one = learning_of(recipe, model, kept, subwords, seed, round_trips)
-        return training_run.Learning(
+        one = prepare_training(recipe, model, kept, subwords, seed, round_trips)
+        return training_run.TrainingSetup(
             one.network,
             one.task,
             one.batches,
@@ -306,7 +306,7 @@ def train(
         lambda best: {"vocabulary": subwords.fingerprints, "dev_bleu": best.score},
         resume=resume,
         changeable=CHANGEABLE,
-        later=LATER,
+        added=ADDED_SETTINGS,
     )
     return Trained(trained.model, subwords, trained.history, trained.card)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, config_of
-from coursepkg.projects.ocr.recipe import LATER, PRESETS, Recipe
+from coursepkg.projects.ocr.recipe import ADDED_SETTINGS, PRESETS, Recipe
 from coursepkg.projects.ocr.training import train_config
 
 
@@ -60,7 +60,7 @@ def test_a_busy_machine_makes_the_same_tiny_model() -> None:
 
 def test_settings_of_later_versions_are_what_they_were_before() -> None:
     described = Recipe().described()
-    assert {name: described[name] for name in LATER} == LATER
+    assert {name: described[name] for name in ADDED_SETTINGS} == ADDED_SETTINGS
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from coursepkg.projects.translation.models import build_model
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.task import TranslationBatches, TranslationTask
-from coursepkg.projects.translation.train import Learning, learning_of, train_config
+from coursepkg.projects.translation.train import PreparedTraining, prepare_training, train_config
 from coursepkg.text.vocabulary import PAD
 from coursepkg.training.saved_model import restore
 from tests.projects.translation.tiny import fast, pairs, quietly, subwords, weights
@@ -35,7 +35,7 @@ def model(recipe: Recipe) -> nn.Module:
 def test_a_plain_recipe_trains_the_model_itself() -> None:
     recipe = fast(r_drop=0.5, label_smoothing=0.2, smoothing_convention="olympiad", teacher_forcing=0.3)
     network = model(recipe)
-    found = learning_of(recipe, network, CORPORA, subwords(), 0)
+    found = prepare_training(recipe, network, CORPORA, subwords(), 0)
     assert found.network is network
     assert isinstance(found.task, TranslationTask)
     assert isinstance(found.batches, TranslationBatches)
@@ -47,7 +47,7 @@ def test_a_plain_recipe_trains_the_model_itself() -> None:
 
 
 def test_teacher_forcing_alone_samples_nothing() -> None:
-    task = learning_of(fast(), model(fast()), CORPORA, subwords(), 0).task
+    task = prepare_training(fast(), model(fast()), CORPORA, subwords(), 0).task
     assert isinstance(task, TranslationTask)
     assert task.scheduled_sampling is None
 
@@ -56,7 +56,7 @@ def test_teacher_forcing_alone_samples_nothing() -> None:
 def test_the_contrastive_stage_wraps_model_and_task(weights: dict[str, object]) -> None:
     recipe = fast(**weights)
     network = model(recipe)
-    found = learning_of(recipe, network, CORPORA, subwords(), 0)
+    found = prepare_training(recipe, network, CORPORA, subwords(), 0)
     assert isinstance(found.network, WithProjection)
     assert found.network.transformer is network
     assert isinstance(network, Transformer)
@@ -68,11 +68,11 @@ def test_the_contrastive_stage_wraps_model_and_task(weights: dict[str, object]) 
 def test_the_contrastive_stage_translates_what_plain_training_does(noise: dict[str, float]) -> None:
     options = {"reverse": 0.7, "max_len": 40} | noise
     plain, staged = (
-        learning_of(chosen, model(chosen), CORPORA, subwords(), 3)
+        prepare_training(chosen, model(chosen), CORPORA, subwords(), 3)
         for chosen in (fast(**options), fast(**options, contrastive=0.1))
     )
 
-    def examples(found: Learning, epoch: int) -> Counter[tuple[tuple[int, ...], ...]]:
+    def examples(found: PreparedTraining, epoch: int) -> Counter[tuple[tuple[int, ...], ...]]:
         texts = [getattr(batch, "text", batch) for batch in found.batches.epoch(epoch)]
         rows = [row for text in texts for row in zip(text.src.tolist(), text.tgt_out.tolist(), strict=True)]
         return Counter(tuple(tuple(i for i in ids if i != PAD) for ids in row) for row in rows)
@@ -80,20 +80,20 @@ def test_the_contrastive_stage_translates_what_plain_training_does(noise: dict[s
     for epoch in (0, 2, 1):
         assert examples(staged, epoch) == examples(plain, epoch)
     assert examples(staged, 0) != examples(staged, 2)
-    same = learning_of(fast(**options, contrastive=0.1), model(fast()), CORPORA, subwords(), 3)
+    same = prepare_training(fast(**options, contrastive=0.1), model(fast()), CORPORA, subwords(), 3)
     assert same.batches.fingerprint == staged.batches.fingerprint
 
 
 def test_the_contrastive_stage_refuses_what_it_cannot_take() -> None:
     gru = fast(architecture="gru", contrastive=0.1)
     with pytest.raises(ValueError, match="--contrastive needs a Transformer and one corpus"):
-        learning_of(gru, model(gru), CORPORA, subwords(), 0)
+        prepare_training(gru, model(gru), CORPORA, subwords(), 0)
     plain = fast(contrastive=0.1)
     with pytest.raises(ValueError, match="without --also"):
-        learning_of(plain, model(plain), CORPORA * 2, subwords(), 0)
+        prepare_training(plain, model(plain), CORPORA * 2, subwords(), 0)
     trips = fast(self_contrastive=0.1, versions="round-trip")
     with pytest.raises(ValueError, match="--round-trips with 40 pairs"):
-        learning_of(trips, model(trips), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
+        prepare_training(trips, model(trips), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
 
 
 def rate(step: int, **changes: object) -> float:

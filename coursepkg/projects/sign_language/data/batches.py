@@ -74,7 +74,7 @@ class ClipBatches:
         chosen: the clips that count, by their numbers, as a part of a split; None takes
             all.
         n_frames: frames of a clip, T.
-        padding: see `sampling.PADDINGS`.
+        padding: one of `PADDINGS` of `data.clip`.
         batch_clips: clips of a batch; the last batch of an epoch has what is left.
         seed: of order and chance.
         shuffle: False keeps the order of `chosen` in every epoch, as validation wants

@@ -1,6 +1,7 @@
 """The real networks where they are installed; what a user is told where they are not."""
 
 import dataclasses
+import os
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,15 @@ def test_paddleocr_finds_the_same_lines(detector, tmp_path, monkeypatch) -> None
     assert [line.row for line in theirs] == [line.row for line in ours]
     for one, two in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one.box.corners, two.box.corners, atol=4)
+
+
+@real
+def test_onnx_runtime_leaves_nothing_behind(tmp_path) -> None:
+    environment = {name: text for name, text in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    code = "from coursepkg.projects.ocr.detector.engines import *; open_engine(DetectorSettings())"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert not list(tmp_path.rglob("*"))
 
 
 def test_what_is_missing_is_said_with_what_to_do(monkeypatch) -> None:
