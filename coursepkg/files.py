@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,31 @@ from coursepkg.validation import one_line
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+def cache_folder() -> Path:
+    """The user's folder for what can be made again; it may not exist yet."""
+    return _user_cache() / "coursepkg"
+
+
+def _user_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def name_kernel_folder() -> None:
+    """Let torch's compiler keep its kernels in the user's cache.
+
+    Fabric imports the compiler, and that makes a folder at once: in the temporary one,
+    unless another is named. Where the cache cannot be written it stays so.
+    """
+    folder = cache_folder() / "kernels"
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if there.is_dir() and os.access(there, os.W_OK):
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
 
 def file_sha256(path: str | Path) -> str:

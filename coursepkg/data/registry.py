@@ -7,9 +7,10 @@ where to put them.
 
 import difflib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from coursepkg.files import cache_folder
 
 
 def data_folder() -> Path:
@@ -22,19 +23,6 @@ def data_folder() -> Path:
     if chosen:
         return Path(chosen).expanduser()
     return cache_folder()
-
-
-def cache_folder() -> Path:
-    """The user's folder for what can be made again; it may not exist yet."""
-    return _user_cache() / "coursepkg"
-
-
-def _user_cache() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 _STANFORD = "https://nlp.stanford.edu/projects/nmt/data/iwslt15.en-vi"

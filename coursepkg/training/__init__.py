@@ -1,24 +1,10 @@
 """Training: one visible loop, `fit`, its schedules, losses, averages, checkpoints."""
 
-import os
-
-from coursepkg.data.registry import cache_folder
+from coursepkg.files import name_kernel_folder
 from coursepkg.lazy import lazy_names
 
-
-def _name_kernel_folder() -> None:
-    """Let torch's compiler keep its kernels in the user's cache.
-
-    Fabric imports the compiler, and that makes a folder at once: in the temporary one,
-    unless another is named. Where the cache cannot be written it stays so.
-    """
-    folder = cache_folder() / "kernels"
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    if there.is_dir() and os.access(there, os.W_OK):
-        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
-
-
-_name_kernel_folder()
+# Before anything here imports Fabric.
+name_kernel_folder()
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,

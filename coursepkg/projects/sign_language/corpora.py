@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.app.output import Log
-from coursepkg.data.registry import cache_folder, data_folder
+from coursepkg.data.registry import data_folder
+from coursepkg.files import cache_folder
 from coursepkg.projects.sign_language.corpus import (
     CARD,
     PARTS,

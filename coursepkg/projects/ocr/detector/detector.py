@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from coursepkg.data.registry import cache_folder
+from coursepkg.files import cache_folder
 from coursepkg.projects.ocr.detector.engines import (
     DetectorSettings,
     fingerprint,

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from coursepkg.data.registry import cache_folder
+from coursepkg.files import cache_folder
 from coursepkg.processor import check_threads, useful_threads
 from coursepkg.requirements import installed, missing_packages
 from coursepkg.validation import check_choices, check_count, check_field, check_finite
