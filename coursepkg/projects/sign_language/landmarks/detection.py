@@ -146,7 +146,7 @@ class Detector:
         size, region = self.network.size, Region.whole(width, height)
         cut = region.crop(frame, size, repeat_edge=False)
         offsets, logits = self.network.run(cut, low=self.low)
-        scores = 1 / (1 + np.exp(-logits[0, :, 0].clip(-100, 100)))
+        scores = 1 / (1 + np.exp(-logits[0, :, 0].clip(-80, 80)))
         sure = scores >= LEAST_SCORE
         boxes = boxes_of(offsets[0, sure], self.anchors[sure], size)
         found = []

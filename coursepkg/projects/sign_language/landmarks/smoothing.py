@@ -46,9 +46,7 @@ class OneEuroFilter:
         """Forget all frames."""
         self._raw = None
 
-    def apply(
-        self, values: np.ndarray, rate: float, unit: float = 1.0
-    ) -> np.ndarray:
+    def apply(self, values: np.ndarray, rate: float, unit: float = 1.0) -> np.ndarray:
         """Smooth the next frame.
 
         Args:
