@@ -1,0 +1,215 @@
+"""From landmarks in pixels to numbers that two signers share.
+
+    active part   from where a hand leaves its rest to where it is back
+    resampled     to N steps, evenly spaced in time; what is missing is interpolated
+    arms          relative to the middle of the shoulders, in widths of the shoulders
+    hands         relative to their wrist, in lengths of the palm
+
+What goes: clothes, light, room, where the person stands, how large the picture is. What
+stays: where the hands are, how they are shaped and turned, and in what order.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from coursepkg.projects.sign_language.landmarks.extract import Landmarks
+
+N_STEPS = 24
+"""Steps of a sign (N)."""
+LEAST_FRAMES = 4
+LONGEST_GAP = 0.5
+"""Seconds for which a hand may be lost, as in a fast movement, and still be there."""
+SHOULDERS, ELBOWS, WRISTS = (11, 12), (13, 14), (15, 16)
+FACE = (0, 7, 8)
+"""Nose and ears."""
+WRIST, INDEX_ROOT, MIDDLE_ROOT, LITTLE_ROOT = 0, 5, 9, 17
+_RAISED = 0.35
+"""Share of an arm's way up from which on it is raised."""
+_MOVES = 0.3
+"""Widths of the shoulders that a wrist rises by at least, if it moves at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class SignSteps:
+    """A sign in N steps. Left comes before right, y points down, z away from the
+    camera."""
+
+    hands: np.ndarray
+    """Float32 (N, 2, 21, 3), from the wrist, in lengths of the palm; 0 for a hand that
+    is not seen."""
+    seen: np.ndarray
+    """How much of each step each hand is seen, float32 (N, 2) in [0, 1]."""
+    wrists: np.ndarray
+    """Float32 (N, 2, 2), from the middle of the shoulders, in their width."""
+    elbows: np.ndarray
+    """The same of the elbows."""
+    face: np.ndarray
+    """Nose and ears, float32 (N, 3, 2), the same."""
+    seconds: float
+    """How long the active part lasts."""
+
+    def mirrored(self) -> "SignSteps":
+        """The same sign by a left-handed signer, or in a mirror."""
+        flip = np.array([-1.0, 1.0], np.float32)
+        return replace(
+            self,
+            hands=self.hands[:, ::-1] * np.array([-1.0, 1.0, 1.0], np.float32),
+            seen=self.seen[:, ::-1],
+            wrists=self.wrists[:, ::-1] * flip,
+            elbows=self.elbows[:, ::-1] * flip,
+            face=self.face[:, (0, 2, 1)] * flip,
+        )
+
+
+def check_landmarks(landmarks: Landmarks) -> None:
+    """Raise a ValueError unless a clip shows a person who may be signing."""
+    name = landmarks.name or "clip"
+    if len(landmarks.times) < LEAST_FRAMES:
+        raise ValueError(
+            f"{name}: {len(landmarks.times)} frames, and a sign needs at least"
+            f" {LEAST_FRAMES}; film it anew"
+        )
+    if not landmarks.has_person:
+        raise ValueError(
+            f"{name}: no person is seen; film head, shoulders and hands from the front"
+        )
+    if not landmarks.has_hands:
+        raise ValueError(
+            f"{name}: no hand is seen in any frame; film with both hands in the"
+            " picture"
+        )
+
+
+def resample(
+    values: np.ndarray, valid: np.ndarray, times: np.ndarray, at: np.ndarray
+) -> np.ndarray:
+    """Values between frames, on straight lines; frames that are not valid do not count.
+
+    Before the first valid frame and after the last one they stand still.
+
+    Args:
+        values: (T, ...).
+        valid: bool (T,).
+        times: rising (T,).
+        at: moments (N,).
+
+    Returns:
+        (N, ...), zeros where no frame is valid.
+    """
+    known = np.flatnonzero(valid)
+    if not len(known):
+        return np.zeros((len(at), *values.shape[1:]), values.dtype)
+    moments = times[known]
+    after = np.searchsorted(moments, at).clip(1, max(1, len(known) - 1))
+    after = after.clip(0, len(known) - 1)
+    before = (after - 1).clip(0)
+    gap = np.maximum(moments[after] - moments[before], 1e-9)
+    share = ((at - moments[before]) / gap).clip(0, 1)
+    share = share.reshape(-1, *(1,) * (values.ndim - 1)).astype(values.dtype)
+    first, second = values[known[before]], values[known[after]]
+    return np.asarray(first + (second - first) * share)
+
+
+def active_part(heights: np.ndarray) -> tuple[int, int]:
+    """First and last frame in which a hand is raised.
+
+    An arm that goes up and down rests where it is lowest. One that stays where it is
+    says nothing; where both do, all frames count.
+
+    Args:
+        heights: of both wrists, in widths of the shoulders, upwards, (T, 2).
+    """
+    low, high = heights.min(axis=0), heights.max(axis=0)
+    raised = heights > low + _RAISED * (high - low)
+    raised &= high - low > _MOVES
+    frames = np.flatnonzero(raised.any(axis=1))
+    if len(frames) < LEAST_FRAMES:
+        return 0, len(heights) - 1
+    return int(frames[0]), int(frames[-1])
+
+
+def sign_steps(landmarks: Landmarks, n_steps: int = N_STEPS) -> SignSteps:
+    """The active part of a clip in N steps.
+
+    Raises:
+        ValueError: nobody, or no hand, is seen; the clip is named.
+    """
+    check_landmarks(landmarks)
+    return steps_of(
+        landmarks.times, landmarks.body, landmarks.hands, landmarks.seen, n_steps
+    )
+
+
+def steps_of(
+    times: np.ndarray,
+    body: np.ndarray,
+    hands: np.ndarray,
+    seen: np.ndarray,
+    n_steps: int = N_STEPS,
+) -> SignSteps:
+    """The active part of arrays as `Landmarks` has them."""
+    person = np.isfinite(body[:, 0, 0])
+    flat = body[..., :2]
+    middle = flat[:, SHOULDERS].mean(axis=1)
+    apart = flat[:, SHOULDERS[0]] - flat[:, SHOULDERS[1]]
+    width = float(np.median(np.linalg.norm(apart[person], axis=-1)))
+    width = max(width, 1e-3)
+    heights = (middle[:, 1:] - flat[:, WRISTS, 1]) / width
+    frames = np.flatnonzero(person)
+    begin, end = (int(frames[i]) for i in active_part(heights[person]))
+    at = np.linspace(times[begin], times[end], n_steps)
+    bodily = (flat - middle[:, None]) / width
+    arms = resample(bodily[:, (*WRISTS, *ELBOWS, *FACE)], person, times, at)
+    wrists = arms[:, :2]
+    shapes, shares = [], []
+    for side in (0, 1):
+        valid = seen[:, side] & person
+        bridged = bridge(valid, times).astype(np.float32)
+        share = resample(bridged, np.ones_like(valid), times, at)
+        points = hands[:, side]
+        found = resample((points[:, WRIST, :2] - middle) / width, valid, times, at)
+        wrists[:, side] += (found - wrists[:, side]) * (share > 0.25)[:, None]
+        shape = points - points[:, WRIST : WRIST + 1]
+        shape = resample(shape / palm_length(points[valid]), valid, times, at)
+        shape = shape * share[:, None, None]
+        shapes.append(shape)
+        shares.append(share)
+    return SignSteps(
+        np.stack(shapes, axis=1).astype(np.float32),
+        np.stack(shares, axis=1).astype(np.float32),
+        wrists.astype(np.float32),
+        arms[:, 2:4].astype(np.float32),
+        arms[:, 4:].astype(np.float32),
+        float(times[end] - times[begin]),
+    )
+
+
+def bridge(seen: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Count short gaps between two frames that show a hand as if it were seen.
+
+    Args:
+        seen: bool (T,).
+        times: in seconds (T,).
+
+    Returns:
+        bool (T,).
+    """
+    filled, known = seen.copy(), np.flatnonzero(seen)
+    for before, after in pairwise(known.tolist()):
+        if times[after] - times[before] <= LONGEST_GAP:
+            filled[before:after] = True
+    return filled
+
+
+def palm_length(points: np.ndarray) -> float:
+    """Length of the palm of hands (n, 21, 3) that may point to the camera; at least
+    1e-3."""
+    if not len(points):
+        return 1.0
+    along = np.linalg.norm(points[:, MIDDLE_ROOT] - points[:, WRIST], axis=-1)
+    across = np.linalg.norm(
+        points[:, INDEX_ROOT] - points[:, LITTLE_ROOT], axis=-1
+    )
+    return max(1e-3, float(np.median(np.maximum(along, 1.5 * across))))
