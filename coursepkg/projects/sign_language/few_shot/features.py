@@ -1,6 +1,7 @@
 """From landmarks in pixels to numbers that two signers share.
 
-    active part   from where a hand leaves its rest to where it is back
+    active part   from where a hand leaves its rest to where it is back; a film may have
+                  several
     resampled     to N steps, evenly spaced in time; what is missing is interpolated
     arms          relative to the middle of the shoulders, in widths of the shoulders
     hands         relative to their wrist, in lengths of the palm
@@ -25,16 +26,21 @@ SHOULDERS, ELBOWS, WRISTS = (11, 12), (13, 14), (15, 16)
 FACE = (0, 7, 8)
 """Nose and ears."""
 WRIST, INDEX_ROOT, MIDDLE_ROOT, LITTLE_ROOT = 0, 5, 9, 17
-_RAISED = 0.35
+RAISED = 0.35
 """Share of an arm's way up from which on it is raised."""
+TRIMS = (RAISED, 0.2, 0.5, 0.65)
+"""The same, for several cuts of one clip; the usual one first."""
+LEAST_REST, LEAST_SIGN = 0.25, 0.3
+"""Seconds that hands are down between two stretches, and that a stretch lasts."""
+_DOWN = -0.6
+"""Height of a wrist above the shoulders, in their width, below which it is down."""
 _MOVES = 0.3
 """Widths of the shoulders that a wrist rises by at least, if it moves at all."""
 
 
 @dataclass(frozen=True, eq=False)
 class SignSteps:
-    """A sign in N steps. Left comes before right, y points down, z away from the
-    camera."""
+    """A sign in N steps; left before right, y downwards, z away from the camera."""
 
     hands: np.ndarray
     """Float32 (N, 2, 21, 3), from the wrist, in lengths of the palm; 0 for a hand that
@@ -77,8 +83,7 @@ def check_landmarks(landmarks: Landmarks) -> None:
         )
     if not landmarks.has_hands:
         raise ValueError(
-            f"{name}: no hand is seen in any frame; film with both hands in the"
-            " picture"
+            f"{name}: no hand is seen in any frame; film with both hands in the picture"
         )
 
 
@@ -112,34 +117,128 @@ def resample(
     return np.asarray(first + (second - first) * share)
 
 
-def active_part(heights: np.ndarray) -> tuple[int, int]:
-    """First and last frame in which a hand is raised.
+def raised_frames(heights: np.ndarray, raised: float = RAISED) -> np.ndarray:
+    """In which frames a hand is up, bool (T,).
 
     An arm that goes up and down rests where it is lowest. One that stays where it is
-    says nothing; where both do, all frames count.
+    says nothing.
 
     Args:
         heights: of both wrists, in widths of the shoulders, upwards, (T, 2).
+        raised: share of an arm's way up from which on it is raised, in (0, 1).
     """
     low, high = heights.min(axis=0), heights.max(axis=0)
-    raised = heights > low + _RAISED * (high - low)
-    raised &= high - low > _MOVES
-    frames = np.flatnonzero(raised.any(axis=1))
+    up = (heights > low + raised * (high - low)) & (high - low > _MOVES)
+    return np.asarray(up.any(axis=1))
+
+
+def active_part(heights: np.ndarray, raised: float = RAISED) -> tuple[int, int]:
+    """First and last frame in which a hand is up; all frames, where none ever is.
+
+    Args:
+        heights: see `raised_frames`.
+        raised: see `raised_frames`.
+    """
+    frames = np.flatnonzero(raised_frames(heights, raised))
     if len(frames) < LEAST_FRAMES:
         return 0, len(heights) - 1
     return int(frames[0]), int(frames[-1])
 
 
-def sign_steps(landmarks: Landmarks, n_steps: int = N_STEPS) -> SignSteps:
-    """The active part of a clip in N steps.
+def active_parts(heights: np.ndarray, times: np.ndarray) -> list[tuple[int, int]]:
+    """First and last frame of each stretch in which a hand is up.
+
+    A film may show a sign twice, or the end of the sign before. Where there are several
+    stretches, all of them together are one more, for signs that touch the rest.
+
+    Args:
+        heights: see `raised_frames`.
+        times: of the frames, in seconds (T,).
+    """
+    frames = np.flatnonzero(raised_frames(heights)).tolist()
+    if len(frames) < LEAST_FRAMES:
+        return [(0, len(heights) - 1)]
+    rests = [(i, j) for i, j in pairwise(frames) if times[j] - times[i] > LEAST_REST]
+    begins = [frames[0], *(j for _, j in rests)]
+    ends = [*(i for i, _ in rests), frames[-1]]
+    parts = [
+        (begin, end)
+        for begin, end in zip(begins, ends, strict=True)
+        if end - begin >= LEAST_FRAMES - 1 and times[end] - times[begin] >= LEAST_SIGN
+    ]
+    whole = frames[0], frames[-1]
+    return parts if len(parts) == 1 else [*parts, whole]
+
+
+def trimmed(
+    part: tuple[int, int], heights: np.ndarray, raised: float
+) -> tuple[int, int]:
+    """A stretch of `active_parts` cut wider or closer than at `RAISED`.
+
+    Args:
+        part: its first and last frame.
+        heights: see `raised_frames`.
+        raised: see `raised_frames`.
+    """
+    up = raised_frames(heights, raised)
+    begin, end = part
+    if raised < RAISED:
+        while begin > 0 and up[begin - 1]:
+            begin -= 1
+        while end + 1 < len(up) and up[end + 1]:
+            end += 1
+        return begin, end
+    inside = begin + np.flatnonzero(up[begin : end + 1])
+    if len(inside) < LEAST_FRAMES:
+        return part
+    return int(inside[0]), int(inside[-1])
+
+
+def signs_of(landmarks: Landmarks, n_steps: int = N_STEPS) -> list[list[SignSteps]]:
+    """What may be the sign of a clip: each active part, cut at each of `TRIMS`.
+
+    The first cut of each part is the usual one.
 
     Raises:
         ValueError: nobody, or no hand, is seen; the clip is named.
     """
     check_landmarks(landmarks)
-    return steps_of(
-        landmarks.times, landmarks.body, landmarks.hands, landmarks.seen, n_steps
-    )
+    heights, frames = wrist_heights(landmarks.body)
+    found = landmarks.times, landmarks.body, landmarks.hands, landmarks.seen
+    signs = []
+    for part in active_parts(heights, landmarks.times[frames]):
+        cuts = [trimmed(part, heights, raised) for raised in TRIMS]
+        spans = [(int(frames[begin]), int(frames[end])) for begin, end in cuts]
+        signs.append([steps_between(*found, *span, n_steps) for span in spans])
+    return signs
+
+
+def is_at_rest(landmarks: Landmarks) -> bool:
+    """Whether both hands stay down and still through a clip that shows somebody."""
+    heights, _ = wrist_heights(landmarks.body)
+    moved = heights.max(axis=0) - heights.min(axis=0)
+    return bool((moved < _MOVES).all() and heights.max() < _DOWN)
+
+
+def wrist_heights(body: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How high the wrists are above the shoulders, in widths of the shoulders.
+
+    Args:
+        body: (T, 33, 3), NaN where nobody was found.
+
+    Returns:
+        float (t, 2) of the frames that show somebody, and their numbers (t,).
+    """
+    frames = np.flatnonzero(np.isfinite(body[:, 0, 0]))
+    shown = body[frames]
+    middle = shown[:, SHOULDERS, 1].mean(axis=1, keepdims=True)
+    return (middle - shown[:, WRISTS, 1]) / shoulder_width(body), frames
+
+
+def shoulder_width(body: np.ndarray) -> float:
+    """The median width of the shoulders of (T, 33, 3) in the picture, at least 1e-3."""
+    apart = body[:, SHOULDERS[0], :2] - body[:, SHOULDERS[1], :2]
+    return max(1e-3, float(np.nanmedian(np.linalg.norm(apart, axis=-1))))
 
 
 def steps_of(
@@ -148,17 +247,27 @@ def steps_of(
     hands: np.ndarray,
     seen: np.ndarray,
     n_steps: int = N_STEPS,
+    raised: float = RAISED,
 ) -> SignSteps:
-    """The active part of arrays as `Landmarks` has them."""
+    """The active part of arrays as `Landmarks` has them; see `active_part`."""
+    heights, frames = wrist_heights(body)
+    begin, end = (int(frames[i]) for i in active_part(heights, raised))
+    return steps_between(times, body, hands, seen, begin, end, n_steps)
+
+
+def steps_between(
+    times: np.ndarray,
+    body: np.ndarray,
+    hands: np.ndarray,
+    seen: np.ndarray,
+    begin: int,
+    end: int,
+    n_steps: int = N_STEPS,
+) -> SignSteps:
+    """What arrays as `Landmarks` has them show from one frame to another."""
     person = np.isfinite(body[:, 0, 0])
     flat = body[..., :2]
-    middle = flat[:, SHOULDERS].mean(axis=1)
-    apart = flat[:, SHOULDERS[0]] - flat[:, SHOULDERS[1]]
-    width = float(np.median(np.linalg.norm(apart[person], axis=-1)))
-    width = max(width, 1e-3)
-    heights = (middle[:, 1:] - flat[:, WRISTS, 1]) / width
-    frames = np.flatnonzero(person)
-    begin, end = (int(frames[i]) for i in active_part(heights[person]))
+    middle, width = flat[:, SHOULDERS].mean(axis=1), shoulder_width(body)
     at = np.linspace(times[begin], times[end], n_steps)
     bodily = (flat - middle[:, None]) / width
     arms = resample(bodily[:, (*WRISTS, *ELBOWS, *FACE)], person, times, at)
@@ -204,12 +313,12 @@ def bridge(seen: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 
 def palm_length(points: np.ndarray) -> float:
-    """Length of the palm of hands (n, 21, 3) that may point to the camera; at least
-    1e-3."""
+    """The median length of the palm of hands (n, 21, 3), at least 1e-3.
+
+    A palm that points to the camera looks short: its breadth then tells its length.
+    """
     if not len(points):
         return 1.0
     along = np.linalg.norm(points[:, MIDDLE_ROOT] - points[:, WRIST], axis=-1)
-    across = np.linalg.norm(
-        points[:, INDEX_ROOT] - points[:, LITTLE_ROOT], axis=-1
-    )
+    across = np.linalg.norm(points[:, INDEX_ROOT] - points[:, LITTLE_ROOT], axis=-1)
     return max(1e-3, float(np.median(np.maximum(along, 1.5 * across))))

@@ -17,6 +17,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.random import Generator
 
+from coursepkg.projects.sign_language.landmarks.extract import Landmarks
+
 N_FRAMES = 36
 """Frames of a drawn clip (T)."""
 JOINTS = (0, 7, 8, 11, 12, 13, 14, 15, 16)
@@ -154,6 +156,31 @@ class DrawnLandmarks:
     seen: np.ndarray
     """Bool (P, T, 2)."""
 
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def full_body(self, number: int) -> np.ndarray:
+        """The body of a clip as `Landmarks` has it, (T, 33, 3)."""
+        body = np.zeros((N_FRAMES, 33, 3))
+        body[:, JOINTS] = self.body[number]
+        return body
+
+    def clip(self, number: int, width: float = 100.0) -> Landmarks:
+        """A clip as if it came from a film in which the shoulders are so wide."""
+        seen = self.seen[number]
+        hands = np.where(seen[..., None, None], self.hands[number], np.nan)
+        middle = np.array([3.0, 2.0, 0.0])
+        body = (self.full_body(number) + middle) * width
+        return Landmarks(
+            self.times[number],
+            body.astype(np.float32),
+            np.ones((N_FRAMES, 33), np.float32),
+            ((hands + middle) * width).astype(np.float32),
+            seen.astype(np.float32),
+            (round(6 * width), round(5 * width)),
+            name=f"made-up sign {number}",
+        )
+
 
 def sign(rng: Generator, words: Words, *, left_handed: float = 0.0) -> DrawnLandmarks:
     """Let a new person sign each of these words.
@@ -274,7 +301,9 @@ def _path(
         [kind[:, None] == k for k in range(6)],
         [0 * v, 0 * v, np.sin(np.pi * once), np.sin(turn), 0 * v, 0 * v],
     )
-    return np.asarray(along[..., None] * way[:, None] + aside[..., None] * bulge[:, None])
+    return np.asarray(
+        along[..., None] * way[:, None] + aside[..., None] * bulge[:, None]
+    )
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
@@ -309,9 +338,7 @@ def _bodies(
         shoulder = np.array([0.5 * side, 0.0, 0.0])
         wrist = wrists[:, :, hand] * outward
         elbow, wrist = _bend_arm(shoulder, wrist, longer, side, swivel)
-        along, across, out = _palm_axes(
-            shoulder, elbow, wrist, turns[:, :, hand], side
-        )
+        along, across, out = _palm_axes(shoulder, elbow, wrist, turns[:, :, hand], side)
         place = 1 if hand == 0 else 0
         hands[:, :, place] = wrist[:, :, None] + palm * _hand_joints(
             along, across, out, bends[:, :, hand], thumbs[:, :, hand],
@@ -433,7 +460,9 @@ def _detector(
     hands += 1.5 * shiver * rng.normal(0, 1, (count, 1, 2, 21, 3))
     body[:, :, 5:, :2] += rng.normal(0, 0.03, (count, n_frames, 4, 2))
     body[:, :, 5:, :2] += rng.normal(0, 0.05, (count, 1, 4, 2))
-    moved = np.linalg.norm(np.diff(hands[:, :, :, 0, :2], axis=1, prepend=hands[:, :1, :, 0, :2]), axis=-1)
+    moved = np.linalg.norm(
+        np.diff(hands[:, :, :, 0, :2], axis=1, prepend=hands[:, :1, :, 0, :2]), axis=-1
+    )
     fast = rng.uniform(0.15, 0.5, (count, 1, 1))
     seen = rng.random(moved.shape) > 0.9 * (moved / fast).clip(0, 1) ** 2
     frames = np.arange(n_frames)[None, :, None]
