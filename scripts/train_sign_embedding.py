@@ -1,16 +1,17 @@
 """Makes the embedding of signs that ships with the package: learnt from made-up signs in landmark space alone.
 
-    .venv/bin/python scripts/train_sign_embedding.py [--steps 6000] [--out runs/sign-embedding]
+    .venv/bin/python scripts/train_sign_embedding.py [--steps 1000] [--out runs/sign-embedding]
 
 Each step draws new words, and two people for each. Stopped at any time, and called again with the same options, it goes
 on. At the end it fits how much each distance weighs and how far "none of these" stands, on further made-up words,
-writes coursepkg/projects/sign_language/few_shot/checkpoint/, and prints which way of matching wins at 1, 2, 3 and 5 examples.
+writes coursepkg/projects/sign_language/few_shot/checkpoint/, and prints which way of matching wins at 1, 2, 3 and 5
+examples.
 """
 
 import argparse
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,6 @@ from coursepkg.training.schedules import cosine
 from coursepkg.training.weights import in_half
 
 WORDS_A_BATCH, BATCHES_AN_EPOCH = 256, 50
-LEFT_HANDED = 0.0
-"""Matching tries the mirror image, so the embedding need not forget which side a sign is on."""
 
 
 @dataclass
@@ -57,6 +56,7 @@ class Pairs:
     """(2, B, N, F)."""
 
     def to(self, device: Any) -> "Pairs":
+        """Move to a device."""
         return Pairs(self.steps.to(device))
 
 
@@ -73,9 +73,12 @@ class DrawnPairs(Sequence[Pairs]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         rng = np.random.default_rng([self.seed, self.number, index])
-        words = draw_words(rng, WORDS_A_BATCH)
-        drawn = sign(rng, words.repeated(2), left_handed=LEFT_HANDED)
-        rows = network_inputs(drawn, rng.uniform(min(TRIMS), max(TRIMS), len(drawn)))
+        drawn = sign(rng, draw_words(rng, WORDS_A_BATCH).repeated(2))
+        trims = rng.uniform(min(TRIMS), max(TRIMS), len(drawn))
+        # Both people of a word are left-handed, or none: which side a sign is on stays a part of it.
+        mirrored = np.repeat(rng.random(WORDS_A_BATCH) < 0.3, 2)
+        rows = network_inputs(drawn, trims, mirrored)
+        rows = augmented(rows, torch.Generator().manual_seed(int(rng.integers(2**62))))
         return Pairs(rows.unflatten(0, (WORDS_A_BATCH, 2)).transpose(0, 1))
 
 
@@ -86,6 +89,7 @@ class Epochs:
     seed: int = 0
 
     def epoch(self, number: int) -> Sequence[Pairs]:
+        """The batches of an epoch."""
         return DrawnPairs(self.seed, number)
 
 
@@ -96,14 +100,18 @@ class SameWord:
     temperature: float = 0.05
 
     def count(self, batch: Pairs) -> int:
+        """Words."""
         return int(batch.steps.shape[1])
 
     def loss(self, model: nn.Module, batch: Pairs) -> Tensor:
+        """InfoNCE, summed over the words."""
         vectors = model(batch.steps.flatten(0, 1)).float()
         return info_nce(*vectors.chunk(2), self.temperature)
 
 
-def network_inputs(drawn: DrawnLandmarks, trims: np.ndarray) -> Tensor:
+def network_inputs(
+    drawn: DrawnLandmarks, trims: np.ndarray, mirrored: np.ndarray
+) -> Tensor:
     """Drawn clips as the network takes them, (P, N, F)."""
     rows = []
     for i, trim in enumerate(trims.tolist()):
@@ -114,8 +122,91 @@ def network_inputs(drawn: DrawnLandmarks, trims: np.ndarray) -> Tensor:
             drawn.seen[i],
             raised=trim,
         )
-        rows.append(step_features(steps))
+        rows.append(step_features(steps.mirrored() if mirrored[i] else steps))
     return torch.from_numpy(np.stack(rows))
+
+
+def augmented(rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Steps of signs (P, N, F) changed by chance, each clip by itself, as other people and detectors would change them.
+
+    Time is warped and its ends are cut; depth is stretched or lost; hands are turned by some 12 degrees and scaled;
+    arms are scaled, turned and moved; noise is added; a hand is lost for a while; elbows, face or length are lost.
+    """
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(*shape, generator=generator)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    def kept(share: float) -> Tensor:
+        return (uniform(len(rows), 1, 1) < share).float()
+
+    count, n_steps = rows.shape[:2]
+    rows = warped(rows, uniform)
+    hands, seen, wrists, elbows, face, length = rows.split([120, 2, 4, 4, 6, 1], dim=2)
+    hands = hands.unflatten(2, (2, 20, 3))
+    depth = (0.1 + 1.2 * uniform(count, 1, 1, 1)) * (uniform(count, 1, 1, 1) > 0.25)
+    hands = torch.cat([hands[..., :2], hands[..., 2:] * depth[..., None]], dim=-1)
+    hands = turned_in_space(hands, 0.2 * normal(count, 2, 3))
+    hands = hands * torch.exp(0.1 * normal(count, 1, 2, 1, 1))
+    hands = hands + 0.02 * normal(*hands.shape) + 0.04 * normal(count, 1, 2, 20, 3)
+    angle, scale = 0.08 * normal(count), torch.exp(0.12 * normal(count, 1, 1, 1))
+    turn = torch.stack(
+        [angle.cos(), -angle.sin(), angle.sin(), angle.cos()], dim=1
+    ).unflatten(1, (2, 2))
+
+    def placed(points: Tensor, noise: float) -> Tensor:
+        flat = points.unflatten(2, (-1, 2)) * scale
+        flat = torch.einsum("pij,pnkj->pnki", turn, flat)
+        return (flat + noise * normal(count, 1, flat.shape[2], 2)).flatten(2)
+
+    away = normal(count, 1, 2) * torch.tensor([0.1, 0.15])
+    wrists = placed(wrists, 0.05) + away.repeat(1, 1, 2) + 0.03 * normal(*wrists.shape)
+    begin = (2 * uniform(count, 1, 2) - 1) * n_steps
+    place = torch.arange(n_steps)[None, :, None]
+    there = (
+        1
+        - (
+            (place >= begin) & (place < begin + 0.25 * n_steps * uniform(count, 1, 2))
+        ).float()
+    )
+    hands, seen = hands * there[..., None, None], seen * there * kept(0.85)
+    elbows, face = placed(elbows, 0.08) * kept(0.75), placed(face, 0.05) * kept(0.75)
+    length = (length + 0.3 * normal(count, 1, 1)) * kept(0.5)
+    return torch.cat([hands.flatten(2), seen, wrists, elbows, face, length], dim=2)
+
+
+def warped(rows: Tensor, uniform: Callable[..., Tensor]) -> Tensor:
+    """Steps (P, N, F) at moments that run unevenly, some without the first or last eighth."""
+    count, n_steps, _ = rows.shape
+    n_parts = 5
+    ends = torch.cumsum(0.4 + 1.2 * uniform(count, n_parts), dim=1)
+    ends = torch.cat([torch.zeros(count, 1), ends / ends[:, -1:]], dim=1)
+    even = torch.linspace(0, n_parts, n_steps)
+    part = even.long().clamp(max=n_parts - 1)
+    share = even - part
+    moments = ends[:, part] * (1 - share) + ends[:, part + 1] * share
+    cut = 0.12 * uniform(count, 2) * (uniform(count, 2) < 0.5)
+    moments = cut[:, :1] + moments * (1 - cut.sum(dim=1, keepdim=True))
+    place = moments * (n_steps - 1)
+    before = place.long().clamp(max=n_steps - 2)
+    share = (place - before)[..., None]
+    numbers = before[..., None].expand(-1, -1, rows.shape[2])
+    return rows.gather(1, numbers) * (1 - share) + rows.gather(1, numbers + 1) * share
+
+
+def turned_in_space(hands: Tensor, angles: Tensor) -> Tensor:
+    """Hands (P, N, 2, 20, 3) turned about all three axes by angles (P, 2, 3) in radians."""
+    for axis, (first, second) in enumerate(((1, 2), (0, 2), (0, 1))):
+        cos, sin = (
+            one(angles[..., axis])[:, None, :, None] for one in (torch.cos, torch.sin)
+        )
+        parts = list(hands.unbind(dim=-1))
+        a, b = parts[first], parts[second]
+        parts[first], parts[second] = cos * a - sin * b, sin * a + cos * b
+        hands = torch.stack(parts, dim=-1)
+    return hands
 
 
 @dataclass(frozen=True)
@@ -217,13 +308,13 @@ def compare(embedding: SignEmbedding, weights: dict[str, Weights]) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=Path("runs/sign-embedding"))
     options = parser.parse_args()
     model = SignEmbedding()
     config = TrainConfig(
         max_steps=options.steps,
-        learning_rate=cosine(1.5e-3, warmup=250, total=options.steps),
+        learning_rate=cosine(1.5e-3, warmup=100, total=options.steps),
         weight_decay=0.01,
         precision="bf16-mixed",
         checkpoint_every=BATCHES_AN_EPOCH,

@@ -32,7 +32,7 @@ TRIMS = (RAISED, 0.2, 0.5, 0.65)
 """The same, for several cuts of one clip; the usual one first."""
 LEAST_REST, LEAST_SIGN = 0.25, 0.3
 """Seconds that hands are down between two stretches, and that a stretch lasts."""
-_DOWN = -0.6
+_DOWN = -0.9
 """Height of a wrist above the shoulders, in their width, below which it is down."""
 _MOVES = 0.3
 """Widths of the shoulders that a wrist rises by at least, if it moves at all."""
