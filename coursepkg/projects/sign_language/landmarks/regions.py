@@ -47,7 +47,7 @@ class Region:
     @classmethod
     def whole(cls, width: int, height: int) -> "Region":
         """The smallest upright square that holds a picture of this size."""
-        return cls(width / 2, height / 2, max(width, height))
+        return cls(width / 2, height / 2, float(max(width, height)))
 
     def crop(self, frame: np.ndarray, size: int, *, repeat_edge: bool) -> np.ndarray:
         """Cut the square out of a picture and scale it, by bilinear interpolation.
