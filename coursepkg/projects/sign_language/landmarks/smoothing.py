@@ -77,7 +77,8 @@ class OneEuroFilter:
             share = _share(self.config.speed_cutoff, rate)
             self._speed = self._speed + share * (speed - self._speed)
             cutoff = self.config.min_cutoff + self.config.beta * np.abs(self._speed)
-            self._smooth = self._smooth + _share(cutoff, rate) * (values - self._smooth)
+            share = _share(cutoff, rate)
+            self._smooth = np.asarray(self._smooth + share * (values - self._smooth))
         self._raw = values
         return self._smooth
 

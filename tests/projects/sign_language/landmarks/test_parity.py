@@ -33,9 +33,9 @@ REGION_PIXELS = 0.02
 """Squares are computed from numbers that the record rounds to 0.001 pixel, and are up to five times as large."""
 REGION_RADIANS = 1e-3
 HAND_PIXELS = 1.5
-"""Hands in the same square, worst landmark: 1.0 was seen in 63 films, 0.4 in these. OpenCV interpolates in steps of 1/32 pixel and rounds to gray
-levels, the original does not; the networks' arithmetic differs from processor to processor. A hand is some 100 pixels
-long."""
+"""Hands in the same square, worst landmark; they are some 100 pixels long. In 63 films 1.0 was seen, in these 0.4.
+OpenCV interpolates in steps of 1/32 pixel and rounds to gray levels, the original does not; and the arithmetic of the networks
+differs from processor to processor."""
 HAND_PIXELS_MEDIAN = 0.1
 HAND_METRES = 3e-3
 BODY_PIXELS = 1.0
