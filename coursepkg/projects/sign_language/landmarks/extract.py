@@ -11,6 +11,7 @@ The landmarks of a file are kept in the user's cache under the hash of its bytes
 film is processed twice.
 """
 
+import struct
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -338,6 +339,11 @@ def extract_landmarks(
 
 
 _ARRAYS = ("times", "body", "visibility", "hands", "scores")
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, RuntimeError),
+    *(BadZipFile, zlib.error, struct.error),
+)
+"""What NumPy and zipfile raise for bytes that are not those that were written."""
 
 
 def write_landmarks(path: Path, landmarks: Landmarks) -> None:
@@ -360,11 +366,12 @@ def read_landmarks(path: Path, name: str) -> Landmarks | None:
         name: of the film, for messages.
     """
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        # Opened here: `np.load` leaves a file open that is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             version, width, height, n_people = kept["told"].tolist()
             arrays = {one: kept[one] for one in _ARRAYS}
             flaw = str(kept["flaw"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
+    except _DAMAGE:
         return None
     if version != VERSION:
         return None

@@ -34,8 +34,7 @@ REGION_PIXELS = 0.02
 REGION_RADIANS = 1e-3
 HAND_PIXELS = 1.5
 """Hands in the same square, worst landmark; they are some 100 pixels long. In 63 films 1.0 was seen, in these 0.4.
-OpenCV interpolates in steps of 1/32 pixel and rounds to gray levels, the original does not; and the arithmetic of the networks
-differs from processor to processor."""
+OpenCV interpolates in steps of 1/32 pixel and rounds to gray levels, the original does not."""
 HAND_PIXELS_MEDIAN = 0.1
 HAND_METRES = 3e-3
 BODY_PIXELS = 1.0
