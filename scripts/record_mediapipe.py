@@ -12,7 +12,7 @@ The original wants NumPy 1, so it has an environment of its own; what draws the 
 the film. Of the real films, whose signers are people, only two frames each are recorded whole, and of the others only
 where wrists, index fingers and shoulders are.
 
-`time` measures how long the original takes for drawn frames, see `scripts/measure_landmarks.py`.
+`serve` is what `scripts/measure_landmarks.py` calls to time the original.
 """
 
 import hashlib
@@ -266,28 +266,33 @@ def decoded(path: Path) -> Iterator[np.ndarray]:
             yield np.ascontiguousarray(frame.to_ndarray(format="rgb24"))
 
 
-def timed(path: Path) -> dict[str, Any]:
-    """Milliseconds a frame of the original, both graphs one after the other, after a first pass that is not counted.
+def serve(path: Path) -> None:
+    """Process a film once for each line that comes in, and answer with milliseconds a frame of hands and of body.
 
-    Each graph uses as many threads as it wants, as it does for its users.
+    `scripts/measure_landmarks.py` asks in turn with its own rounds. Both graphs use as many threads as they want, as
+    they do for their users, one after the other.
     """
     with np.load(path) as arrays:
         frames = arrays[arrays.files[0]]
     import mediapipe
 
-    hands, pose = hands_graph(), pose_graph()
-    seconds = {"hands": 0.0, "pose": 0.0}
-    for turn in range(2):
+    hands, pose = mediapipe.solutions.hands.Hands(), mediapipe.solutions.pose.Pose()
+    print(json.dumps({"mediapipe": mediapipe.__version__}), flush=True)
+    for _ in sys.stdin:
+        hands.reset()
+        pose.reset()
+        spent = {"hands": 0.0, "pose": 0.0}
         for frame in frames:
             for name, graph in (("hands", hands), ("pose", pose)):
                 begun = time.perf_counter()
-                graph.process({"image": frame})
-                seconds[name] += turn * (time.perf_counter() - begun)
-    return {
-        "mediapipe": mediapipe.__version__,
-        "frames": len(frames),
-        **{name: 1e3 * spent / len(frames) for name, spent in seconds.items()},
-    }
+                graph.process(frame)
+                spent[name] += time.perf_counter() - begun
+        print(
+            json.dumps(
+                {name: 1e3 * total / len(frames) for name, total in spent.items()}
+            ),
+            flush=True,
+        )
 
 
 def main(arguments: list[str]) -> int:
@@ -295,8 +300,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "draw":
         draw(Path(arguments[1]))
         return 0
-    if len(arguments) == 2 and arguments[0] == "time":
-        print(json.dumps(timed(Path(arguments[1]))))
+    if len(arguments) == 2 and arguments[0] == "serve":
+        serve(Path(arguments[1]))
         return 0
     if len(arguments) != 3 or arguments[0] not in verbs:
         print(__doc__, file=sys.stderr)

@@ -37,6 +37,7 @@ from coursepkg.projects.sign_language.landmarks.regions import (
     turned,
     upright_angle,
 )
+from coursepkg.validation import check_count
 
 LEFT, RIGHT = 0, 1
 """The person's own sides, as numbers of hands."""
@@ -103,13 +104,19 @@ class LandmarkTracker:
     Body and hands are looked for at the same time, on two cores where there are two.
     Use it in a `with` statement, or `close` it.
 
+    Args:
+        n_threads: 2, or 1 to look for the body first and for hands after it; the
+            landmarks are the same.
+
     Raises:
         ImportError: ai-edge-litert or OpenCV is not installed.
+        ValueError: another number of threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_threads: int = 2) -> None:
+        check_count("n_threads", n_threads, 1, 2)
         self._pose, self._hands = PoseTracker(), HandTracker()
-        self._beside = ThreadPoolExecutor(1)
+        self._beside = ThreadPoolExecutor(1) if n_threads == 2 else None
         self._time = self._counted = -np.inf
         self.n_people = 0
         """Most people that were seen at once since the last `reset`."""
@@ -127,7 +134,8 @@ class LandmarkTracker:
 
     def close(self) -> None:
         """End the second thread."""
-        self._beside.shutdown()
+        if self._beside is not None:
+            self._beside.shutdown()
 
     def reset(self) -> None:
         """Forget everything, as before another film."""
@@ -152,9 +160,13 @@ class LandmarkTracker:
         picture = np.ascontiguousarray(frame.pixels)
         rate = 1 / max(1e-3, min(1.0, frame.seconds - self._time))
         self._time = frame.seconds
-        body = self._beside.submit(self._body, picture, frame.seconds, rate)
-        found = self._hands.track(picture)
-        person = body.result()
+        if self._beside is None:
+            person = self._body(picture, frame.seconds, rate)
+            found = self._hands.track(picture)
+        else:
+            body = self._beside.submit(self._body, picture, frame.seconds, rate)
+            found = self._hands.track(picture)
+            person = body.result()
         sides = assign_sides(found, person)
         if person is not None:
             self._look_at_wrists(picture, person, sides)
