@@ -1,11 +1,10 @@
 """Frames a second of landmark extraction, in turn with the original's on the same frames.
 
-    .venv-dev/bin/python scripts/measure_landmarks.py --original ORIGINAL/bin/python \\
-        --out book/_data/bench/landmarks-cpu.json
+    .venv-dev/bin/python scripts/measure_landmarks.py --original ORIGINAL/bin/python --out landmarks-cpu.json
 
 ORIGINAL is the environment with mediapipe 0.10.21 that `scripts/record_mediapipe.py` describes. A film is drawn; with
 `--film` a film of your own is timed as well, of which no picture is stored. Both programs keep what they loaded; while
-one works the other waits for a line.
+one works the other waits for a line. The book's file is `book/_data/bench/landmarks-cpu.json`.
 """
 
 import argparse

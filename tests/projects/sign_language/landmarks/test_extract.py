@@ -143,6 +143,17 @@ def test_two_runs_are_equal(tracker: LandmarkTracker, found: Landmarks) -> None:
         assert_equal(track_frames(other, timed(drawn())), found)
 
 
+def test_one_thread_finds_the_same(found: Landmarks) -> None:
+    with LandmarkTracker(n_threads=1) as alone:
+        assert_equal(track_frames(alone, timed(drawn())), found)
+
+
+@pytest.mark.parametrize("n_threads", [0, 3])
+def test_other_numbers_of_threads_are_refused(n_threads: int) -> None:
+    with pytest.raises(ValueError, match=f"^n_threads must be an integer in 1..2, got {n_threads}$"):
+        LandmarkTracker(n_threads)
+
+
 def test_a_portrait_film_of_the_same_person(tracker: LandmarkTracker, found: Landmarks) -> None:
     frames = drawn()
     tall = np.full((len(frames), SIZE + 200, SIZE, 3), 120, np.uint8)
