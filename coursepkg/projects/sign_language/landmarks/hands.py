@@ -51,7 +51,7 @@ class Hand:
     score: float
     """Probability that this is a hand, in [0, 1]."""
     right: float
-    """Probability that it is a right hand, in [0, 1], if the film is not mirrored."""
+    """Probability that it is a right hand, in [0, 1]; the film is not mirrored."""
     region: Region
     """Where it was looked for."""
 
@@ -122,7 +122,7 @@ class HandTracker:
         return hands
 
     def look(self, frame: np.ndarray, region: Region) -> Hand:
-        """Run the hand network on a square of a picture, whether it shows a hand or not.
+        """Run the hand network on a square of a picture; it may show no hand.
 
         Args:
             frame: RGB, uint8 (height, width, 3).

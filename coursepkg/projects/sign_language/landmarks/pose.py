@@ -6,8 +6,8 @@
 
 Besides the position of each landmark the network gives a map of its probability over
 the picture; the mean of the map around the position is more exact than the position
-alone. Landmarks are smoothed by the one-euro filter, the two of the square more strongly
-than the others.
+alone. Landmarks are smoothed by the one-euro filter, the two of the square more than
+the others.
 
 Source: Bazarevsky et al., "BlazePose" (arXiv 2006.10204).
 """
