@@ -80,7 +80,8 @@ class Landmarks:
     name: str = ""
     """Of the file."""
     flaw: str = ""
-    """What is wrong with the film although it was read, in one line."""
+    """What is wrong with the film although it was read, in one line that begins with
+    its name; empty where nothing is."""
 
     @property
     def seen(self) -> np.ndarray:
@@ -366,8 +367,10 @@ def write_landmarks(path: Path, landmarks: Landmarks) -> None:
     """
     arrays = {name: getattr(landmarks, name) for name in _ARRAYS}
     told = np.array([VERSION, *landmarks.size, landmarks.n_people])
+    # Another file with the same bytes may have another name.
+    flaw = np.array(landmarks.flaw.removeprefix(f"{landmarks.name}: "))
     with whole_file(path) as file:
-        np.savez_compressed(file, told=told, flaw=np.array(landmarks.flaw), **arrays)
+        np.savez_compressed(file, told=told, flaw=flaw, **arrays)
 
 
 def read_landmarks(path: Path, name: str) -> Landmarks | None:
@@ -388,5 +391,9 @@ def read_landmarks(path: Path, name: str) -> Landmarks | None:
     if version != VERSION:
         return None
     return Landmarks(
-        **arrays, size=(width, height), n_people=n_people, name=name, flaw=flaw
+        **arrays,
+        size=(width, height),
+        n_people=n_people,
+        name=name,
+        flaw=f"{name}: {flaw}" if flaw else "",
     )

@@ -4,7 +4,6 @@ processed once.
 
 import dataclasses
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -366,9 +365,8 @@ def test_the_second_call_reads_what_is_kept(
     assert_equal(extract_landmarks(copy), first)
     assert extract_landmarks(copy).name == str(copy)
     # What is kept is what is read: change it, and it is seen.
-    changed = dataclasses.replace(first, n_people=7, flaw="a flaw")
-    write_landmarks(kept(film), changed)
-    assert (extract_landmarks(film).n_people, extract_landmarks(film).flaw) == (7, "a flaw")
+    write_landmarks(kept(film), dataclasses.replace(first, n_people=7))
+    assert extract_landmarks(film).n_people == 7
     assert [path.name for path in kept(film).parent.iterdir()] == [kept(film).name]
 
 
@@ -411,19 +409,19 @@ def test_without_a_tracker_one_is_made(film: Path, tracker: LandmarkTracker) -> 
     assert_equal(extract_landmarks(film, keep=False), extract_landmarks(film, tracker=tracker, keep=False))
 
 
-def test_a_film_that_is_cut_short_says_so(film: Path, tracker: LandmarkTracker) -> None:
-    # MPEG transport streams can be read up to where they end.
-    broken = film.with_name("broken.mp4")
+def test_a_damaged_film_says_so_under_each_of_its_names(film: Path, tracker: LandmarkTracker) -> None:
     content = bytearray(film.read_bytes())
     begin = content.index(b"mdat") + len(content) // 3
     content[begin : begin + 400] = bytes(400)
-    broken.write_bytes(content)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = extract_landmarks(broken, tracker=tracker)
-    if found.flaw:  # decoders differ in what they forgive
-        assert found.flaw.startswith(f"{broken}: ")
-        assert extract_landmarks(broken).flaw == found.flaw
+    film.write_bytes(content)
+    found = extract_landmarks(film, tracker=tracker)
+    n_lost = 6 - len(found.times)
+    assert 0 < n_lost < 6
+    said = f"{n_lost} of 6 frames are missing or cannot be decoded; copy the video again"
+    assert found.flaw == f"{film}: {said}"
+    assert extract_landmarks(film).flaw == found.flaw
+    renamed = film.rename(film.with_name("renamed.mp4"))
+    assert extract_landmarks(renamed).flaw == f"{renamed}: {said}"
 
 
 def test_a_missing_film_and_no_film(tmp_path: Path, tracker: LandmarkTracker) -> None:
@@ -463,10 +461,10 @@ def test_what_cannot_be_written_leaves_nothing(film: Path, found: Landmarks, tmp
 
 def test_landmarks_come_back_as_they_were_written(found: Landmarks, tmp_path: Path) -> None:
     path = tmp_path / "film.npz"
-    write_landmarks(path, dataclasses.replace(found, flaw="ß: 3 of 8 frames"))
+    write_landmarks(path, dataclasses.replace(found, flaw="drawn: 3 of 8 frames"))
     back = read_landmarks(path, "other name")
     assert_equal(back, found)
-    assert (back.flaw, back.name) == ("ß: 3 of 8 frames", "other name")
+    assert (back.flaw, back.name) == ("other name: 3 of 8 frames", "other name")
     assert read_landmarks(tmp_path / "none.npz", "none") is None
 
 
