@@ -330,6 +330,84 @@ def test_distances_are_in_widths_of_the_shoulders() -> None:
     assert shoulder_width(person) == 1
 
 
+# Hands at the ends of the arms
+
+
+@pytest.fixture
+def looked(tracker: LandmarkTracker, monkeypatch: pytest.MonkeyPatch) -> list[Region]:
+    """Where the tracker looks in the next frame; the body is known, and each square shows a hand in its middle."""
+    squares: list[Region] = []
+
+    def look(picture: np.ndarray, region: Region) -> Hand:
+        squares.append(region)
+        return hand_at(region.x, region.y + 15, right=0.9)
+
+    tracker.reset()
+    monkeypatch.setattr(tracker._hands, "look", look)
+    monkeypatch.setattr(tracker._hands, "track", lambda picture: [])
+    monkeypatch.setattr(tracker._pose, "track", lambda picture, rate: person_at())
+    return squares
+
+
+ROOM = TimedFrame(0.0, np.zeros((200, 300, 3), np.uint8))
+
+
+def test_lost_hands_are_looked_for_and_followed(tracker: LandmarkTracker, looked: list[Region]) -> None:
+    person, sides = tracker.track(ROOM)
+    assert [round(region.x) for region in looked] == [148, 52]
+    assert [side.points[0, 0] for side in sides] == pytest.approx([region.x for region in looked])
+    assert len(tracker._hands._regions) == 2
+    assert person.points[15, 0] == 150
+
+
+def test_a_hand_that_was_found_is_not_looked_for(
+    tracker: LandmarkTracker, looked: list[Region], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracker._hands, "track", lambda picture: [hand_at(150)])
+    assert tracker.track(ROOM)[1][LEFT].region.x == 150
+    assert [round(region.x) for region in looked] == [52]
+
+
+def test_a_wrist_out_of_the_picture_is_not_looked_at(
+    tracker: LandmarkTracker, looked: list[Region], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = person_at(right=(-3.0, 100.0))
+    monkeypatch.setattr(tracker._pose, "track", lambda picture, rate: away)
+    assert tracker.track(ROOM)[1][RIGHT] is None
+    assert [round(region.x) for region in looked] == [148]
+
+
+@pytest.mark.parametrize(
+    "answer", [hand_at(52, score=0.4), hand_at(130, 180, score=0.9)], ids=["no hand", "far away"]
+)
+def test_what_is_no_hand_of_this_arm_is_dropped(
+    answer: Hand, tracker: LandmarkTracker, looked: list[Region], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracker._hands, "look", lambda picture, region: answer)
+    assert tracker.track(ROOM)[1][RIGHT] is None
+
+
+def test_a_hand_at_the_place_of_the_other_is_not_looked_for(
+    tracker: LandmarkTracker, looked: list[Region], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = person_at(left=(101.0, 100.0), right=(99.0, 100.0))
+    square = region_at_wrist(together, RIGHT)
+    known = hand_at(square.x, square.y, right=0.1)
+    monkeypatch.setattr(tracker._pose, "track", lambda picture, rate: together)
+    monkeypatch.setattr(tracker._hands, "track", lambda picture: [known])
+    monkeypatch.setattr(extract, "region_of_hand", lambda points: square)
+    assert tracker.track(ROOM)[1] == [known, None]
+    assert looked == []
+
+
+def test_without_a_body_nothing_is_looked_for(
+    tracker: LandmarkTracker, looked: list[Region], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracker._pose, "track", lambda picture, rate: None)
+    assert tracker.track(ROOM) == (None, [None, None])
+    assert looked == []
+
+
 # Files
 
 
