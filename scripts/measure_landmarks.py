@@ -9,6 +9,7 @@ one works the other waits for a line. The book's file is `book/_data/bench/landm
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -84,6 +85,8 @@ def main() -> None:
             print(f"{name}: MediaPipe's {part} {np.median(times):.1f} ms a frame")
     result = document("landmarks", device, rows)
     result["versions"] |= told
+    # `taskset -c 0` leaves one core to both programs.
+    result["machine"]["allowed_cores"] = len(os.sched_getaffinity(0))
     print(table(result))
     if chosen.out is not None:
         write(result, chosen.out)
