@@ -86,6 +86,7 @@ EXTRA_PURPOSE = {
     "ocr-paddle": "PaddleOCR as the text detector",
     "video": "reading sign-language clips",
     "t5": "the T5 and pretrained-backbone chapters",
+    "landmarks": "landmarks of hands and body in sign-language clips",
     "export": "export to CTranslate2",
     "triton": "the GPU kernels",
     "chapters": "the chapters, all of them",

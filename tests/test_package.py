@@ -221,6 +221,7 @@ def test_the_extras_are_there_with_lower_bounds() -> None:
         "ocr-paddle",
         "video",
         "t5",
+        "landmarks",
         "export",
         "triton",
         "chapters",

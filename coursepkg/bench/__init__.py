@@ -56,6 +56,10 @@ SUITES = {
         "cached clips against live decoding and a bare PyAV loop, a training step, all"
         " in clips a second"
     ),
+    "landmarks": (
+        "landmarks of hands and body in frames a second, by two threads and by one,"
+        " and against MediaPipe where it is installed"
+    ),
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
 }
 """What each suite compares, by its name."""
@@ -73,6 +77,7 @@ CASES = {
     "ocr-rivals": "projects.ocr.bench:cases_against_rapidocr",
     "threads": "projects.ocr.thread_bench:cases",
     "sign-language": "projects.sign_language.bench:cases",
+    "landmarks": "projects.sign_language.landmarks.bench:cases",
     "resume": "bench.suites.resume:cases",
 }
 """Where the cases of a suite are made: a module of the package and its function, which

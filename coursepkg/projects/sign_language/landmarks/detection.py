@@ -1,15 +1,15 @@
 """Find palms and people in a whole picture: anchors, boxes, non-maximum suppression.
 
-The network lays grids over the picture. In each cell stand some anchors, and of each
-anchor it says how sure it is that something is there, how far the middle of it lies
-from the anchor, how large it is, and where its keypoints are.
+The network lays grids over the picture. Each cell has some anchors, and for each anchor
+the network gives a score (is something there?), the way from the anchor to the middle
+of its box, the size of the box, and the way from the anchor to each keypoint.
 
     picture -> letterbox -> network -> scores (A,), offsets (A, 4 + 2K)
-            -> boxes of the anchors above a bound -> suppression -> detections
+            -> boxes of the anchors above a threshold -> suppression -> detections
 
-Many anchors see the same hand. Non-maximum suppression takes the surest box and all
-that overlap it for one thing; here their mean, weighted by their scores, is kept, which
-shakes less from frame to frame than the surest alone.
+Many anchors see the same hand. Non-maximum suppression takes the box with the highest
+score and all boxes that overlap it as one thing. Here the mean of these boxes, weighted
+by their scores, is kept: it varies less from frame to frame than the best box alone.
 
 Sources: SSD, Liu et al. (arXiv 1512.02325), section 2; weighted suppression and the
 palm detector, BlazeFace (arXiv 1907.05047), section 3.3, and "MediaPipe Hands" (arXiv
@@ -20,21 +20,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coursepkg.projects.sign_language.landmarks.networks import Network
+from coursepkg.projects.sign_language.landmarks.networks import Network, sigmoid
 from coursepkg.projects.sign_language.landmarks.regions import Region
 
 LEAST_SCORE = 0.5
-"""A box that is less sure is none."""
+"""Boxes with a lower score are dropped."""
 MOST_OVERLAP = 0.3
 """Boxes whose intersection is a larger share of their union are one thing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """Something that was found in a picture; all in pixels of it."""
+    """Something that was found in a picture; lengths are in pixels of the picture."""
 
     score: float
-    """How sure it is, in [0, 1]."""
+    """Probability that it is there, in [0, 1]."""
     box: np.ndarray
     """Left, top, right, bottom, float32 (4,)."""
     keypoints: np.ndarray
@@ -44,8 +44,12 @@ class Detection:
 def grid_anchors(size: int, strides: tuple[int, ...]) -> np.ndarray:
     """The middles of all anchors.
 
-    Each layer has two anchors a cell. Layers of one stride share a grid: its cells have
-    all their anchors together.
+    Each layer has two anchors a cell. Layers of one stride share a grid, whose cells
+    have the anchors of all these layers.
+
+    Example:
+        >>> len(grid_anchors(192, (8, 16, 16, 16)))
+        2016
 
     Args:
         size: side of the network's picture, in pixels.
@@ -68,7 +72,7 @@ def boxes_of(offsets: np.ndarray, anchors: np.ndarray, size: int) -> np.ndarray:
     """Boxes and keypoints of anchors.
 
     Args:
-        offsets: what the network says, in pixels of its picture, (A, 4 + 2K): from the
+        offsets: output of the network, in pixels of its picture, (A, 4 + 2K): from the
             anchor to the middle, width and height, from the anchor to each keypoint.
         anchors: (A, 2).
         size: side of the network's picture, in pixels.
@@ -102,10 +106,10 @@ def suppress(
     Args:
         boxes: corners and keypoints, (n, 2 + K, 2).
         scores: (n,).
-        most_overlap: boxes that overlap the surest more become one with it.
+        most_overlap: boxes that overlap the best one by more are merged with it.
 
     Returns:
-        score of the surest and mean box (2 + K, 2) of each group, the surest first.
+        highest score and mean box (2 + K, 2) of each group, the best first.
     """
     order = np.argsort(-scores, kind="stable")
     boxes, scores = boxes[order], scores[order]
@@ -127,7 +131,7 @@ class Detector:
         network: takes a square picture, gives offsets (1, A, 4 + 2K) and scores
             (1, A, 1).
         strides: of its layers, see `grid_anchors`.
-        low: what black is to the network; white is 1.
+        low: see `Network.run`.
     """
 
     def __init__(
@@ -137,7 +141,7 @@ class Detector:
         self.anchors = grid_anchors(network.size, strides)
 
     def detect(self, frame: np.ndarray) -> list[Detection]:
-        """What is found in a picture, the surest first.
+        """What is found in a picture, the highest score first.
 
         Args:
             frame: RGB, uint8 (height, width, 3).
@@ -146,7 +150,7 @@ class Detector:
         size, region = self.network.size, Region.whole(width, height)
         cut = region.crop(frame, size, repeat_edge=False)
         offsets, logits = self.network.run(cut, low=self.low)
-        scores = 1 / (1 + np.exp(-logits[0, :, 0].clip(-80, 80)))
+        scores = sigmoid(logits[0, :, 0])
         sure = scores >= LEAST_SCORE
         boxes = boxes_of(offsets[0, sure], self.anchors[sure], size)
         found = []

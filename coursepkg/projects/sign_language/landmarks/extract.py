@@ -7,10 +7,12 @@
 The palm detector misses fists and fast hands. Where a wrist is seen and no hand near
 it, the hand network looks at the end of the arm.
 
-What is found of a file is kept in the user's cache under the hash of its bytes, so that
-no film is looked at twice.
+The landmarks of a file are kept in the user's cache under the hash of its bytes, so no
+film is processed twice.
 """
 
+import struct
+import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -21,6 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from coursepkg.files import cache_folder, file_sha256, whole_file
+from coursepkg.projects.sign_language.data.clip import check_frames
 from coursepkg.projects.sign_language.data.video import TimedFrame, VideoFrames
 from coursepkg.projects.sign_language.landmarks import hands, pose
 from coursepkg.projects.sign_language.landmarks.hands import (
@@ -34,45 +37,51 @@ from coursepkg.projects.sign_language.landmarks.regions import (
     turned,
     upright_angle,
 )
+from coursepkg.validation import check_count
 
 LEFT, RIGHT = 0, 1
 """The person's own sides, as numbers of hands."""
 VERSION = 1
-"""Of what is extracted; what is kept of another version is extracted anew."""
+"""Of the way from film to landmarks; files of another version are processed again."""
 WRISTS = (pose.LEFT_WRIST, pose.RIGHT_WRIST)
 SHOULDERS = (pose.LEFT_SHOULDER, pose.RIGHT_SHOULDER)
 FURTHEST = 1.5
-"""A hand that lies so many widths of the shoulders from both wrists is not the
-signer's."""
+"""A hand that is further from both wrists is not the signer's; in widths of the
+shoulders."""
 NEAR = 0.6
-"""A hand that was looked for at the end of an arm lies at most so far from it."""
+"""A hand that was looked for at the end of an arm is at most so far from its wrist; in
+widths of the shoulders."""
 PEOPLE_EVERY = 1.0
 """Seconds after which people are counted again."""
+MOST_SIDE = 32_766
+"""Longest side of a picture that OpenCV's `warpAffine` takes, in pixels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Where body and hands of one person are through a clip, in pixels."""
+    """Body and hands of one person in every frame of a clip, in pixels."""
 
     times: np.ndarray
     """Of each frame, in seconds from the start, float64 (T,), rising."""
     body: np.ndarray
     """Float32 (T, 33, 3), NaN where nobody was found; see `pose.Pose`."""
     visibility: np.ndarray
-    """How likely each landmark of the body can be seen, float32 (T, 33)."""
+    """Probability that each landmark of the body can be seen, float32 (T, 33)."""
     hands: np.ndarray
     """Left and right hand, float32 (T, 2, 21, 3), NaN where none was found; see
     `hands.Hand`."""
     scores: np.ndarray
-    """How sure each hand is, float32 (T, 2), 0 where none was found."""
+    """Probability of each hand, float32 (T, 2), 0 where none was found."""
     size: tuple[int, int]
-    """Width and height of the film."""
+    """Width and height of the frames, in pixels; `VideoFrames` makes large films
+    smaller."""
     n_people: int = 1
     """Most people that were seen at once."""
     name: str = ""
     """Of the file."""
     flaw: str = ""
-    """What is wrong with the film although it was read, in one line."""
+    """What is wrong with the film although it was read, in one line that begins with
+    its name; empty where nothing is."""
 
     @property
     def seen(self) -> np.ndarray:
@@ -96,13 +105,19 @@ class LandmarkTracker:
     Body and hands are looked for at the same time, on two cores where there are two.
     Use it in a `with` statement, or `close` it.
 
+    Args:
+        n_threads: 2, or 1 to look for the body first and for hands after it; the
+            landmarks are the same.
+
     Raises:
         ImportError: ai-edge-litert or OpenCV is not installed.
+        ValueError: another number of threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_threads: int = 2) -> None:
+        check_count("n_threads", n_threads, 1, 2)
         self._pose, self._hands = PoseTracker(), HandTracker()
-        self._beside = ThreadPoolExecutor(1)
+        self._beside = ThreadPoolExecutor(1) if n_threads == 2 else None
         self._time = self._counted = -np.inf
         self.n_people = 0
         """Most people that were seen at once since the last `reset`."""
@@ -119,8 +134,9 @@ class LandmarkTracker:
         self.close()
 
     def close(self) -> None:
-        """Give the second thread back."""
-        self._beside.shutdown()
+        """End the second thread."""
+        if self._beside is not None:
+            self._beside.shutdown()
 
     def reset(self) -> None:
         """Forget everything, as before another film."""
@@ -130,13 +146,28 @@ class LandmarkTracker:
         self.n_people = 0
 
     def track(self, frame: TimedFrame) -> tuple[Pose | None, list[Hand | None]]:
-        """Body, left and right hand in the next frame; None for what is not seen."""
+        """Body, left and right hand in the next frame; None for what is not seen.
+
+        Raises:
+            ValueError: the pixels are no RGB picture, uint8 (height, width, 3), or one
+                side is longer than OpenCV takes.
+        """
+        check_frames(frame.pixels[None], "frame")
+        if max(frame.pixels.shape) > MOST_SIDE:
+            raise ValueError(
+                f"frame: {frame.pixels.shape[1]} x {frame.pixels.shape[0]} pixels, at"
+                f" most {MOST_SIDE} are possible along a side; scale it down"
+            )
         picture = np.ascontiguousarray(frame.pixels)
         rate = 1 / max(1e-3, min(1.0, frame.seconds - self._time))
         self._time = frame.seconds
-        body = self._beside.submit(self._body, picture, frame.seconds, rate)
-        found = self._hands.track(picture)
-        person = body.result()
+        if self._beside is None:
+            person = self._body(picture, frame.seconds, rate)
+            found = self._hands.track(picture)
+        else:
+            body = self._beside.submit(self._body, picture, frame.seconds, rate)
+            found = self._hands.track(picture)
+            person = body.result()
         sides = assign_sides(found, person)
         if person is not None:
             self._look_at_wrists(picture, person, sides)
@@ -173,7 +204,7 @@ class LandmarkTracker:
 
 
 def region_at_wrist(person: Pose, side: int) -> Region:
-    """The square around the hand at the end of an arm, as body landmarks tell it.
+    """The square around the hand at the end of an arm, from the body's landmarks.
 
     Source: Grishchenko and Bazarevsky, "MediaPipe Holistic" (Google AI Blog, 2020).
     """
@@ -188,13 +219,13 @@ def region_at_wrist(person: Pose, side: int) -> Region:
 
 
 def shoulder_width(person: Pose) -> float:
-    """In pixels, at least 1."""
+    """Distance between the shoulders in pixels, at least 1."""
     left, right = person.points[list(SHOULDERS), :2]
     return max(1.0, float(np.linalg.norm(left - right)))
 
 
 def distance_to_wrist(hand: Hand, person: Pose, side: int) -> float:
-    """From a hand's wrist to that of an arm, in widths of the shoulders."""
+    """From a hand's wrist to an arm's wrist, in widths of the shoulders."""
     far = hand.points[hands.WRIST, :2] - person.points[WRISTS[side], :2]
     return float(np.linalg.norm(far)) / shoulder_width(person)
 
@@ -202,8 +233,13 @@ def distance_to_wrist(hand: Hand, person: Pose, side: int) -> float:
 def assign_sides(found: list[Hand], person: Pose | None) -> list[Hand | None]:
     """Which of the found hands is the left one, and which the right one.
 
-    The nearness of the body's wrists decides, and the hand network's own opinion by
-    half a shoulder's width. Hands that are far from both wrists are left out.
+    A hand belongs to the nearer wrist of the body. The handedness that the hand network
+    gives counts as half a width of the shoulders, and decides where there is no body.
+    Hands that are far from both wrists are left out.
+
+    Args:
+        found: up to two hands count, those with the highest scores.
+        person: the body of the same frame.
 
     Returns:
         left and right hand.
@@ -316,6 +352,11 @@ def extract_landmarks(
 
 
 _ARRAYS = ("times", "body", "visibility", "hands", "scores")
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, RuntimeError),
+    *(BadZipFile, zlib.error, struct.error),
+)
+"""What NumPy and zipfile raise for bytes that are not those that were written."""
 
 
 def write_landmarks(path: Path, landmarks: Landmarks) -> None:
@@ -326,26 +367,33 @@ def write_landmarks(path: Path, landmarks: Landmarks) -> None:
     """
     arrays = {name: getattr(landmarks, name) for name in _ARRAYS}
     told = np.array([VERSION, *landmarks.size, landmarks.n_people])
+    # Another file with the same bytes may have another name.
+    flaw = np.array(landmarks.flaw.removeprefix(f"{landmarks.name}: "))
     with whole_file(path) as file:
-        np.savez_compressed(file, told=told, flaw=np.array(landmarks.flaw), **arrays)
+        np.savez_compressed(file, told=told, flaw=flaw, **arrays)
 
 
 def read_landmarks(path: Path, name: str) -> Landmarks | None:
-    """What `write_landmarks` wrote; None where it is missing, damaged or older.
+    """What `write_landmarks` wrote; None if missing, damaged or of another version.
 
     Args:
         path: of the file.
         name: of the film, for messages.
     """
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        # Opened here: `np.load` leaves a file open that is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             version, width, height, n_people = kept["told"].tolist()
             arrays = {one: kept[one] for one in _ARRAYS}
             flaw = str(kept["flaw"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except _DAMAGE:
         return None
     if version != VERSION:
         return None
     return Landmarks(
-        **arrays, size=(width, height), n_people=n_people, name=name, flaw=flaw
+        **arrays,
+        size=(width, height),
+        n_people=n_people,
+        name=name,
+        flaw=f"{name}: {flaw}" if flaw else "",
     )

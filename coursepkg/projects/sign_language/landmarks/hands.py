@@ -5,8 +5,8 @@
              -> the square for the next frame
     frame 1     look in that square; detect again only where fewer than two are followed
 
-The detector knows palms, not hands: a palm is rigid and nearly square, fingers are not.
-A hand is lost when the hand network says that its square shows none.
+The detector finds palms, not hands: a palm is rigid and nearly square, a hand with its
+fingers is not. A hand is lost when the hand network finds none in its square.
 
 Source: Zhang et al., "MediaPipe Hands" (arXiv 2006.10214), section 2.
 """
@@ -28,11 +28,14 @@ N_LANDMARKS = 21
 the palm to the tip."""
 WRIST, MIDDLE_ROOT = 0, 9
 STRIDES = (8, 16, 16, 16)
+"""Of the palm detector, see `detection.grid_anchors`."""
 LEAST_PRESENCE = 0.5
+"""A square whose hand has a lower score shows none."""
 SAME_HAND = 0.5
 """Overlap above which a detected palm is a hand that is followed already."""
 PALM_POINTS = (0, 1, 2, 3, 5, 6, 9, 10, 13, 14, 17, 18)
-"""Landmarks that the square of the next frame is laid around: fingertips leap."""
+"""Landmarks that the square of the next frame encloses: wrist and lower finger joints.
+Fingertips are left out because they move too fast."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +49,9 @@ class Hand:
     """The same in metres from the middle of the hand, float32 (21, 3), as an average
     hand would be."""
     score: float
-    """How sure it is that this is a hand, in [0, 1]."""
+    """Probability that this is a hand, in [0, 1]."""
     right: float
-    """How sure it is that it is a right one, in [0, 1], of a film that is not
-    mirrored."""
+    """Probability that it is a right hand, in [0, 1]; the film is not mirrored."""
     region: Region
     """Where it was looked for."""
 
@@ -57,7 +59,8 @@ class Hand:
 def region_of_palm(palm: Detection) -> Region:
     """The square around the hand of a detected palm, fingers upwards.
 
-    It is 2.6 times as wide as the palm, and begins half a palm above its middle.
+    Its side is 2.6 times the palm's, and its middle lies half a palm's height above the
+    middle of the palm, towards the fingers.
     """
     left, top, right, bottom = palm.box.tolist()
     angle = upright_angle(palm.keypoints[0], palm.keypoints[2])
@@ -100,7 +103,7 @@ class HandTracker:
         self._regions = []
 
     def follow(self, regions: list[Region]) -> None:
-        """Look for hands in these squares of the next picture, whatever was found."""
+        """Set the squares in which hands are looked for in the next picture."""
         self._regions = regions
 
     def track(self, frame: np.ndarray) -> list[Hand]:
@@ -119,7 +122,12 @@ class HandTracker:
         return hands
 
     def look(self, frame: np.ndarray, region: Region) -> Hand:
-        """What the hand network says of a square of a picture."""
+        """Run the hand network on a square of a picture; it may show no hand.
+
+        Args:
+            frame: RGB, uint8 (height, width, 3).
+            region: the square.
+        """
         size = self._network.size
         cut = region.crop(frame, size, repeat_edge=True)
         points, score, left, world = self._network.run(cut)
@@ -133,7 +141,7 @@ class HandTracker:
 
 
 def without_repetition(regions: list[Region]) -> list[Region]:
-    """Drop each square that a later one covers."""
+    """Drop each square that overlaps a later one by more than `SAME_HAND`."""
     kept: list[Region] = []
     for region in regions:
         kept = [one for one in kept if region.overlap(one) <= SAME_HAND]

@@ -4,9 +4,10 @@
     a square -> pose network -> 33 landmarks, each with how visible it is; two more that
                 give the square for the next frame
 
-Next to the numbers of each landmark the network draws a map of where it is; the mean of
-the map around the landmark is finer than the numbers. Landmarks are smoothed by the
-one-euro filter, those of the square more than the others.
+Besides the position of each landmark the network gives a map of its probability over
+the picture; the mean of the map around the position is more exact than the position
+alone. Landmarks are smoothed by the one-euro filter, the two of the square more than
+the others.
 
 Source: Bazarevsky et al., "BlazePose" (arXiv 2006.10204).
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coursepkg.projects.sign_language.landmarks.detection import Detector
-from coursepkg.projects.sign_language.landmarks.networks import Network
+from coursepkg.projects.sign_language.landmarks.networks import Network, sigmoid
 from coursepkg.projects.sign_language.landmarks.regions import Region, upright_angle
 from coursepkg.projects.sign_language.landmarks.smoothing import (
     OneEuroConfig,
@@ -27,11 +28,17 @@ N_LANDMARKS = 33
 NOSE, LEFT_SHOULDER, RIGHT_SHOULDER = 0, 11, 12
 LEFT_ELBOW, RIGHT_ELBOW, LEFT_WRIST, RIGHT_WRIST = 13, 14, 15, 16
 STRIDES = (8, 16, 32, 32, 32)
+"""Of the person detector, see `detection.grid_anchors`."""
 LEAST_PRESENCE = 0.5
+"""A square whose person has a lower score shows none."""
 KERNEL = 9
-"""Side of the part of a map that a landmark is refined by, in cells."""
+"""Side of the part of a map that refines a landmark, in cells."""
 BODY_FILTER = OneEuroConfig(min_cutoff=0.05, beta=80.0)
+"""Of the 33 landmarks. Speed is measured in sizes of the person a second."""
 SQUARE_FILTER = OneEuroConfig(min_cutoff=0.01, beta=10.0)
+"""Of the two points that give the square of the next frame."""
+VISIBILITY_SHARE = 0.1
+"""How much of a new visibility enters the running mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +49,9 @@ class Pose:
     """Landmarks in pixels of the picture, float32 (33, 3); z is depth, negative towards
     the camera, from the middle of the hips."""
     visibility: np.ndarray
-    """How likely each can be seen, float32 (33,) in [0, 1]."""
+    """Probability that each can be seen, float32 (33,) in [0, 1]."""
     score: float
-    """How sure it is that this is a person, in [0, 1]."""
+    """Probability that this is a person, in [0, 1]."""
 
 
 def region_of_circle(middle: np.ndarray, rim: np.ndarray) -> Region:
@@ -57,7 +64,8 @@ def region_of_circle(middle: np.ndarray, rim: np.ndarray) -> Region:
 def refine(points: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """Move each landmark to the mean of its map around it.
 
-    A map that is nowhere sure, and a point outside of it, change nothing.
+    A landmark outside of its map stays where it is, and so does one whose map is below
+    0.5 everywhere around it.
 
     Args:
         points: (n, 2), as shares of the cut.
@@ -74,7 +82,7 @@ def refine(points: np.ndarray, maps: np.ndarray) -> np.ndarray:
             continue
         left, top = max(0, column - reach), max(0, row - reach)
         part = maps[top : row + reach + 1, left : column + reach + 1, i]
-        weights = 1 / (1 + np.exp(-part))
+        weights = sigmoid(part)
         if weights.max() < 0.5:
             continue
         rows, columns = weights.sum(axis=1), weights.sum(axis=0)
@@ -130,7 +138,7 @@ class PoseTracker:
         points = numbers[:, :3] / self._network.size
         points[:, :2] = refine(points[:, :2], maps[0])
         points = region.to_frame(points)
-        visibility = 1 / (1 + np.exp(-numbers[:N_LANDMARKS, 3]))
+        visibility = sigmoid(numbers[:N_LANDMARKS, 3])
         return self._smoothed(points, visibility, float(score[0, 0]), rate)
 
     def _smoothed(
@@ -142,8 +150,7 @@ class PoseTracker:
         circle = self._square.apply(circle, rate, unit)
         self._region = region_of_circle(circle[0, :2], circle[1, :2])
         before = self._visibility
-        share = 0.1
         if before is not None:
-            visibility = before + share * (visibility - before)
+            visibility = before + VISIBILITY_SHARE * (visibility - before)
         self._visibility = visibility
         return Pose(body.astype(np.float32), visibility.astype(np.float32), score)

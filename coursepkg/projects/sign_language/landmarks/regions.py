@@ -1,8 +1,8 @@
 """A turned square of a picture: where a network looks next, and the way back.
 
-A hand lies in the picture at any angle, and a network sees it best with the fingers
-upwards. So a square is turned until they are, cut out, and given to the network; what
-the network finds in the cut is turned back into the picture:
+A hand lies in the picture at any angle, and the network was trained on hands whose
+fingers point up. So the square is turned until they do, cut out, and given to the
+network; what the network finds in the cut is mapped back to the picture:
 
     p = c + s R(a) (q - 1/2)        R(a) = [[cos a, -sin a], [sin a, cos a]]
 
@@ -47,10 +47,10 @@ class Region:
     @classmethod
     def whole(cls, width: int, height: int) -> "Region":
         """The smallest upright square that holds a picture of this size."""
-        return cls(width / 2, height / 2, max(width, height))
+        return cls(width / 2, height / 2, float(max(width, height)))
 
     def crop(self, frame: np.ndarray, size: int, *, repeat_edge: bool) -> np.ndarray:
-        """Cut the square out of a picture, scaled, between pixels by their mean.
+        """Cut the square out of a picture and scale it, by bilinear interpolation.
 
         Args:
             frame: RGB, uint8 (height, width, 3).
@@ -79,7 +79,7 @@ class Region:
         )
 
     def to_frame(self, points: np.ndarray) -> np.ndarray:
-        """Points of the cut as points of the picture.
+        """Map points of the cut to points of the picture.
 
         Args:
             points: (..., 2), from 0 to 1 along both sides; or (..., 3) with a depth in
@@ -96,13 +96,14 @@ class Region:
         return found
 
     def overlap(self, other: "Region") -> float:
-        """Intersection over union of two squares as if both stood upright, in [0, 1]."""
+        """Intersection over union of two squares taken as upright, in [0, 1]."""
         reach = (self.side + other.side) / 2
         least = min(self.side, other.side)
         wide = min(least, reach - abs(self.x - other.x))
         high = min(least, reach - abs(self.y - other.y))
         shared = max(0.0, wide) * max(0.0, high)
-        return shared / (self.side**2 + other.side**2 - shared)
+        union = self.side**2 + other.side**2 - shared
+        return shared / union if union > 0 else 0.0
 
 
 def turned(points: np.ndarray, angle: float) -> np.ndarray:

@@ -1,13 +1,13 @@
 """The one-euro filter: still where a point stands still, quick where it moves.
 
-Landmarks tremble by a pixel or two from frame to frame. A low-pass filter takes that
-away and drags behind fast hands; how much it takes is therefore a matter of speed:
+Landmarks tremble by a pixel or two from frame to frame. A low-pass filter removes that,
+but it lags behind fast movements. So the filter's cutoff frequency rises with speed:
 
-    x'_k = x'_(k-1) + alpha(f_c) (x_k - x'_(k-1))        alpha(f) = 1 / (1 + r / (2 pi f))
-    f_c  = f_min + beta |v_k|                            r: frames a second
+    x'_k = x'_(k-1) + alpha(f_c) (x_k - x'_(k-1))      alpha(f) = 1 / (1 + r / (2 pi f))
+    f_c  = f_min + beta |v_k|                          r: frames a second
 
-with v the speed, itself smoothed by alpha(f_v). A point at rest is smoothed by f_min, a
-fast one hardly at all.
+with v the speed, itself smoothed by alpha(f_v). A point at rest is smoothed with the
+cutoff f_min, a fast one hardly at all.
 
 Source: Casiez, Roussel, Vogel, "1 euro filter" (CHI 2012), algorithm 1.
 """
@@ -20,14 +20,25 @@ import numpy as np
 
 @dataclass(frozen=True)
 class OneEuroConfig:
-    """How much is smoothed."""
+    """How much is smoothed.
+
+    Raises:
+        ValueError: a field is out of range.
+    """
 
     min_cutoff: float
-    """f_min, in hertz: below it lies what is kept of a point at rest."""
+    """f_min, in hertz, above 0: the cutoff frequency for a point at rest."""
     beta: float
-    """By how many hertz the bound rises for each unit of speed."""
+    """By how many hertz the cutoff rises for each unit of speed, at least 0."""
     speed_cutoff: float = 1.0
-    """f_v, in hertz: the bound by which the speed is smoothed."""
+    """f_v, in hertz, above 0: the cutoff frequency by which the speed is smoothed."""
+
+    def __post_init__(self) -> None:
+        for name in ("min_cutoff", "speed_cutoff"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        if not 0 <= self.beta < math.inf:
+            raise ValueError(f"beta must be at least 0, got {self.beta}")
 
 
 class OneEuroFilter:
@@ -51,7 +62,7 @@ class OneEuroFilter:
 
         Args:
             values: of any shape, the same in each frame.
-            rate: frames a second since the frame before.
+            rate: 1 / seconds since the frame before, above 0.
             unit: length in which speed is measured, so that the filter does the same to
                 a person near the camera and far from it.
 
@@ -66,7 +77,8 @@ class OneEuroFilter:
             share = _share(self.config.speed_cutoff, rate)
             self._speed = self._speed + share * (speed - self._speed)
             cutoff = self.config.min_cutoff + self.config.beta * np.abs(self._speed)
-            self._smooth = self._smooth + _share(cutoff, rate) * (values - self._smooth)
+            share = _share(cutoff, rate)
+            self._smooth = np.asarray(self._smooth + share * (values - self._smooth))
         self._raw = values
         return self._smooth
 
