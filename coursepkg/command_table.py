@@ -258,6 +258,12 @@ COMMANDS: dict[str, Command | Group] = {
                 "evaluate_verb:evaluate_command",
             ),
             (
+                "enroll",
+                "options:Enroll",
+                "learn words of your own from a few clips each, without training",
+                "few_shot.verbs:enroll_command",
+            ),
+            (
                 "predict",
                 "options:Predict",
                 "name the signed word of clips, folders and streams",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -381,6 +381,8 @@ def evaluate_command(options: Evaluate) -> int:
     check_threads(options.use.threads)
     check_count("--batch-size", options.use.batch_size)
     with with_threads(options.use.threads):
+        if options.words is not None:
+            return _score_words(options)
         return _leave_out(options) if options.leave_one_signer_out else _score(options)
 
 
@@ -494,6 +496,36 @@ def _leave_out(options: Evaluate) -> int:
         "seed": options.seed,
         "corpus": {"name": name},
     }
+    return _finish(options, document, None)
+
+
+def _score_words(options: Evaluate) -> int:
+    """Score enrolled words on their own clips, see `few_shot.evaluation`."""
+    from coursepkg.projects.sign_language.few_shot.evaluation import score_words
+    from coursepkg.projects.sign_language.few_shot.words import Words
+
+    common = options.common
+    given = {
+        "--model": options.use.model,
+        "--preset": common.preset,
+        "--data": common.data != "auto",
+        "--against": options.against,
+        "--limit": options.limit,
+        "--leave-one-signer-out": options.leave_one_signer_out,
+        "--split group": common.split == "group",
+    }
+    wrong = next((flag for flag, value in given.items() if value), None)
+    if wrong is not None:
+        raise ValueError(
+            f"{wrong} goes with a trained model, and --words names enrolled words;"
+            " leave one of them out"
+        )
+    assert options.words is not None
+    words = Words.load(options.words)
+    split: Literal["signer", "clip"] = "clip" if common.split == "clip" else "signer"
+    found = score_words(words, split=split, method=options.method, log=print)
+    print(found)
+    document = found.as_json() | {"words": str(options.words), "split": split}
     return _finish(options, document, None)
 
 

@@ -55,6 +55,48 @@ class Predicted:
         return [labels[number] for number in self.numbers.tolist()]
 
 
+@dataclass(frozen=True, eq=False)
+class Recognition:
+    """A clip and the word that is signed in it."""
+
+    name: str
+    """Of its file."""
+    candidates: tuple[tuple[str, float], ...]
+    """Words with their probabilities, the likeliest first; empty where the clip could
+    not be read."""
+    weights: np.ndarray | None
+    """What each sampled frame weighed in the decision, float32 (T,), 0 at padding; None
+    where the network has no attention pooling, and for a clip that could not be
+    read."""
+    times: np.ndarray
+    """When the sampled frames are shown, in seconds from the start of the clip, float64
+    (T,)."""
+    flaw: str = ""
+    """What is wrong with the clip although it was read, in one line."""
+    error: str = ""
+    """Why it could not be read, in one line."""
+    none: float = 0.0
+    """The probability that it is none of the words; 0 where the network knows no such
+    answer."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the clip is likelier none of the words than any of them."""
+        return bool(self.candidates) and self.none > self.candidates[0][1]
+
+    @property
+    def label(self) -> str:
+        """The likeliest word; empty for none of them, and where nothing was read."""
+        return self.candidates[0][0] if self.candidates and not self.is_none else ""
+
+    @property
+    def confidence(self) -> float:
+        """The probability of that answer; 0 where the clip could not be read."""
+        if self.is_none:
+            return self.none
+        return self.candidates[0][1] if self.candidates else 0.0
+
+
 class View(NamedTuple):
     """One way to look at a clip."""
 

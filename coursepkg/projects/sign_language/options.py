@@ -217,6 +217,11 @@ class Evaluate:
     against: File = None
     """Compare with another system: the evaluation.json that `evaluate --out` wrote for
     the same clips."""
+    words: Folder = None
+    """Score the words of this folder, which `enroll` wrote: each clip is asked about
+    by the clips of other signers, or with --split clip by all other clips."""
+    method: Literal["auto", "dtw", "dtw-mean", "embedding", "dtw+embedding"] = "auto"
+    """With --words: by which distance an example is near."""
     leave_one_signer_out: Flag = False
     """Instead of scoring a part, train on all signers but one and score that one, for
     each who shares words."""
@@ -246,6 +251,30 @@ class Predict:
     """How a stream is cut into windows, and when a word is sure."""
     contest: File = None
     """Write the answers here as the contest wants them."""
+    words: Folder = None
+    """Name the words of this folder, which `enroll` wrote, by landmarks, instead of
+    those of a trained model."""
+
+
+@dataclass(frozen=True)
+class Enroll:
+    """Learn words from a few clips each, without training: landmarks of every clip are
+    kept, and no picture.
+    """  # noqa: D205 - the help of the command line
+
+    clips: tyro.conf.Positional[
+        Annotated[Path | None, tyro.conf.arg(metavar="CLIPS")]
+    ] = None
+    """Folder of videos: <word>/*.mp4, or with a manifest.csv (path, label, signer)."""
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FOLDER", help="The words; what is there is added to."),
+    ] = None
+    replace: Flag = False
+    """The earlier clips of these words go."""
+    remove: Annotated[tuple[str, ...], tyro.conf.arg(metavar="WORD...")] = ()
+    """Words that are taken out of the folder."""
+    json: Json = False
 
 
 @dataclass(frozen=True)

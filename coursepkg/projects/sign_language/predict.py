@@ -18,11 +18,11 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -44,10 +44,10 @@ from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.scan import SUFFIXES, TEST_PARTS
 from coursepkg.projects.sign_language.data.video import VideoFrames
 from coursepkg.projects.sign_language.data.video_file import import_av
+from coursepkg.projects.sign_language.inference import Recognition
 from coursepkg.projects.sign_language.options import Predict
 from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.recognizer import (
-    Recognition,
     SignRecognizer,
     load_recognizer,
 )
@@ -62,10 +62,32 @@ VIDEOS = InputKind(
 )
 GENERATED = (
     "note: the model has learnt from generated figures and made-up motions; of real"
-    " signs it knows nothing"
+    " signs it knows nothing; for words of your own: coursepkg sign-language enroll"
 )
 Look = Callable[[Clip], np.ndarray]
 Show = Callable[[dict[str, Any]], None]
+
+
+class NamesFiles(Protocol):
+    """What an answer to files needs: `SignRecognizer` and `WordRecognizer` have it."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The words (V,)."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that changes an answer."""
+
+    def recognize_each(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        n_best: int = 5,
+        batch_size: int = 32,
+        keep_going: bool = False,
+    ) -> Iterator[Recognition]:
+        """Yield one recognition for each file, in order."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +155,7 @@ def output_paths(out: Path | None = None, contest: Path | None = None) -> Output
 
 
 def answer_clips(
-    recognizer: SignRecognizer,
+    recognizer: NamesFiles,
     sources: FoundInputs,
     paths: OutputPaths,
     *,
@@ -194,7 +216,8 @@ def answer_clips(
 def clip_record(source: InputFile, found: Recognition) -> dict[str, Any]:
     """An answer as JSON has it; probabilities with four digits, times with three."""
     weights = None if found.weights is None else found.weights.tolist()
-    return {
+    told = {} if not found.none else {"none": round(found.none, 4)}
+    return told | {
         "clip": printable_name(source.name),
         "label": found.label,
         "confidence": round(found.confidence, 4),
@@ -328,16 +351,22 @@ def predict_command(options: Predict) -> int:
             answers.append(record)
 
     with with_threads(use.threads):
-        recognizer = load_recognizer(common, use)
-        if dict(recognizer.card.get("data") or {}).get("is_generated"):
-            log_to_stderr(GENERATED)
         told: dict[str, Any] = {"show": show, "log": log_to_stderr}
-        if options.stream:
+        if options.words is not None:
+            from coursepkg.projects.sign_language.few_shot.recognizer import (
+                WordRecognizer,
+            )
+
+            named = WordRecognizer.load(options.words)
+            stats = answer_clips(named, sources, paths, n_best=options.n_best, **told)
+        elif options.stream:
+            recognizer = _trained(options)
             # Where events are printed, that there is none is printed as well.
             told["nothing"] = log_to_stderr if writes else print
             windows, out = options.windows, common.out
             stats = watch_streams(recognizer, sources, windows, out, **told)
         else:
+            recognizer = _trained(options)
             told |= {"n_best": options.n_best, "batch_size": use.batch_size}
             stats = answer_clips(recognizer, sources, paths, **told)
     if stats.done > 1 or stats.resumed:
@@ -345,6 +374,14 @@ def predict_command(options: Predict) -> int:
     if common.json:
         print_json(_document(options, paths, stats, answers))
     return stats.exit_code
+
+
+def _trained(options: Predict) -> SignRecognizer:
+    """The trained model; one that knows generated signs alone is said to."""
+    recognizer = load_recognizer(options.common, options.use)
+    if dict(recognizer.card.get("data") or {}).get("is_generated"):
+        log_to_stderr(GENERATED)
+    return recognizer
 
 
 def _check(options: Predict, paths: OutputPaths) -> None:
@@ -364,6 +401,8 @@ def _check(options: Predict, paths: OutputPaths) -> None:
             "--contest wants one answer a clip, and --stream finds several; leave one"
             " of them out"
         )
+    if options.words is not None:
+        _check_words(options)
     check_count("--n-best", options.n_best)
     if options.stream and options.n_best > 1:
         raise ValueError("--n-best goes with clips; a stream names one word at a time")
@@ -373,11 +412,32 @@ def _check(options: Predict, paths: OutputPaths) -> None:
     paths.check()
 
 
+def _check_words(options: Predict) -> None:
+    """What goes with enrolled words, and what does not."""
+    use, common = options.use, options.common
+    for flag, given in (
+        ("--model", bool(use.model)),
+        ("--preset", common.preset is not None),
+        ("--views", use.views is not None),
+        ("--adjust", use.adjust is not None),
+        ("--contest", options.contest is not None),
+        ("--stream", options.stream),
+    ):
+        if given:
+            raise ValueError(
+                f"{flag} goes with a trained model, and --words names enrolled words;"
+                " leave one of them out"
+            )
+
+
 def _print_record(record: dict[str, Any]) -> None:
     if "start" in record:
         span = f"{record['start']:.2f}-{record['end']:.2f} s"
         cells = (record["clip"], span, record["label"], f"{record['confidence']:.3f}")
         print(*cells, sep="\t", flush=True)
+        return
+    if record["candidates"] and not record["label"]:
+        print(f"{record['clip']}\t(none of these)\t{record['none']:.3f}", flush=True)
         return
     for word, probability in record["candidates"]:
         print(f"{record['clip']}\t{word}\t{probability:.3f}", flush=True)
@@ -392,6 +452,8 @@ def _document(
     """The JSON of a run; answers that are written nowhere else are in it."""
     written = {flag[2:]: str(path) for flag, path in paths.given.items()}
     models = [str(folder) for folder in options.use.folders(options.common)]
+    if options.words is not None:
+        models = [str(options.words)]
     counts = {"clips": stats.done, "failed": stats.failed}
     counts["resumed_after"] = stats.resumed
     found = {} if written else {"events" if options.stream else "answers": answers}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,12 +28,19 @@ from coursepkg.projects.sign_language.data.video import (
     made_small,
     read_small,
 )
-from coursepkg.projects.sign_language.inference import Predicted, predict_clips
+from coursepkg.projects.sign_language.inference import (
+    Predicted,
+    Recognition,
+    predict_clips,
+)
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, rebuild
 from coursepkg.projects.sign_language.options import Common, Use
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.training.saved_model import CARD
 from coursepkg.validation import as_list, check_count, one_line
+
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,38 +109,6 @@ def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
 
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on generated signers."""
-
-
-@dataclass(frozen=True, eq=False)
-class Recognition:
-    """A clip and the word that is signed in it."""
-
-    name: str
-    """Of its file."""
-    candidates: tuple[tuple[str, float], ...]
-    """Words with their probabilities, the likeliest first; empty where the clip could
-    not be read."""
-    weights: np.ndarray | None
-    """What each sampled frame weighed in the decision, float32 (T,), 0 at padding; None
-    where the network has no attention pooling, and for a clip that could not be
-    read."""
-    times: np.ndarray
-    """When the sampled frames are shown, in seconds from the start of the clip, float64
-    (T,)."""
-    flaw: str = ""
-    """What is wrong with the clip although it was read, in one line."""
-    error: str = ""
-    """Why it could not be read, in one line."""
-
-    @property
-    def label(self) -> str:
-        """The likeliest word; empty where the clip could not be read."""
-        return self.candidates[0][0] if self.candidates else ""
-
-    @property
-    def confidence(self) -> float:
-        """The probability of that word; 0 where there is none."""
-        return self.candidates[0][1] if self.candidates else 0.0
 
 
 class SignRecognizer:
@@ -219,6 +194,32 @@ class SignRecognizer:
                 " --preset"
             )
         return cls.load(DEFAULT)
+
+    @staticmethod
+    def enroll(
+        clips: str | Path, *, words: str | Path | None = None
+    ) -> "WordRecognizer":
+        """Learn words from a few clips each, without training.
+
+        Args:
+            clips: folder of videos, a folder a word.
+            words: folder of words that are enrolled already, see `few_shot.words`; None
+                begins with none.
+
+        Raises:
+            FileNotFoundError: there is no such folder.
+            ValueError: a clip cannot be enrolled; the first one is named.
+            ImportError: av, ai-edge-litert or OpenCV is not installed.
+        """
+        from coursepkg.projects.sign_language.data.scan import scan_clips
+        from coursepkg.projects.sign_language.few_shot import recognizer
+        from coursepkg.projects.sign_language.few_shot.words import Words
+
+        known = None if words is None else Words.load(words)
+        found, left_out = recognizer.enroll(scan_clips(clips).files, known)
+        if left_out:
+            raise ValueError(left_out[0])
+        return recognizer.WordRecognizer(found)
 
     def with_settings(
         self, *, views: int | None = None, adjust: float | None = None

@@ -1,0 +1,231 @@
+"""Name signs by enrolled words: the class that an application imports.
+
+>>> recognizer = SignRecognizer.enroll("clips")  # a folder a word
+>>> [one.label for one in recognizer.recognize(["new.mp4"])]
+['coffee']
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from coursepkg.files import file_sha256
+from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.few_shot.features import (
+    check_landmarks,
+    wrist_heights,
+)
+from coursepkg.projects.sign_language.few_shot.matching import Matcher, Method
+from coursepkg.projects.sign_language.few_shot.words import (
+    EnrolledClip,
+    Words,
+    checked_word,
+)
+from coursepkg.projects.sign_language.inference import Recognition
+from coursepkg.projects.sign_language.landmarks.extract import (
+    Landmarks,
+    LandmarkTracker,
+    extract_landmarks,
+)
+from coursepkg.validation import as_list, check_count, one_line
+
+SLOW = 10.0
+"""Frames a second from which on fast hands are followed."""
+HIDDEN = 0.3
+"""A raised hand that is seen in a smaller share of the frames is out of sight."""
+
+
+class WordRecognizer:
+    """Names signs by a few examples a word, of any signer.
+
+    Args:
+        words: enrolled, at least one.
+        method: see `Matcher`.
+
+    Raises:
+        ValueError: there is no word.
+        ImportError: av, ai-edge-litert or OpenCV is not installed.
+    """
+
+    def __init__(self, words: Words, *, method: Method = "auto") -> None:
+        self.words = words
+        self.matcher = Matcher(words.examples, method=method)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, method: Method = "auto") -> "WordRecognizer":
+        """Read the folder that `coursepkg sign-language enroll --out` wrote.
+
+        Raises:
+            FileNotFoundError: there is no such folder, or it holds no words.
+            ValueError: it is damaged or of another version.
+        """
+        return cls(Words.load(folder), method=method)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The words (V,)."""
+        return self.matcher.words
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that changes an answer."""
+        told = [f"{one.word}\0{one.sha256}" for one in self.words.clips]
+        return hashlib.sha256(
+            "\n".join([self.matcher.method, *told]).encode()
+        ).hexdigest()
+
+    def recognize(
+        self, paths: Sequence[str | Path], *, n_best: int = 5, keep_going: bool = False
+    ) -> list[Recognition]:
+        """Name the words of video files in order, as `recognize_each` does."""
+        paths = as_list("paths", paths, str | Path, "videos")
+        return list(self.recognize_each(paths, n_best=n_best, keep_going=keep_going))
+
+    def recognize_each(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        n_best: int = 5,
+        batch_size: int = 1,
+        keep_going: bool = False,
+    ) -> Iterator[Recognition]:
+        """Yield one recognition for each file, in order.
+
+        Args:
+            paths: of videos.
+            n_best: words of each clip; never more than there are.
+            batch_size: clips are looked at one by one, whatever it is.
+            keep_going: a clip that cannot be read, or shows nobody or no hand, gives a
+                recognition with its `error` instead of stopping all.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: a file cannot be read, or shows nobody or no hand.
+        """
+        check_count("n_best", n_best)
+        check_count("batch_size", batch_size)
+        with LandmarkTracker() as tracker:
+            for path in paths:
+                try:
+                    landmarks = extract_landmarks(path, tracker=tracker)
+                    yield self.name_sign(landmarks, n_best=n_best)
+                except (ValueError, OSError) as reason:
+                    if not keep_going:
+                        raise
+                    told = one_line(reason)
+                    yield Recognition(str(path), (), None, np.zeros(0), error=told)
+
+    def name_sign(self, landmarks: Landmarks, *, n_best: int = 5) -> Recognition:
+        """Name the word of a clip whose landmarks are known.
+
+        Raises:
+            ValueError: nobody, or no hand, is seen.
+        """
+        p = self.matcher.probabilities(landmarks)
+        order = np.argsort(-p[:-1], kind="stable")[:n_best]
+        named = tuple((self.labels[i], float(p[i])) for i in order)
+        flaw = "; ".join(clip_flaws(landmarks))
+        return Recognition(
+            landmarks.name, named, None, landmarks.times, flaw, none=float(p[-1])
+        )
+
+
+def enroll(
+    files: Iterable[ClipFile],
+    words: Words | None = None,
+    *,
+    replace_words: bool = False,
+    report: Callable[[str], None] = lambda line: None,
+) -> tuple[Words, list[str]]:
+    """Enrol clips.
+
+    Args:
+        files: videos with their words.
+        words: those that are enrolled already.
+        replace_words: the earlier clips of the words that `files` has go.
+        report: receives a line for each flaw of a clip that is enrolled all the same.
+
+    Returns:
+        all words, and why clips were left out, a line each.
+
+    Raises:
+        ValueError: no clip can be enrolled, or one film has two words.
+        ImportError: av, ai-edge-litert or OpenCV is not installed.
+    """
+    found: list[EnrolledClip] = []
+    left_out: list[str] = []
+    with LandmarkTracker() as tracker:
+        for file in files:
+            try:
+                word = checked_word(file.label)
+                landmarks = extract_landmarks(file.path, tracker=tracker)
+                check_landmarks(landmarks)
+            except (ValueError, OSError) as reason:
+                left_out.append(one_line(reason))
+                continue
+            for flaw in clip_flaws(landmarks):
+                report(flaw)
+            kept = replace(landmarks, name=file.path.name)
+            sha256 = file_sha256(file.path)
+            found.append(EnrolledClip(word, file.path.name, sha256, file.signer, kept))
+    if not found:
+        reasons = f" ({left_out[0]})" if left_out else ""
+        raise ValueError(f"no clip can be enrolled{reasons}")
+    return (words or Words()).added(found, replace=replace_words), left_out
+
+
+def clip_flaws(landmarks: Landmarks) -> list[str]:
+    """What makes a clip less sure, a line each; see `check_landmarks` for the rest."""
+    name, flaws = landmarks.name, []
+    if landmarks.flaw:
+        flaws.append(landmarks.flaw)
+    if landmarks.n_people > 1:
+        flaws.append(
+            f"{name}: {landmarks.n_people} people are seen and one is followed; film"
+            " one person alone"
+        )
+    span = float(landmarks.times[-1] - landmarks.times[0])
+    rate = (len(landmarks.times) - 1) / span if span > 0 else 0.0
+    if rate < SLOW:
+        flaws.append(
+            f"{name}: {rate:.0f} frames a second, too few to follow fast hands; film at"
+            " 15 or more"
+        )
+    heights, frames = wrist_heights(landmarks.body)
+    raised = frames[(heights > heights.min(axis=0) + 0.5).any(axis=1)]
+    seen = landmarks.seen[raised].any(axis=1).mean() if len(raised) else 1.0
+    if seen < HIDDEN:
+        flaws.append(
+            f"{name}: hands are out of sight in {1 - seen:.0%} of the frames in which"
+            " an arm is raised; film with both hands in the picture"
+        )
+    return flaws
+
+
+def enrolment_notes(words: Words, close: float = 0.3) -> list[str]:
+    """What a reader of enrolled words must know, a line each.
+
+    Args:
+        words: all of them.
+        close: distance by warping below which two clips are one movement.
+    """
+    notes = []
+    for word in words.labels:
+        if len(words.clips_of(word)) == 1:
+            notes.append(f"{word}: one clip; two or three, by two people, are surer")
+    told: set[tuple[str, str]] = set()
+    matcher = Matcher(words.examples, method="dtw")
+    for clip in words.clips:
+        distances = matcher.warping_distances(clip.landmarks)
+        for other, distance in zip(words.clips, distances.tolist(), strict=True):
+            pair = (min(clip.word, other.word), max(clip.word, other.word))
+            if clip.word != other.word and distance < close and pair not in told:
+                told.add(pair)
+                notes.append(
+                    f"{pair[0]} and {pair[1]}: {clip.name} and {other.name} show nearly"
+                    " the same movement; if it is one word, enrol it once"
+                )
+    return notes
