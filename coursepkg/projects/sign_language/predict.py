@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -68,6 +68,7 @@ Look = Callable[[Clip], np.ndarray]
 Show = Callable[[dict[str, Any]], None]
 
 
+@runtime_checkable
 class NamesFiles(Protocol):
     """What an answer to files needs: `SignRecognizer` and `WordRecognizer` have it."""
 

@@ -1,0 +1,170 @@
+"""Enrol, name and score drawn films by the command line, as the page on words of one's own does."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coursepkg.cli import main
+from coursepkg.projects.sign_language import SignRecognizer
+from coursepkg.projects.sign_language.few_shot.words import Words
+from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
+from tests.projects.profiled import profiled
+
+CONFIG = SignersConfig(size=224, least_frames=24)
+FILMS = {"Tôi": (1, 3), "Xin chào": (1, 3), "Uống": (1,)}
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drawn films, a folder a word, and beside them one more of `Tôi`, noise, and an empty room."""
+    folder = tmp_path_factory.mktemp("films")
+    for word, signers in FILMS.items():
+        for signer in signers:
+            path = folder / "clips" / word / f"{signer}.mp4"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_video(path, draw_clip(word, signer, 0, 40 + signer, CONFIG).frames, CONFIG.fps)
+    write_video(folder / "new.mp4", draw_clip("Tôi", 1, 0, 77, CONFIG).frames, CONFIG.fps)
+    room = np.full((20, 128, 128, 3), (120, 90, 60), np.uint8)
+    write_video(folder / "room.mp4", room, CONFIG.fps)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def words(films: Path) -> Path:
+    folder = films / "words"
+    assert main(["sign-language", "enroll", str(films / "clips"), "--out", str(folder)]) == 0
+    return folder
+
+
+def last_json(text: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(text.strip().splitlines()[-1])
+    return found
+
+
+def test_enrolling_tells_words_clips_and_what_is_unsure(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "words"
+    assert main(["sign-language", "enroll", str(films / "clips"), "--out", str(out), "--json"]) == 0
+    told = capsys.readouterr()
+    document = last_json(told.out)
+    assert document["words"] == {"Tôi": 2, "Uống": 1, "Xin chào": 2}
+    assert "3 words, 5 clips in" in told.out
+    assert "note: Uống: one clip; two or three, by two people, are surer" in told.err
+    assert Words.load(out).labels == ("Tôi", "Uống", "Xin chào")
+
+
+def test_a_new_film_is_named(films: Path, words: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sign-language", "predict", str(films / "new.mp4"), "--words", str(words), "--json"]) == 0
+    told = capsys.readouterr()
+    (answer,) = last_json(told.out)["answers"]  # type: ignore[misc]
+    assert answer["candidates"][0][0] == "Tôi"
+    assert 0 < answer["none"] < 1
+    assert "generated figures" not in told.err
+
+
+def test_a_film_without_anybody_is_named_and_not_guessed(
+    films: Path, words: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sign-language", "predict", str(films / "room.mp4"), "--words", str(words)]) == 2
+    told = capsys.readouterr()
+    assert "room.mp4: no person is seen" in told.err
+    assert "Tôi" not in told.out
+
+
+def test_clips_that_cannot_be_enrolled_are_named_and_the_others_stay(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clips, out = tmp_path / "clips", tmp_path / "words"
+    shutil.copytree(films / "clips" / "Tôi", clips / "Tôi")
+    (clips / "room").mkdir()
+    shutil.copy(films / "room.mp4", clips / "room")
+    assert main(["sign-language", "enroll", str(clips), "--out", str(out)]) == 1
+    assert "no person is seen" in capsys.readouterr().err
+    assert Words.load(out).labels == ("Tôi",)
+    assert main(["sign-language", "enroll", str(clips / "room"), "--out", str(tmp_path / "none")]) == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_words_are_removed_and_replaced(films: Path, words: Path, tmp_path: Path) -> None:
+    out = tmp_path / "words"
+    shutil.copytree(words, out)
+    assert main(["sign-language", "enroll", "--out", str(out), "--remove", "Uống"]) == 0
+    assert Words.load(out).labels == ("Tôi", "Xin chào")
+    clips = tmp_path / "clips" / "Tôi"
+    clips.mkdir(parents=True)
+    shutil.copy(films / "new.mp4", clips)
+    assert main(["sign-language", "enroll", str(clips.parent), "--out", str(out), "--replace"]) == 0
+    assert [one.name for one in Words.load(out).clips_of("Tôi")] == ["new.mp4"]
+
+
+def test_words_are_scored_by_leaving_clips_out(
+    words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sign-language", "evaluate", "--words", str(words), "--split", "clip", "--method", "dtw"]
+    assert main([*command, "--out", str(tmp_path / "scores"), "--json"]) == 0
+    document = last_json(capsys.readouterr().out)
+    assert document["left_out"] == ["1.mp4"]
+    assert len(document["answers"]) == 4  # type: ignore[arg-type]
+    assert (tmp_path / "scores" / "evaluation.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["enroll", "--out", "w"], "name the folder of the clips"),
+        (["enroll", "nowhere", "--out", "w"], "nowhere"),
+        (["enroll", "."], "--out"),
+        (["predict", "x.mp4", "--words", "nowhere"], "nowhere: there are no words; enrol some"),
+        (["predict", "x.mp4", "--words", "w", "--model", "m"], "--model goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--preset", "tiny"], "--preset goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--views", "2"], "--views goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--contest", "c.csv"], "--contest goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--stream"], "--stream goes with a trained model"),
+        (["evaluate", "--words", "nowhere"], "nowhere: there are no words"),
+        (
+            ["evaluate", "--words", "w", "--leave-one-signer-out"],
+            "--leave-one-signer-out goes with a trained",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.mp4").write_bytes(b"")
+    assert main(["sign-language", *arguments]) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert said in errors[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.mp4"]
+
+
+def test_python_enrols_and_names(films: Path) -> None:
+    recognizer = SignRecognizer.enroll(films / "clips")
+    (found,) = recognizer.recognize([films / "clips" / "Tôi" / "1.mp4"], n_best=2)
+    assert found.candidates[0][0] == "Tôi"
+    assert recognizer.labels == ("Tôi", "Uống", "Xin chào")
+    with pytest.raises(ValueError, match=r"room\.mp4: no person is seen"):
+        recognizer.recognize([films / "room.mp4"])
+
+
+COMMAND = """
+from coursepkg.cli import main
+assert main(["sign-language", "predict", sys.argv[1], "--words", sys.argv[2]]) == 0
+"""
+
+
+def test_naming_by_words_is_light(films: Path, words: Path) -> None:
+    files, modules = profiled(COMMAND, films / "new.mp4", words)
+    assert len(files) <= 50, files
+    forbidden = {"synthetic", "quality", "ladder", "loop", "corpora", "cache", "bench", "generator"}
+    assert [name for name in modules if set(name.split(".")) & forbidden] == []

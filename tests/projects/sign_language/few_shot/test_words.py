@@ -1,0 +1,193 @@
+"""The folder of enrolled words: written whole, read back, refused where it lies; scores that leave a signer out."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coursepkg.projects.sign_language.few_shot.evaluation import score_words
+from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
+from coursepkg.projects.sign_language.few_shot.recognizer import (
+    WordRecognizer,
+    clip_flaws,
+    enrolment_notes,
+)
+from coursepkg.projects.sign_language.few_shot.words import CARD, EnrolledClip, Words, checked_word
+
+
+@pytest.fixture(scope="module")
+def words() -> Words:
+    """Five made-up words by three signers each, and one word of a single clip."""
+    rng = np.random.default_rng(8)
+    drawn = sign(rng, draw_words(rng, 60).repeated(3))
+    clips = []
+    for word in range(60):
+        own = [drawn.clip(3 * word + i) for i in range(3)]
+        if not all(one.seen.any(axis=1).mean() > 0.4 for one in own):
+            continue
+        n = len({one.word for one in clips})
+        for i, landmarks in enumerate(own[: 3 if n < 5 else 1]):
+            name = f"{n}-{i}.mp4"
+            clips.append(
+                EnrolledClip(f"từ {n}", name, f"{word:063x}{i}", f"s{i}", replace(landmarks, name=name))
+            )
+        if n == 5:
+            break
+    return Words().added(clips)
+
+
+def test_what_is_saved_is_read_back(words: Words, tmp_path: Path) -> None:
+    words.save(tmp_path / "words")
+    read = Words.load(tmp_path / "words")
+    assert read.labels == words.labels == tuple(f"từ {i}" for i in range(6))
+    for first, second in zip(words.clips, read.clips, strict=True):
+        assert (first.word, first.name, first.sha256, first.signer) == (
+            second.word, second.name, second.sha256, second.signer,
+        )  # fmt: skip
+        np.testing.assert_array_equal(first.landmarks.hands, second.landmarks.hands)
+        np.testing.assert_array_equal(first.landmarks.body, second.landmarks.body)
+    kept = {file.suffix for file in (tmp_path / "words").rglob("*") if file.is_file()}
+    assert kept == {".json", ".npz"}, "numbers only, no picture"
+
+
+def test_adding_twice_changes_nothing_and_replacing_drops_earlier_clips(words: Words) -> None:
+    assert words.added(words.clips).clips == words.clips
+    newer = replace(words.clips[0], sha256="f" * 64, name="new.mp4")
+    assert len(words.added([newer]).clips_of("từ 0")) == 4
+    replaced = words.added([newer], replace=True)
+    assert [one.name for one in replaced.clips_of("từ 0")] == ["new.mp4"]
+    assert len(replaced.clips_of("từ 1")) == 3
+
+
+def test_removing_words(words: Words) -> None:
+    assert words.without(["từ 3"]).labels == ("từ 0", "từ 1", "từ 2", "từ 4", "từ 5")
+    with pytest.raises(ValueError, match=r"'từ 9' is not enrolled; there are từ 0, từ 1"):
+        words.without(["từ 9"])
+
+
+def test_one_film_with_two_words_is_an_error(words: Words) -> None:
+    with pytest.raises(ValueError, match=r"0-0\.mp4 is one film with two words, 'từ 0' and 'khác'"):
+        words.added([replace(words.clips[0], word="khác")])
+
+
+def test_words_are_composed_and_checked() -> None:
+    assert checked_word(" ca\u0309m o\u031bn ") == "cảm ơn"
+    for bad in ("", "  ", "a/b", "a\\b", "a\nb"):
+        with pytest.raises(ValueError, match="is no word"):
+            checked_word(bad)
+
+
+def _break(folder: Path, how: str) -> str:
+    card = json.loads((folder / CARD).read_text())
+    first = folder / "landmarks" / f"{card['clips'][0]['sha256']}.npz"
+    if how == "missing landmarks":
+        first.unlink()
+        return "missing, damaged or of another version"
+    if how == "cut landmarks":
+        first.write_bytes(first.read_bytes()[:200])
+        return "missing, damaged or of another version"
+    if how == "other version":
+        card["version"] = 99
+    elif how == "no clips":
+        card["clips"] = []
+    elif how == "path as hash":
+        card["clips"][0]["sha256"] = "../../etc/passwd"
+    elif how == "not a row":
+        card["clips"][0] = 7
+    elif how == "no card":
+        (folder / CARD).unlink()
+        return "holds no enrolled words"
+    (folder / CARD).write_text(json.dumps(card))
+    return {
+        "other version": "is of version 99",
+        "no clips": "holds no word",
+        "path as hash": "is no clip",
+        "not a row": "is no clip",
+    }[how]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "missing landmarks",
+        "cut landmarks",
+        "other version",
+        "no clips",
+        "path as hash",
+        "not a row",
+        "no card",
+    ],
+)
+def test_a_folder_that_lies_is_refused_in_one_line(how: str, words: Words, tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    words.save(folder)
+    said = _break(folder, how)
+    with pytest.raises((ValueError, FileNotFoundError), match=said) as caught:
+        WordRecognizer.load(folder, method="dtw")
+    assert "\n" not in str(caught.value)
+
+
+def test_another_folder_is_not_overwritten(words: Words, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(FileNotFoundError, match="holds no enrolled words"):
+        words.save(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+    with pytest.raises(FileNotFoundError, match="there are no words; enrol some"):
+        Words.load(tmp_path / "nowhere")
+
+
+def test_a_recogniser_names_its_own_clips_and_says_none_beyond(words: Words) -> None:
+    recognizer = WordRecognizer(words, method="dtw")
+    found = recognizer.name_sign(words.clips[0].landmarks, n_best=3)
+    assert found.candidates[0][0] == "từ 0"
+    assert len(found.candidates) == 3
+    assert found.none + sum(
+        p for _, p in recognizer.name_sign(words.clips[0].landmarks, n_best=99).candidates
+    ) == (pytest.approx(1))
+    unsure = replace(found, none=0.99)
+    assert unsure.is_none
+    assert (unsure.label, unsure.confidence) == ("", 0.99)
+
+
+def test_leaving_a_signer_out_asks_each_clip_once(words: Words) -> None:
+    found = score_words(words, method="dtw", n_resamples=20)
+    assert len(found.scores.answers) == 15
+    assert found.left_out == ("5-0.mp4",)
+    assert found.n_unknown == 15
+    assert "left out: 1 clips whose word nobody else signs (5-0.mp4)" in str(found)
+    assert found.as_json()["left_out"] == ["5-0.mp4"]
+
+
+def test_leaving_a_clip_out_needs_no_signers(words: Words) -> None:
+    nameless = Words(tuple(replace(one, signer="") for one in words.clips))
+    assert len(score_words(nameless, split="clip", method="dtw", n_resamples=20).scores.answers) == 15
+    with pytest.raises(ValueError, match=r"0-0\.mp4 has no signer"):
+        score_words(nameless, method="dtw")
+
+
+def test_words_of_one_signer_cannot_be_scored_by_signer(words: Words) -> None:
+    alone = Words(tuple(one for one in words.clips if one.signer == "s0"))
+    with pytest.raises(ValueError, match="no word is signed by two signers"):
+        score_words(alone, method="dtw")
+
+
+def test_flaws_of_a_clip_are_told(words: Words) -> None:
+    clip = words.clips[0].landmarks
+    assert "2 people are seen" in clip_flaws(replace(clip, n_people=2))[0]
+    slow = replace(clip, times=np.arange(len(clip.times)) / 8)
+    assert any("8 frames a second" in one for one in clip_flaws(slow))
+    scores = clip.scores.copy()
+    scores[1:] = 0
+    assert any("hands are out of sight" in one for one in clip_flaws(replace(clip, scores=scores)))
+    assert any("cut short" in one for one in clip_flaws(replace(clip, flaw="x.mp4: cut short")))
+
+
+def test_notes_name_words_of_one_clip_and_words_that_are_one(words: Words) -> None:
+    assert enrolment_notes(words) == ["từ 5: one clip; two or three, by two people, are surer"]
+    twin = replace(words.clips[0], word="twin", sha256="e" * 64, name="twin.mp4")
+    notes = enrolment_notes(words.added([twin]))
+    assert any(
+        note.startswith("twin and từ 0: twin.mp4 and 0-0.mp4 show nearly the same movement") for note in notes
+    )
