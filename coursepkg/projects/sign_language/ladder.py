@@ -1,4 +1,4 @@
-"""The ablation ladder: its rows, what makes one of them, its command, its table.
+r"""The ablation ladder: its rows, what makes one of them, its command, its table.
 
     lstm-last -> lstm-mean -> lstm-attention -> transformer -> improved      from the
         baseline to the preset
@@ -17,9 +17,9 @@ On `signers-hard`, where half of the words differ in order alone, each row train
 ten minutes of one core, and its score within those pairs is stored beside the others:
 
     for seed in 0 1 2; do
-      coursepkg sign-language ladder --preset small --data signers-hard --seed $seed \\
-        --rows bag-of-frames lstm-last transformer improved --epochs 20 \\
-        --clock cpu --seconds 600 --threads 1 \\
+      coursepkg sign-language ladder --preset small --data signers-hard --seed $seed \
+        --rows bag-of-frames lstm-last transformer improved --epochs 20 \
+        --clock cpu --seconds 600 --threads 1 \
         --results book/_data/sign_language/ladder-hard
     done
 
