@@ -11,6 +11,7 @@ import pytest
 from coursepkg.projects.sign_language.corpora import FULL, HARD, TINY, order_pairs
 from coursepkg.projects.sign_language.synthetic.clips import (
     clip_counts,
+    clip_pose,
     draw_clip,
     plan_clips,
 )
@@ -105,3 +106,34 @@ def test_a_moving_camera_moves_the_wall_and_the_signer() -> None:
 def test_there_are_six_pairs_at_most() -> None:
     with pytest.raises(ValueError, match="--order-pairs"):
         SignersConfig(order_pairs=7)
+
+
+def _features(word: str, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of a clip, what a bag of frames can know, and what order adds."""
+    pose = clip_pose(word, number // 2 % 32, 0, number, HARD.known)
+    hand = pose.strong
+    frames = np.concatenate(
+        [hand.palm, hand.degrees[:, None] / 90, hand.fingers[..., 0] / 30, pose.lift[:, None]],
+        axis=1,
+    )
+    spread = np.quantile(frames, (0, 0.25, 0.5, 0.75, 1), axis=0).ravel()
+    bag = np.concatenate([frames.mean(0), (frames**2).mean(0), spread])
+    third = len(frames) // 3
+    return bag, frames[:third].mean(0) - frames[-third:].mean(0)
+
+
+@pytest.mark.parametrize("pair", ORDER_PAIRS)
+def test_a_bag_of_frames_is_at_chance_within_a_pair(pair: tuple[str, str]) -> None:
+    # The two words of a pair have clips of their own; nothing but the word may tell them apart.
+    drawn = [(_features(pair[i % 2], i), i % 2) for i in range(900)]
+    truths = np.array([2 * truth - 1 for _, truth in drawn], float)
+    right = []
+    for kind in (0, 1):
+        x = np.array([found[kind] for found, _ in drawn])
+        x = np.column_stack([(x - x.mean(0)) / (x.std(0) + 1e-9), np.ones(len(x))])
+        known, unseen = slice(0, 450), slice(450, None)
+        ridge = x[known].T @ x[known] + 3 * np.eye(x.shape[1])
+        weights = np.linalg.solve(ridge, x[known].T @ truths[known])
+        right.append(float((np.sign(x[unseen] @ weights) == truths[unseen]).mean()))
+    assert 0.42 < right[0] < 0.58, "chance, give or take three deviations"
+    assert right[1] > 0.8
