@@ -1,6 +1,6 @@
 """Accuracy within pairs of words, and a network that cannot know their order."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -71,4 +71,9 @@ def test_a_difference_of_seeds_whose_interval_holds_0_is_undecided() -> None:
 
 @pytest.mark.parametrize("preset", ["crnn-baseline", "report"])
 def test_the_presets_of_the_source_take_112_pixels(preset: str) -> None:
-    assert replace(PRESETS[preset], size=112, pretrained="").size == 112
+    pytest.importorskip("transformers")
+    recipe = replace(PRESETS[preset], size=112, pretrained="")
+    told = {one.name: getattr(recipe, one.name) for one in fields(ModelConfig)[1:]}
+    model = ClipClassifier(ModelConfig(24, **told)).eval()
+    with torch.no_grad():
+        assert model(torch.zeros(1, 2, 3, 112, 112)).logits.shape == (1, 24)
