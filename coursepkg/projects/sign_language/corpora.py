@@ -2,6 +2,7 @@
 
     signers         generated people and words
     signers-tiny    a few of them in small clips
+    signers-hard    words that differ in order alone, moving cameras, more varied people
     signs           real clips of three sign languages, mostly two a word
     FOLDER          train/<word>/*.mp4, <word>/*.mp4, a manifest.csv, or a prepared one
 
@@ -17,7 +18,7 @@ clips of seed 0 alone, to show what that hides.
 import hashlib
 import json
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,10 @@ from coursepkg.projects.sign_language.quality.plan import check_plan, plan_clean
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.synthetic.clips import write_signers
-from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
+from coursepkg.projects.sign_language.synthetic.signer import (
+    ORDER_PAIRS,
+    SignersConfig,
+)
 
 VERSION = 1
 """Rises when the same settings would give other clips or other parts."""
@@ -74,7 +78,10 @@ class SignerSet:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of all that decides the clips."""
-        told = [VERSION, self.name, asdict(self.known), asdict(self.unseen)]
+        told = [
+            *(VERSION, self.name),
+            *(self.known.described(), self.unseen.described()),
+        ]
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
@@ -101,7 +108,40 @@ TINY = SignerSet(
     replace(_EIGHT_WORDS, signers=6, most_clips=7, duplicate=0.0),
 )
 """8 words in short and small clips, generated in some seconds."""
-SETS = {one.name: one for one in (FULL, TINY)}
+_HARD_PEOPLE = SignersConfig(
+    words=12,
+    order_pairs=6,
+    signers=32,
+    most_clips=48,
+    least_clips=8,
+    left_handed=1 / 6,
+    moving_camera=True,
+    varied_people=True,
+)
+HARD = SignerSet(
+    "signers-hard",
+    _HARD_PEOPLE,
+    replace(
+        _HARD_PEOPLE,
+        signers=16,
+        most_clips=16,
+        least_clips=16,
+        whole_clips=0,
+        duplicate=0.0,
+    ),
+)
+"""24 words, half of them in pairs that differ in order alone; 32 people to train on, 8
+for dev, 8 for test, one in six left-handed; the camera moves."""
+SETS = {one.name: one for one in (FULL, TINY, HARD)}
+
+
+def order_pairs(name: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of words of a generated set that differ in their order alone.
+
+    Args:
+        name: of any corpus; one that is not generated has no such pairs.
+    """
+    return ORDER_PAIRS[: SETS[name].known.order_pairs] if name in SETS else ()
 
 
 def generated_parts(
@@ -136,7 +176,9 @@ def generated_parts(
 
 
 def _written(config: SignersConfig, seed: int, folder: Path, log: Log) -> Scan:
-    digest = hashlib.sha256(json.dumps([VERSION, asdict(config)]).encode()).hexdigest()
+    digest = hashlib.sha256(
+        json.dumps([VERSION, config.described()]).encode()
+    ).hexdigest()
     path = folder / f"signers-{seed}-{digest[:12]}"
     if not path.exists():
         log(f"clips of seed {seed} are generated into {path}")
@@ -150,7 +192,7 @@ def _of(files: Sequence[ClipFile], numbers: Sequence[int]) -> tuple[ClipFile, ..
 
 MARK = "burned_in_text"
 """Column of a table that says `yes` where the word can be read in the picture."""
-CORPORA = ("signers", "signers-tiny", "signs")
+CORPORA = ("signers", "signers-tiny", "signers-hard", "signs")
 
 
 def load_corpus(

@@ -22,7 +22,7 @@ from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json
 from coursepkg.metrics.scoring import Comparison
 from coursepkg.processor import check_threads, with_threads
-from coursepkg.projects.sign_language.corpora import load_corpus
+from coursepkg.projects.sign_language.corpora import load_corpus, order_pairs
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.cache import CachedClips
 from coursepkg.projects.sign_language.data.clip import sample_frames
@@ -44,7 +44,13 @@ from coursepkg.projects.sign_language.scores import (
     draw_groups,
     from_rows,
 )
-from coursepkg.projects.sign_language.scoring import N_RESAMPLES, compare, score_answers
+from coursepkg.projects.sign_language.scoring import (
+    N_RESAMPLES,
+    PairScore,
+    compare,
+    score_answers,
+    score_pairs,
+)
 from coursepkg.validation import check_count
 from coursepkg.viz.film import checked_weights, strip_picture
 from coursepkg.viz.image import picture_data
@@ -217,6 +223,8 @@ class ScoredPart:
     the model learnt."""
     protocol: str
     """As it stands in the signatures."""
+    pairs: PairScore | None
+    """Scores within pairs of words that differ in order alone; None without such."""
     clips: CachedClips = field(repr=False)
     recipe: Recipe = field(repr=False)
     weights: np.ndarray | None = field(repr=False)
@@ -309,9 +317,16 @@ def score_part(
     scores = score_answers(
         answers, labels, counts, protocol=protocol, n_resamples=n_resamples
     )
+    pairs = None
+    if not limit:
+        pairs = score_pairs(
+            *(predicted, clips, labels, order_pairs(corpus.name)),
+            protocol=protocol,
+            n_resamples=n_resamples,
+        )
     notes = (*corpus.notes, *learnt_notes(recognizer.card, corpus, part))
     return ScoredPart(
-        scores, notes, protocol, clips, recognizer.recipe, predicted.weights
+        scores, notes, protocol, pairs, clips, recognizer.recipe, predicted.weights
     )
 
 
@@ -448,11 +463,15 @@ def _score(options: Evaluate) -> int:
         batch_size=options.use.batch_size,
     )
     print(found.scores)
+    if found.pairs is not None:
+        print(found.pairs)
     folders = options.use.folders(options.common) or (DEFAULT,)
     document = found.scores.as_json() | {
         "notes": [*found.scores.notes, *found.notes],
         "part": options.part,
     }
+    if found.pairs is not None:
+        document["order_pairs"] = found.pairs.as_json()
     document |= {"corpus": corpus.described(), "fingerprint": recognizer.fingerprint}
     document["model"] = [folder.name for folder in folders]
     card = recognizer.card

@@ -47,9 +47,10 @@ class Common:
 
     preset: PresetOption = None
     data: str = "auto"
-    """signers, signers-tiny, signs, or a folder: train/<word>/*.mp4, <word>/*.mp4, a
-    manifest.csv, or what `prepare` wrote. auto is what the model learnt from; where
-    there is none yet, signers-tiny for the preset tiny and signers for the others."""
+    """signers, signers-tiny, signers-hard, signs, or a folder: train/<word>/*.mp4,
+    <word>/*.mp4, a manifest.csv, or what `prepare` wrote. auto is what the model learnt
+    from; where there is none yet, signers-tiny for the preset tiny and signers for the
+    others."""
     split: Split = "auto"
     """What must not be cut apart. clip parts at random, as the contest's baseline does;
     group keeps recordings and copies together, signer also the clips of a person. auto

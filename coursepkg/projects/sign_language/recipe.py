@@ -159,7 +159,7 @@ if TYPE_CHECKING:
     BackboneName = str
 else:
     BackboneName = Literal[tuple(ARCHITECTURES)]
-Motion = Literal["none", "beside", "alone"]
+Motion = Literal["none", "centred", "beside", "alone"]
 Places = Literal["mean", "fold"]
 TemporalName = Literal["transformer", "lstm", "none"]
 PoolingName = Literal["attention", "mean", "last"]
@@ -194,8 +194,8 @@ class Recipe:
     n_blocks: tuple[int, ...] = ()
     """Blocks of each stage; empty takes those of its name."""
     motion: Motion = "alone"
-    """What `small` sees: frames, frames and what changed since the frame before, or
-    what moves and nothing else."""
+    """What `small` sees: frames, frames less the mean of their clip, frames and what
+    changed since the frame before, or what moves and nothing else."""
     places: Places = "fold"
     """How `small` makes a vector of its last map: the mean, or every place with weights
     of its own."""

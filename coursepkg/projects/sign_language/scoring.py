@@ -7,6 +7,7 @@ what is asked is how well the next person will be understood.
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,8 +18,10 @@ from coursepkg.metrics.scoring import (
     Metric,
     Score,
     by_group,
+    format_values,
     resampled_values,
     score,
+    score_as_json,
 )
 from coursepkg.metrics.scoring import compare as compare_outputs
 from coursepkg.projects.sign_language.data.label_mapping import BANDS, Band, band_of
@@ -203,6 +206,87 @@ def score_answers(
         notes=tuple(_notes(found, by_band)),
         answers=tuple(answers),
     )
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """How often the right word of a pair gets more than its partner; chance is 0.5."""
+
+    accuracy: Score
+    """Of the clips of all pairs."""
+    pairs: dict[tuple[str, str], float]
+    """Accuracy within each pair."""
+    n: int
+    """Clips of pairs; one that could not be read counts as wrong."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "accuracy": score_as_json(self.accuracy),
+            "pairs": {"/".join(pair): value for pair, value in self.pairs.items()},
+            "n": self.n,
+        }
+
+    def __str__(self) -> str:
+        parts = [
+            f"{'/'.join(pair)} {format_values(value)[0]}"
+            for pair, value in self.pairs.items()
+        ]
+        return f"within pairs of words, {self.accuracy}\n  {', '.join(parts)}"
+
+
+def score_pairs(
+    predicted: HasProbabilities,
+    clips: Clips,
+    labels: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    protocol: str = "",
+    n_resamples: int = N_RESAMPLES,
+) -> PairScore | None:
+    """Score the clips of word pairs by the choice between the two words alone.
+
+    Args:
+        predicted: probabilities (N, V).
+        clips: the N clips in the same order, see `evaluate`.
+        labels: the V words in the order of their class numbers.
+        pairs: of words; those that the labels lack are left out.
+        protocol: see `evaluate`.
+        n_resamples: see `evaluate`.
+
+    Returns:
+        None where no clip has a word of a pair.
+
+    Raises:
+        ValueError: shapes do not fit, or a clip has a word that is not in the list.
+    """
+    number = {word: i for i, word in enumerate(labels)}
+    partner = {
+        word: other
+        for first, second in pairs
+        if first in number and second in number
+        for word, other in ((first, second), (second, first))
+    }
+    chosen = []
+    answers = answers_of(predicted.probabilities, clips, labels)
+    for place, one in enumerate(answers):
+        if one.label not in partner:
+            continue
+        said = None
+        if one.said is not None:
+            row, two = predicted.probabilities[place], (one.label, partner[one.label])
+            said = max(sorted(two), key=lambda word: row[number[word]])
+        chosen.append(one._replace(said=said))
+    if not chosen:
+        return None
+    words = tuple(word for word in labels if word in partner)
+    found = Scorer(chosen, words, protocol, n_resamples)
+    within = {}
+    for pair in pairs:
+        own = [one.is_right for one in chosen if one.label in pair]
+        if own:
+            within[pair] = sum(own) / len(own)
+    return PairScore(found.score(Accuracy()), within, len(chosen))
 
 
 def confusions(answers: Sequence[Answer]) -> tuple[Confusion, ...]:

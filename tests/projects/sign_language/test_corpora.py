@@ -141,6 +141,7 @@ def test_names_that_mean_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"--data signs: .*signs is not there; .* set COURSEPKG_DATA"):
         quietly("signs", folder=tmp_path)
     with pytest.raises(
-        FileNotFoundError, match=r"--data takes one of signers, signers-tiny, signs, or a folder$"
+        FileNotFoundError,
+        match=r"--data takes one of signers, signers-tiny, signers-hard, signs, or a folder$",
     ):
         quietly(tmp_path / "nowhere")

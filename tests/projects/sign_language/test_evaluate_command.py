@@ -65,6 +65,22 @@ def test_scores_answers_and_worst_clips_are_written(places: dict[str, Path], tmp
     assert [path for path in out.iterdir() if path.suffix == ".part"] == []
 
 
+def test_pairs_that_differ_in_order_are_scored_by_themselves(
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "order_pairs" not in evaluate(places, "--part", "train", "--json").document
+    pairs = ((WORDS[0], WORDS[1]),)
+    monkeypatch.setattr("coursepkg.projects.sign_language.evaluate_verb.order_pairs", lambda name: pairs)
+    done = evaluate(places, "--part", "train", "--json")
+    assert done.code == 0, done.err
+    assert "within pairs of words, accuracy|" in done.out
+    told = done.document["order_pairs"]
+    words = done.document["words"]
+    assert told["n"] == sum(words[word]["n_clips"] for word in pairs[0])
+    assert set(told["pairs"]) == {"/".join(pairs[0])}
+    assert 0 <= told["accuracy"]["value"] <= 1
+
+
 def test_two_systems_are_compared_on_the_same_clips(places: dict[str, Path], tmp_path: Path) -> None:
     for name in ("first", "second"):
         assert evaluate(places, "--part", "train", "--out", tmp_path / name, model=name).code == 0

@@ -161,3 +161,19 @@ def test_the_list_names_every_row_and_what_is_stored(
     told = json.loads(lines[-1])
     assert [row["row"] for row in told["rows"]] == ["lstm-last"]
     assert [row["name"] for row in told["known"]] == list(ROWS)
+
+
+def test_a_row_stores_its_score_within_pairs(
+    blocks: SignCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = (tuple(blocks.labels[:2]),)
+    monkeypatch.setattr("coursepkg.projects.sign_language.ladder.order_pairs", lambda name: pairs)
+    maker, _ = maker_in(tmp_path, blocks)
+    assert make_rows(maker, ("lstm-last",)) == []
+    stored = read_rows(tmp_path / "results")
+    within = stored[0]["order_pairs"]
+    assert list(within["pairs"]) == ["/".join(pairs[0])]
+    assert within["n"] == sum(one.label in pairs[0] for one in blocks.part("dev").clips)
+    _, head, row, *_ = ladder_lines(stored)
+    assert head.split().index("pairs") < head.split().index("against")
+    assert f"{within['accuracy']['value']:.3f}" in row

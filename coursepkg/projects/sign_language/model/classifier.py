@@ -78,7 +78,8 @@ class SmallCNN(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        inputs = (3 if config.motion == "none" else 6, *config.stage_channels[:-1])
+        colours = 3 if config.motion in ("none", "centred") else 6
+        inputs = (colours, *config.stage_channels[:-1])
         sizes = zip(inputs, config.stage_channels, config.stage_blocks, strict=True)
         self.stages = nn.ModuleList(Stage(*size) for size in sizes)
         last, side = config.stage_channels[-1], config.size
@@ -111,7 +112,8 @@ class SmallCNN(nn.Module):
 def with_motion(frames: Tensor, mask: Tensor | None, motion: str) -> Tensor:
     """Frames as the network is to see them.
 
-    With `beside` three channels more hold the change since the frame before, zero at
+    With `centred` a frame is what it has other than the mean of its clip; the order of
+    frames changes none of them. With `beside` three channels more hold the change since the frame before, zero at
     the first frame. With `alone` the frame itself gives way to what it has other than
     the mean of its clip: walls and clothes that stand still are zero then, and nobody
     can be known by them. It asks for a camera that stands still.
@@ -120,13 +122,15 @@ def with_motion(frames: Tensor, mask: Tensor | None, motion: str) -> Tensor:
         frames: (B, T, 3, H, W).
         mask: bool (B, T), True at a real frame; padding does not enter the mean. None:
             all are real.
-        motion: `none`, `beside` or `alone`.
+        motion: `none`, `centred`, `beside` or `alone`.
 
     Returns:
-        (B, T, 3, H, W) for `none`, otherwise (B, T, 6, H, W).
+        (B, T, 3, H, W) for `none` and `centred`, otherwise (B, T, 6, H, W).
     """
     if motion == "none":
         return frames
+    if motion == "centred":
+        return frames - mean_frame(frames, mask)
     changed = F.pad(
         frames[:, 1:] - frames[:, :-1], (0, 0, 0, 0, 0, 0, 1, 0)
     )  # (B, T, 3, H, W)

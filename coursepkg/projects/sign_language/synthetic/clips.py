@@ -22,7 +22,7 @@ import math
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -39,12 +39,16 @@ from coursepkg.projects.sign_language.synthetic.motion import (
     make_pose,
 )
 from coursepkg.projects.sign_language.synthetic.signer import (
+    PAIR_WORDS,
+    ROOM,
     WORDS,
+    CameraMove,
     Sign,
     Signer,
     SignersConfig,
     draw_background,
     draw_camera,
+    draw_camera_move,
     draw_light,
     make_signer,
 )
@@ -151,7 +155,7 @@ def clip_counts(config: SignersConfig) -> dict[str, int]:
     (29%) 20 to 49 and 7 (29%) fewer; of the contest's 100 words these were 42, 27 and
     31%.
     """
-    words = list(WORDS)[: config.words]
+    words = list(config.vocabulary)
     least, span = config.least_clips, config.most_clips - config.least_clips
     shares = [(1 - (i / (len(words) - 1)) ** 2.6) ** 2.2 for i in range(len(words))]
     return {
@@ -242,7 +246,7 @@ def draw_clip(
     decides nothing but the motion.
 
     Args:
-        word: one of `WORDS`.
+        word: one of `WORDS` or `PAIR_WORDS`.
         signer: number of who signs it, from 0.
         seed: from 0.
         number: from 0.
@@ -262,7 +266,10 @@ def draw_clip(
     gap = clip_gap(seed, number, config, fault)
     n_signed = n_frames - gap.length
     pose = _pose(sign, person, n_signed, _chance(4, seed, number))
-    pictures = _paint(pose, person, config.size, _chance(5, seed, number))
+    move = None
+    if config.moving_camera:
+        move = draw_camera_move(n_signed, _chance(7, seed, number))
+    pictures = _paint(pose, person, config.size, _chance(5, seed, number), move)
     return Clip(
         fill_gap(pictures, gap),
         np.arange(n_frames) / config.fps,
@@ -305,12 +312,13 @@ def clip_pose(
 
 def sign_of(word: str) -> Sign:
     """How a word is signed; a ValueError names the words there are."""
-    if word not in WORDS:
+    known = WORDS | PAIR_WORDS
+    if word not in known:
         raise ValueError(
             f"no generated signer knows the word {word!r}; choose from"
-            f" {', '.join(WORDS)}"
+            f" {', '.join(known)}"
         )
-    return WORDS[word]
+    return known[word]
 
 
 def clip_length(seed: int, number: int, config: SignersConfig) -> int:
@@ -345,7 +353,11 @@ def _pose(sign: Sign, signer: Signer, n_frames: int, rng: np.random.Generator) -
 
 
 def _paint(
-    pose: Pose, signer: Signer, size: int, rng: np.random.Generator
+    pose: Pose,
+    signer: Signer,
+    size: int,
+    rng: np.random.Generator,
+    move: CameraMove | None = None,
 ) -> np.ndarray:
     """Draw the frames, uint8 (T, size, size, 3).
 
@@ -355,17 +367,17 @@ def _paint(
     finer = 2 if size >= 128 else 4
     camera = draw_camera(signer, n_frames, rng)
     light = draw_light(size, rng)
-    room = draw_background(finer * size, rng)
-    parts = [
-        (
-            part.colour,
-            camera.place(part.points, finer * size).reshape(n_frames, -1).tolist(),
-        )
-        for part in figure(pose, signer)
-    ]
+    wide = finer * size
+    room = draw_background(wide if move is None else round(ROOM * wide), rng)
+    parts = []
+    for part in figure(pose, signer):
+        points = camera.place(part.points, wide)
+        if move is not None:
+            points = move.moved(points, wide)
+        parts.append((part.colour, points.reshape(n_frames, -1).tolist()))
     frames = np.empty((n_frames, size, size, 3), np.uint8)
     for number in range(n_frames):
-        image = room.copy()
+        image = room.copy() if move is None else move.seen(room, number, wide)
         pen = ImageDraw.Draw(image)
         for colour, outlines in parts:
             pen.polygon(outlines[number], fill=colour)
@@ -408,7 +420,7 @@ def write_signers(
         ImportError: av is not installed.
     """
     folder, config = Path(folder), config or SignersConfig()
-    card = {"generator": "signers", "seed": seed, "config": asdict(config)}
+    card = {"generator": "signers", "seed": seed, "config": config.described()}
     if folder.exists():
         _check_card(folder, card)
         return folder

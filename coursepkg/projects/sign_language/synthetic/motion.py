@@ -258,6 +258,9 @@ def make_pose(
             every word.
     """
     u = np.linspace(0, 1, n_frames)
+    if sign.reversed_time:
+        # Raising and lowering take equally long, so this mirrors the whole word.
+        u = timing.begin + timing.end - u
     lift = _smooth((u - timing.begin) / (timing.signing - timing.begin))
     lift = lift * (1 - _smooth((u - timing.signed) / (timing.end - timing.signed)))
     v = np.clip((u - timing.signing) / (timing.signed - timing.signing), 0, 1)

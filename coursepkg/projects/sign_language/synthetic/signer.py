@@ -11,9 +11,9 @@ a left-handed signer mirrors every word by itself.
 
 import colorsys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -58,6 +58,8 @@ class Sign:
     fixed_direction: bool = False
     """Whether the direction is one of the world: a left-handed signer does not mirror
     it."""
+    reversed_time: bool = False
+    """Whether the frames from raising to lowering the hands run backwards."""
 
 
 WORDS: dict[str, Sign] = {
@@ -114,6 +116,30 @@ WORDS: dict[str, Sign] = {
 set has them."""
 
 
+FORWARD_SIGNS: dict[tuple[str, str], Sign] = {
+    ("Cho", "Nhận"): Sign(("flat", "flat"), (0.3, -0.5), "move", (0.85, 0.55),
+        (60, -10)),
+    ("Mở", "Đóng"): Sign(("fist", "spread"), (0.2, 0.1), "move", (0.8, -0.25), (40, -15),
+        other="mirror"),
+    ("Lên", "Xuống"): Sign(("point", "point"), (0.75, -0.8), "move", (0.0, 1.6),
+        (10, 10)),
+    ("Vào", "Ra"): Sign(("flat", "flat"), (1.3, 0.25), "arc", (-1.15, -0.4), (20, 80),
+        other="base", back=True),
+    ("Đến", "Về"): Sign(("two", "two"), (1.3, -0.2), "arc", (-1.3, -0.1), (-20, 60)),
+    ("Mua", "Bán"): Sign(("pinch", "flat"), (0.15, -0.75), "move", (0.7, 0.95), (70, 10),
+        back=True),
+}  # fmt: skip
+"""Pairs of words that differ in the order of their motion alone, and how the first of
+the two is signed; the second has the same frames backwards."""
+ORDER_PAIRS: tuple[tuple[str, str], ...] = tuple(FORWARD_SIGNS)
+PAIR_WORDS: dict[str, Sign] = {
+    word: replace(sign, reversed_time=word == pair[1])
+    for pair, sign in FORWARD_SIGNS.items()
+    for word in pair
+}
+"""The words of all pairs, which only data sets with order pairs have."""
+
+
 SHARES = ("full_length", "left_handed", "solid", "frozen", "duplicate")
 
 
@@ -162,6 +188,13 @@ class SignersConfig:
     duplicate: float = 0.06
     """Share of clips that repeat another one of their word, in [0, 1]; the three faults
     together are at most 1."""
+    order_pairs: int = 0
+    """How many of `ORDER_PAIRS` are signed besides the words, from 0 to all 6. Of a
+    pair, both words have about as many clips."""
+    moving_camera: bool = False
+    """Whether the camera pans, zooms and shakes, in every clip in another way."""
+    varied_people: bool = False
+    """Whether people differ more in habit, amplitude, rhythm and speed."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -174,6 +207,7 @@ class SignersConfig:
             ("least_frames", 12, None),
             ("most_frames", 12, None),
             ("fps", 1, 60),
+            ("order_pairs", 0, len(ORDER_PAIRS)),
         ):
             check_count(flag_of(name), getattr(self, name), least, most)
         # At other sizes the encoder was seen to make different files of the same
@@ -191,6 +225,33 @@ class SignersConfig:
         together = self.solid + self.frozen + self.duplicate
         said = f"at most 1 together with frozen and duplicate ({together:g})"
         check_field(self, "solid", together <= 1, said)
+
+    @property
+    def vocabulary(self) -> dict[str, Sign]:
+        """The words that are signed, the more frequent first.
+
+        The pairs stand among the other words at even distances.
+        """
+        names = list(WORDS)[: self.words]
+        pairs = ORDER_PAIRS[: self.order_pairs]
+        for number in reversed(range(len(pairs))):
+            at = (number + 1) * self.words // (len(pairs) + 1)
+            names[at:at] = pairs[number]
+        return {name: (WORDS | PAIR_WORDS)[name] for name in names}
+
+    def described(self) -> dict[str, Any]:
+        """The settings as JSON holds them.
+
+        The fields from `order_pairs` on are left out where they have their defaults, so
+        data sets that were generated before there were such fields keep their names.
+        """
+        later = ("order_pairs", "moving_camera", "varied_people")
+        default = {one.name: one.default for one in fields(self)}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in later or value != default[name]
+        }
 
     def is_left_handed(self, signer: int) -> bool:
         """Whether a signer uses the left hand.
@@ -278,12 +339,13 @@ def make_signer(seed: int, number: int, config: SignersConfig | None = None) -> 
     """
     check_count("seed", seed, 0)
     check_count("signer", number, 0)
+    config = config or SignersConfig()
     rng = np.random.Generator(np.random.PCG64([1, seed, number]))
     shoulders = float(rng.uniform(0.8, 1.02))
     clothes = vivid(rng)
-    return Signer(
+    signer = Signer(
         name=f"s{seed}-{number:02}",
-        left_handed=(config or SignersConfig()).is_left_handed(number),
+        left_handed=config.is_left_handed(number),
         scale=float(rng.uniform(0.2, 0.235)),
         shoulders=shoulders,
         hips=shoulders * float(rng.uniform(0.78, 1.05)),
@@ -306,6 +368,19 @@ def make_signer(seed: int, number: int, config: SignersConfig | None = None) -> 
         rhythm=float(rng.uniform(0.85, 1.18)),
         habit=(float(rng.normal(0, 0.04)), float(rng.normal(0, 0.04))),
         camera=(float(rng.uniform(-0.05, 0.05)), float(rng.uniform(-0.03, 0.03))),
+    )
+    return _varied(signer, seed, number) if config.varied_people else signer
+
+
+def _varied(signer: Signer, seed: int, number: int) -> Signer:
+    """The signer with ways of moving that lie further from those of others."""
+    rng = np.random.Generator(np.random.PCG64([8, seed, number]))
+    return replace(
+        signer,
+        speed=float(rng.uniform(1.0, 1.8)),
+        amplitude=float(rng.uniform(0.65, 1.3)),
+        rhythm=float(rng.uniform(0.65, 1.5)),
+        habit=(float(rng.normal(0, 0.1)), float(rng.normal(0, 0.1))),
     )
 
 
@@ -373,6 +448,65 @@ def draw_camera(signer: Signer, n_frames: int, rng: Generator) -> Camera:
     ] * rng.uniform(2, 7, 2)
     drift = 0.006 * np.sin(turns) + rng.normal(0, 0.0012, (n_frames, 2))
     return Camera(scale, (0.5 + shift[0], 0.53 + shift[1]), float(degrees), drift)
+
+
+@dataclass(frozen=True, eq=False)
+class CameraMove:
+    """How a camera moves in the course of a clip, in shares of the picture.
+
+    A point p of the picture of a camera that stands still is seen at
+    zoom * (p - 1/2) + 1/2 + shift.
+    """
+
+    zoom: np.ndarray
+    """(T,)."""
+    shift: np.ndarray
+    """(T, 2)."""
+
+    def moved(self, points: np.ndarray, size: int) -> np.ndarray:
+        """Points (T, n, 2) in pixels of a picture of that size, as they are seen."""
+        middle = size / 2
+        zoomed = (points - middle) * self.zoom[:, None, None]
+        return np.asarray(zoomed + middle + self.shift[:, None] * size)
+
+    def seen(self, room: Image.Image, number: int, size: int) -> Image.Image:
+        """What is seen of a room in one frame.
+
+        Args:
+            room: a picture `ROOM` times as wide and high as what is seen.
+            number: of the frame.
+            size: height and width of what is seen, in pixels.
+        """
+        factor = 1 / float(self.zoom[number])
+        across, down = (
+            room.width / 2 - factor * size * (0.5 + float(one))
+            for one in self.shift[number]
+        )
+        matrix = (factor, 0.0, across, 0.0, factor, down)
+        return room.transform(
+            (size, size), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR
+        )
+
+
+ROOM = 1.5
+"""Width of a room before a moving camera, as a multiple of the picture's."""
+
+
+def draw_camera_move(n_frames: int, rng: Generator) -> CameraMove:
+    """A slow pan and zoom, and a hand that shakes.
+
+    The pan leads by up to 0.07 of the picture to each side of the middle, the zoom from
+    one factor in [0.9, 1.1] to another, and the shake has a deviation of 0.001 to 0.006
+    of the picture, from frame to frame half as strong as the frame before.
+    """
+    u = np.linspace(0, 1, n_frames)[:, None]
+    first, last = rng.uniform(-0.07, 0.07, (2, 2))
+    shake = rng.normal(0, rng.uniform(0.001, 0.006), (n_frames, 2))
+    for number in range(1, n_frames):
+        shake[number] += 0.5 * shake[number - 1]
+    begin, end = rng.uniform(0.9, 1.1, 2)
+    zoom = begin + (end - begin) * u[:, 0]
+    return CameraMove(zoom, first + (last - first) * u + shake)
 
 
 @dataclass(frozen=True, eq=False)
