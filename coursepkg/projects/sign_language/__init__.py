@@ -31,8 +31,12 @@ _NAMES = {
     "data.video_file": "probe",
     "evaluate_verb": "Film worst_first write_worst_page",
     "export": "ExportedRecognizer export_program",
+    "few_shot.dtw": "cost_table dtw_distances warping_path",
     "inference": "View adjusted predict_clips views_of",
     "ladder": "RESULTS ROWS ladder_lines",
+    "landmarks.detection": "boxes_of grid_anchors overlaps suppress",
+    "landmarks.regions": "Region turned",
+    "landmarks.smoothing": "OneEuroConfig OneEuroFilter",
     "leave_one_signer_out": "Fold leave_signers_out together",
     "losses": "LOSSES ClipLoss best_tau loss_shares smoothed",
     "mixing": (
