@@ -242,7 +242,9 @@ def fit_weights(embedding: SignEmbedding, method: str) -> Weights:
     rows = []
     for n_examples in (1, 2, 3, 5):
         for episode in episodes(1, 6, 20, n_examples):
-            matcher = Matcher(episode.examples, method=method, embedding=embedding, weights=Weights())
+            matcher = Matcher(
+                episode.examples, method=method, embedding=embedding, weights=Weights()
+            )
             for word, landmarks in episode.queries:
                 target = (
                     matcher.words.index(word)
@@ -282,7 +284,10 @@ def pooled(first: Weights, second: Weights) -> Weights:
 
     Fitted together on made-up signs, the embedding, which has learnt from such signs, would get all the weight.
     """
-    pairs = ((getattr(first, name), getattr(second, name)) for name in ("dtw", "embedding", "none"))
+    pairs = (
+        (getattr(first, name), getattr(second, name))
+        for name in ("dtw", "embedding", "none")
+    )
     return Weights(*(round((a + b) / 2, 4) for a, b in pairs))
 
 
@@ -337,7 +342,9 @@ def main() -> None:
 def publish(model: SignEmbedding, *, steps: int) -> None:
     """Fit the weights, measure, and store all that ships."""
     model.eval()
-    weights = {name: fit_weights(model, name) for name in ("dtw", "dtw-mean", "embedding")}
+    weights = {
+        name: fit_weights(model, name) for name in ("dtw", "dtw-mean", "embedding")
+    }
     weights["dtw+embedding"] = pooled(weights["dtw-mean"], weights["embedding"])
     table = compare(model, weights)
     for name, row in table.items():

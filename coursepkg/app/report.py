@@ -1,5 +1,6 @@
 """Findings as text: tables, examples, ranges of numbers, names of characters."""
 
+import math
 import statistics
 import unicodedata
 from collections import Counter
@@ -126,3 +127,24 @@ def markdown_table(
 def interval_text(ends: Sequence[float] | None, form: str) -> str:
     """The ends of an interval behind a number; nothing where there is none."""
     return "" if ends is None else f" [{ends[0]:{form}}, {ends[1]:{form}}]"
+
+
+# Of Student's t, 97.5%, by degrees of freedom from 1; SciPy is no dependency.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and half the width of its 95% interval, of at least two values."""
+    freedom = len(values) - 1
+    t = _T[freedom - 1] if freedom <= len(_T) else 2.0
+    return (
+        statistics.fmean(values),
+        t * statistics.stdev(values) / math.sqrt(len(values)),
+    )
+
+
+def mean_text(values: Sequence[float], sign: str = "") -> str:
+    """Mean and interval of some values; `sign` `+` writes the sign."""
+    middle, half = mean_interval(values)
+    ends = middle - half, middle + half
+    return f"{middle:{sign}.4f}{interval_text(ends, f'{sign}.3f')}"

@@ -544,7 +544,11 @@ def _score_words(options: Evaluate) -> int:
     split: Literal["signer", "clip"] = "clip" if common.split == "clip" else "signer"
     found = score_words(words, split=split, method=options.method, log=print)
     print(found)
-    document = found.as_json() | {"words": str(options.words), "split": split}
+    document = found.as_json() | {
+        "words": options.words.name,
+        "split": split,
+        "method": options.method,
+    }
     return _finish(options, document, None)
 
 

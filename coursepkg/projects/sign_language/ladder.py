@@ -23,20 +23,12 @@ ten minutes of one core, and its score within those pairs is stored beside the o
         --results book/_data/sign_language/ladder-hard
     done
 
-What is stored is not made again, so the same command goes on. The systems of the source
-train on the same clips by
-
-    coursepkg sign-language train --preset report --data signers-hard --size 112
-
-and by `--preset crnn-baseline`: 3 s and 0.9 s a clip on one core, so ten epochs of 683
-clips take six hours and two. Both begin with weights of ImageNet, which are downloaded;
-without them give `--pretrained ""`.
+What is stored is not made again, so the same command goes on.
 
 Source: source 002, second tutorial, sections IV to VIII.
 """
 
 import dataclasses
-import math
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
@@ -61,7 +53,7 @@ from coursepkg.app.ladder import (
 from coursepkg.app.options import RUNS, Flag
 from coursepkg.app.output import print_json, silent
 from coursepkg.app.published_results import PublishedResults, write_measurement
-from coursepkg.app.report import aligned, interval_text
+from coursepkg.app.report import aligned, interval_text, mean_interval, mean_text
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json, write_json
 from coursepkg.processor import check_threads
@@ -595,27 +587,6 @@ def seed_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             told += ", undecided" if abs(middle) <= half else ""
         lines.append(told)
     return lines
-
-
-# Of Student's t, 97.5%, by degrees of freedom from 1; SciPy is no dependency.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and half the width of its 95% interval, of at least two values."""
-    freedom = len(values) - 1
-    t = _T[freedom - 1] if freedom <= len(_T) else 2.0
-    return (
-        statistics.fmean(values),
-        t * statistics.stdev(values) / math.sqrt(len(values)),
-    )
-
-
-def mean_text(values: Sequence[float], sign: str = "") -> str:
-    """Mean and interval of some values; `sign` `+` writes the sign."""
-    middle, half = mean_interval(values)
-    ends = middle - half, middle + half
-    return f"{middle:{sign}.4f}{interval_text(ends, f'{sign}.3f')}"
 
 
 def _list(options: LadderOptions) -> int:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.projects.sign_language.ladder import LADDER, mean_interval, seed_lines
+from coursepkg.app.report import mean_interval
+from coursepkg.projects.sign_language.ladder import LADDER, seed_lines
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, with_motion
 from coursepkg.projects.sign_language.recipe import PRESETS, ModelConfig
 from coursepkg.projects.sign_language.scoring import score_pairs

@@ -7,8 +7,8 @@ takes the cheapest way:
 
     C[i, j] = d(a_i, b_j) + min(C[i - 1, j], C[i, j - 1], C[i - 1, j - 1])
 
-with d the distance of two steps. A window keeps the way near the diagonal, |i - j| <= w:
-it may stretch time, not turn the word into another one.
+with d the distance of two steps. A window keeps the way near the diagonal,
+|i - j| <= w: it may stretch time, not turn the word into another one.
 
 Source: Sakoe and Chiba, "Dynamic programming algorithm optimization for spoken word
 recognition" (IEEE Transactions on Acoustics, Speech, and Signal Processing 26, 1978).

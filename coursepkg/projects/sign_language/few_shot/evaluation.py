@@ -36,7 +36,6 @@ class WordScores:
         n = len(self.scores.answers)
         lines = [
             str(self.scores),
-            f"top 5: {self.scores.top5:.4f} of {n} clips",
             f"taken for none of the words: {self.said_none} of {n} clips; with their"
             f" word taken out {self.refused} of {self.n_unknown}",
         ]

@@ -7,8 +7,8 @@ front, through a detector that trembles and loses hands. Two clips of one word a
 the word and differ in all that people differ in: that is what an embedding learns from.
 
 The motions are no signs of any language. Lengths are in widths of the shoulders; x
-points to the right of the picture, y down, z away from the camera; the left side, of the
-person, comes before the right one. A hand has its own axes: along the fingers, across
+points to the right of the picture, y down, z away from the camera; the person's left
+side comes before the right one. A hand has its own axes: along the fingers, across
 the palm towards the thumb, and out of the palm.
 """
 
@@ -435,7 +435,8 @@ def _before_camera(
     about_x = np.array([[one, zero, zero], [zero, np.cos(pitch), -np.sin(pitch)],
                         [zero, np.sin(pitch), np.cos(pitch)]])  # fmt: skip
     about_z = np.array([[np.cos(roll), -np.sin(roll), zero],
-                        [np.sin(roll), np.cos(roll), zero], [zero, zero, one]])  # fmt: skip
+                        [np.sin(roll), np.cos(roll), zero],
+                        [zero, zero, one]])  # fmt: skip
     turn = np.einsum("ijp,jkp,klp->pil", about_z, about_x, about_y)
     far = rng.uniform(3.5, 9.0, (count, 1, 1))
     seen = []

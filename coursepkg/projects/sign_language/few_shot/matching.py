@@ -163,7 +163,7 @@ class Matcher:
         return np.array(found)
 
     def prototype_distances(self, landmarks: Landmarks) -> np.ndarray:
-        """1 - cosine of a sign, or its mirror image, and each word's prototype, (V,)."""
+        """1 - cosine of a sign or its mirror image and each word's prototype, (V,)."""
         signs = signs_of(landmarks)
         mirrored = [[one.mirrored() for one in cuts] for cuts in signs]
         vectors = sign_vectors(self._network, [*signs, *mirrored])

@@ -1,6 +1,6 @@
 """The folder of enrolled words: the landmarks of a few clips each, and no picture.
 
-    words/words.json            the words with their clips: file, signer, hash of the file
+    words/words.json            the words with their clips: file, signer, hash
     words/landmarks/<hash>.npz  landmarks of one clip
 
 A word is added, replaced or removed without training. The folder is written anew as a

@@ -38,18 +38,20 @@ from coursepkg.projects.sign_language.synthetic.motion import (
     draw_timing,
     make_pose,
 )
-from coursepkg.projects.sign_language.synthetic.signer import (
-    PAIR_WORDS,
+from coursepkg.projects.sign_language.synthetic.room import (
     ROOM,
-    WORDS,
     CameraMove,
-    Sign,
-    Signer,
-    SignersConfig,
     draw_background,
     draw_camera,
     draw_camera_move,
     draw_light,
+)
+from coursepkg.projects.sign_language.synthetic.signer import (
+    PAIR_WORDS,
+    WORDS,
+    Sign,
+    Signer,
+    SignersConfig,
     make_signer,
 )
 from coursepkg.validation import check_count

@@ -1,6 +1,8 @@
 """Enrol, name and score drawn films by the command line, as the page on words of one's own does."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -168,3 +170,23 @@ def test_naming_by_words_is_light(films: Path, words: Path) -> None:
     assert len(files) <= 50, files
     forbidden = {"synthetic", "quality", "ladder", "loop", "corpora", "cache", "bench", "generator"}
     assert [name for name in modules if set(name.split(".")) & forbidden] == []
+
+
+def test_the_commands_of_the_page_on_words_of_ones_own_run(
+    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[4] / "book" / "your_own_signs.md").read_text()
+    commands = [
+        shlex.split(line)[1:]
+        for block in re.findall(r"```bash\n(.*?)```", page, re.S)
+        for line in block.strip().splitlines()
+    ]
+    assert {command[1] for command in commands} == {"enroll", "evaluate", "predict"}
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(films / "clips", tmp_path / "clips")
+    shutil.copy(films / "new.mp4", tmp_path / "clip.mp4")
+    rows = [f"{word}/{signer}.mp4,{word},{signer}" for word, signers in FILMS.items() for signer in signers]
+    (tmp_path / "clips" / "manifest.csv").write_text("\n".join(["path,label,signer", *rows]))
+    assert [main(command) for command in commands] == [0] * len(commands)
+    (python,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(compile(python, "your_own_signs.md", "exec"), {})

@@ -33,7 +33,8 @@ from coursepkg.projects.sign_language.landmarks.pose import Pose
 from coursepkg.projects.sign_language.landmarks.regions import Region
 from coursepkg.projects.sign_language.synthetic.clips import _chance, clip_pose, draw_clip, write_video
 from coursepkg.projects.sign_language.synthetic.figure import bend_arm
-from coursepkg.projects.sign_language.synthetic.signer import SignersConfig, draw_camera, make_signer
+from coursepkg.projects.sign_language.synthetic.room import draw_camera
+from coursepkg.projects.sign_language.synthetic.signer import SignersConfig, make_signer
 
 SIZE, FPS = 320, 12
 CONFIG = SignersConfig(size=SIZE, least_frames=16, most_frames=16, fps=FPS)

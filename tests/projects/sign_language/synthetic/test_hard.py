@@ -16,12 +16,12 @@ from coursepkg.projects.sign_language.synthetic.clips import (
     plan_clips,
 )
 from coursepkg.projects.sign_language.synthetic.motion import Timing, make_pose
+from coursepkg.projects.sign_language.synthetic.room import draw_camera_move
 from coursepkg.projects.sign_language.synthetic.signer import (
     ORDER_PAIRS,
     PAIR_WORDS,
     WORDS,
     SignersConfig,
-    draw_camera_move,
     make_signer,
 )
 

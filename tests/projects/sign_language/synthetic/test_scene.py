@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from coursepkg.projects.sign_language.synthetic.signer import (
+from coursepkg.projects.sign_language.synthetic.room import (
     Camera,
     Light,
     draw_background,
     draw_camera,
     draw_light,
-    make_signer,
     noise_field,
 )
+from coursepkg.projects.sign_language.synthetic.signer import make_signer
 
 
 def _rng(number: int) -> np.random.Generator:
