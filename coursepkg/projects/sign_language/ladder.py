@@ -14,7 +14,8 @@ those that train nothing. Beside the run of a row lie its answers, `dev.json`.
     coursepkg sign-language ladder --preset small --rows lstm-last improved
 
 On `signers-hard`, where half of the words differ in order alone, each row trains for
-ten minutes of one core, and its score within those pairs is stored beside the others:
+ten minutes of one core, and its score within those pairs is stored beside the others.
+What is stored is not made again, so the same command goes on:
 
     for seed in 0 1 2; do
       coursepkg sign-language ladder --preset small --data signers-hard --seed $seed \
@@ -22,8 +23,6 @@ ten minutes of one core, and its score within those pairs is stored beside the o
         --clock cpu --seconds 600 --threads 1 \
         --results book/_data/sign_language/ladder-hard
     done
-
-What is stored is not made again, so the same command goes on.
 
 Source: source 002, second tutorial, sections IV to VIII.
 """

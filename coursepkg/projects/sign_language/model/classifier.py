@@ -114,9 +114,10 @@ def with_motion(frames: Tensor, mask: Tensor | None, motion: str) -> Tensor:
 
     With `centred` a frame is what it has other than the mean of its clip; the order of
     frames changes none of them. With `beside` three channels more hold the change since
-    the frame before, zero at the first frame. With `alone` the frame itself gives way to what it has other than
-    the mean of its clip: walls and clothes that stand still are zero then, and nobody
-    can be known by them. It asks for a camera that stands still.
+    the frame before, zero at the first frame. With `alone` the frame itself gives way
+    to what it has other than the mean of its clip: walls and clothes that stand still
+    are zero then, and nobody can be known by them. It asks for a camera that stands
+    still.
 
     Args:
         frames: (B, T, 3, H, W).
