@@ -530,6 +530,9 @@ def _score_words(options: Evaluate) -> int:
         "--data": common.data != "auto",
         "--against": options.against,
         "--limit": options.limit,
+        "--views": options.use.views is not None,
+        "--adjust": options.use.adjust is not None,
+        "--part": options.part != "dev",
         "--leave-one-signer-out": options.leave_one_signer_out,
         "--split group": common.split == "group",
     }

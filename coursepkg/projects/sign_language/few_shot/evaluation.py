@@ -91,7 +91,7 @@ def score_words(
         asked.setdefault(key, []).append(clip)
     answers: list[Answer] = []
     left_out: list[str] = []
-    none = refused = 0
+    none = refused = n_unknown = 0
     for key, clips in asked.items():
         rest = [one for one in words.clips if one not in clips]
         known = [one for one in clips if any(o.word == one.word for o in rest)]
@@ -105,15 +105,16 @@ def score_words(
         for one in known:
             others = [o.example for o in rest if o.word != one.word]
             if others:
+                n_unknown += 1
                 p = Matcher(others, method=method).probabilities(one.landmarks)
                 refused += bool(p.argmax() == len(p) - 1)
         right = sum(one.is_right for one, _ in found)
         if split == "signer":
             log(f"without {key}: {right} of {len(found)} clips right")
     if not answers:
+        by = "signed by two signers" if split == "signer" else "of two clips"
         raise ValueError(
-            "no word is signed by two signers, so none can be scored; enrol clips of"
-            " another person, or give --split clip"
+            f"no word is {by}, so none can be scored; enrol more clips of other people"
         )
     labels = list(words.labels)
     counts = [len(words.clips_of(word)) for word in labels]
@@ -121,7 +122,7 @@ def score_words(
     scores = score_answers(
         answers, labels, counts, protocol=told, n_resamples=n_resamples
     )
-    return WordScores(scores, tuple(left_out), none, len(answers), refused)
+    return WordScores(scores, tuple(left_out), none, n_unknown, refused)
 
 
 def answer(matcher: Matcher, clip: EnrolledClip) -> tuple[Answer, bool]:

@@ -77,11 +77,17 @@ def check_landmarks(landmarks: Landmarks) -> None:
             f"{name}: {len(landmarks.times)} frames, and a sign needs at least"
             f" {LEAST_FRAMES}; film it anew"
         )
-    if not landmarks.has_person:
+    person = np.isfinite(landmarks.body[:, 0, 0])
+    if not person.any():
         raise ValueError(
             f"{name}: no person is seen; film head, shoulders and hands from the front"
         )
-    if not landmarks.has_hands:
+    if person.sum() < LEAST_FRAMES:
+        raise ValueError(
+            f"{name}: somebody is seen in {person.sum()} frames only, and a sign needs"
+            f" at least {LEAST_FRAMES}; film it anew"
+        )
+    if not (landmarks.seen.any(axis=1) & person).any():
         raise ValueError(
             f"{name}: no hand is seen in any frame; film with both hands in the picture"
         )

@@ -9,7 +9,8 @@
 
 The weights, and the distance of the last answer, are fitted on made-up signs: episodes
 of some words with some examples each, and queries that are words of the episode or
-others.
+others. Warping and embedding are fitted each by itself; together they have half of
+their weights each, the geometric mean of the two answers.
 """
 
 from collections.abc import Sequence

@@ -16,6 +16,7 @@ from coursepkg.files import file_sha256
 from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.few_shot.features import (
     check_landmarks,
+    is_at_rest,
     wrist_heights,
 )
 from coursepkg.projects.sign_language.few_shot.matching import Matcher, Method
@@ -51,6 +52,8 @@ class WordRecognizer:
     """
 
     def __init__(self, words: Words, *, method: Method = "auto") -> None:
+        if not words.clips:
+            raise ValueError("there is no enrolled word; enrol one")
         self.words = words
         self.matcher = Matcher(words.examples, method=method)
 
@@ -164,11 +167,14 @@ def enroll(
                 landmarks = extract_landmarks(file.path, tracker=tracker)
                 check_landmarks(landmarks)
             except (ValueError, OSError) as reason:
-                left_out.append(one_line(reason))
+                told, path = one_line(reason), str(file.path)
+                left_out.append(told if path in told else f"{path}: {told}")
                 continue
             for flaw in clip_flaws(landmarks):
                 report(flaw)
-            kept = replace(landmarks, name=file.path.name)
+            # The folder of the films is nobody's business: names of files are kept.
+            flaw = landmarks.flaw.replace(str(file.path), file.path.name)
+            kept = replace(landmarks, name=file.path.name, flaw=flaw)
             sha256 = file_sha256(file.path)
             found.append(EnrolledClip(word, file.path.name, sha256, file.signer, kept))
     if not found:
@@ -187,9 +193,14 @@ def clip_flaws(landmarks: Landmarks) -> list[str]:
             f"{name}: {landmarks.n_people} people are seen and one is followed; film"
             " one person alone"
         )
+    if is_at_rest(landmarks):
+        flaws.append(
+            f"{name}: the hands stay down, so it is answered with none of these; film"
+            " the whole sign"
+        )
     span = float(landmarks.times[-1] - landmarks.times[0])
     rate = (len(landmarks.times) - 1) / span if span > 0 else 0.0
-    if rate < SLOW:
+    if 0 < rate < SLOW:
         flaws.append(
             f"{name}: {rate:.0f} frames a second, too few to follow fast hands; film at"
             " 15 or more"

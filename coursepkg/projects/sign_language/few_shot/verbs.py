@@ -4,7 +4,7 @@ from coursepkg.app.output import log_to_stderr, print_json, required_out
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.few_shot.recognizer import enroll, enrolment_notes
-from coursepkg.projects.sign_language.few_shot.words import Words
+from coursepkg.projects.sign_language.few_shot.words import Words, checked_word
 from coursepkg.projects.sign_language.options import Enroll
 
 
@@ -15,9 +15,12 @@ def enroll_command(options: Enroll) -> int:
         raise ValueError(
             "name the folder of the clips, a folder a word, or give --remove WORD"
         )
+    out = out.resolve()
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out} is a file; name a folder")
     words = Words.load(out) if out.is_dir() and any(out.iterdir()) else Words()
     if options.remove:
-        words = words.without(options.remove)
+        words = words.without([checked_word(word) for word in options.remove])
     left_out: list[str] = []
     if options.clips is not None:
         import_av()

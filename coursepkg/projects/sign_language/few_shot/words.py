@@ -3,8 +3,9 @@
     words/words.json            the words with their clips: file, signer, hash
     words/landmarks/<hash>.npz  landmarks of one clip
 
-A word is added, replaced or removed without training. The folder is written anew as a
-whole: a run that is stopped leaves the earlier one as it was.
+A word is added, replaced or removed without training. New landmarks are written first
+and the list of words last: a run that is stopped leaves the earlier words as they were.
+Other files in the folder stay.
 """
 
 import re
@@ -71,7 +72,8 @@ class Words:
         """These words and more clips.
 
         Args:
-            clips: one whose file is enrolled under its word already changes nothing.
+            clips: one whose file is enrolled under its word already takes the new name
+                and, where it has one, the new signer.
             replace: the earlier clips of the words that `clips` has go.
 
         Raises:
@@ -85,9 +87,11 @@ class Words:
             if other is not None and other.word != clip.word:
                 raise ValueError(
                     f"{clip.name} is one film with two words, {other.word!r} and"
-                    f" {clip.word!r}; leave it in one folder"
+                    f" {clip.word!r}; leave it in one folder, or take out the other"
+                    f" with --remove {other.word!r}"
                 )
-            known.setdefault(clip.sha256, clip)
+            if clip.signer or other is None:
+                known[clip.sha256] = clip
         return Words(
             tuple(sorted(known.values(), key=lambda one: (one.word, one.name)))
         )
@@ -107,22 +111,31 @@ class Words:
         return Words(tuple(one for one in self.clips if one.word not in words))
 
     def save(self, folder: str | Path) -> None:
-        """Write all clips; what the folder held is replaced when all is written.
+        """Write all clips, and take landmarks away that none of them has.
 
         Raises:
-            ValueError: the folder holds something else.
-            OSError: it cannot be written; nothing half-written stays.
+            FileNotFoundError: the folder holds something else than words.
+            ValueError: the words in it are damaged.
+            OSError: it cannot be written; the earlier words stay.
         """
         folder = Path(folder)
-        if folder.exists() and (folder.is_file() or any(folder.iterdir())):
+        if folder.is_dir() and any(folder.iterdir()):
             _read_card(folder)
+            self._write(folder)
+            return
         with whole_folder(folder) as part:
-            (part / "landmarks").mkdir()
-            for one in self.clips:
-                write_landmarks(_place(part, one.sha256), one.landmarks)
-            rows = [{name: getattr(one, name) for name in _NEEDS} for one in self.clips]
-            card = {"kind": KIND, "version": VERSION, "clips": rows}
-            write_json(part / CARD, card)
+            self._write(part)
+
+    def _write(self, folder: Path) -> None:
+        (folder / "landmarks").mkdir(exist_ok=True)
+        for one in self.clips:
+            write_landmarks(_place(folder, one.sha256), one.landmarks)
+        rows = [{name: getattr(one, name) for name in _NEEDS} for one in self.clips]
+        write_json(folder / CARD, {"kind": KIND, "version": VERSION, "clips": rows})
+        wanted = {_place(folder, one.sha256) for one in self.clips}
+        for place in (folder / "landmarks").glob("*.npz"):
+            if place not in wanted:
+                place.unlink()
 
     @classmethod
     def load(cls, folder: str | Path) -> "Words":
@@ -130,7 +143,7 @@ class Words:
 
         Raises:
             FileNotFoundError: there is no such folder, or it holds no words.
-            ValueError: it is damaged, of another version, or holds no word.
+            ValueError: it is damaged or of another version.
         """
         folder = Path(folder)
         clips = []
@@ -140,12 +153,11 @@ class Words:
             if landmarks is None:
                 raise ValueError(
                     f"{place}: the landmarks of {row['name']} ({row['word']}) are"
-                    " missing, damaged or of another version; enrol the word again"
+                    f" missing, damaged or of another version; remove {folder} and"
+                    " enrol all clips again"
                 )
             check_landmarks(landmarks)
             clips.append(EnrolledClip(**row, landmarks=landmarks))
-        if not clips:
-            raise ValueError(f"{folder} holds no word; enrol one")
         return cls(tuple(clips))
 
 
@@ -182,7 +194,8 @@ def _read_card(folder: Path) -> list[dict[str, str]]:
     if card["kind"] != KIND or card["version"] != VERSION:
         raise ValueError(
             f"{path} is of version {card['version']} of {card['kind']!r}, and this"
-            f" package reads version {VERSION} of {KIND!r}; enrol the words again"
+            f" package reads version {VERSION} of {KIND!r}; remove {path.parent} and"
+            " enrol all clips again"
         )
     return [_row(path, row) for row in card["clips"]]
 

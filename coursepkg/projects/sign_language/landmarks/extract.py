@@ -11,6 +11,7 @@ The landmarks of a file are kept in the user's cache under the hash of its bytes
 film is processed twice.
 """
 
+import contextlib
 import struct
 import zlib
 from collections.abc import Iterable
@@ -346,8 +347,10 @@ def extract_landmarks(
         found = track_frames(tracker, frames, name=str(path))
     found = replace(found, flaw=frames.complaint)
     if keep:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_landmarks(place, found)
+        # What cannot be kept is extracted anew the next time.
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_landmarks(place, found)
     return found
 
 

@@ -174,6 +174,10 @@ def test_hands_that_stay_down_are_at_rest(clip: Landmarks) -> None:
         (lambda c: replace(c, body=np.full_like(c.body, np.nan)), "no person is seen"),
         (lambda c: replace(c, scores=np.zeros_like(c.scores)), "no hand is seen in any frame"),
         (
+            lambda c: replace(c, body=np.where(np.arange(len(c.times))[:, None, None] < 2, c.body, np.nan)),
+            "somebody is seen in 2 frames only",
+        ),
+        (
             lambda c: replace(c, times=c.times[:3], body=c.body[:3], hands=c.hands[:3], scores=c.scores[:3]),
             "3 frames, and a sign needs at least 4",
         ),

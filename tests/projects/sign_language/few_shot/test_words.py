@@ -54,6 +54,8 @@ def test_what_is_saved_is_read_back(words: Words, tmp_path: Path) -> None:
 
 def test_adding_twice_changes_nothing_and_replacing_drops_earlier_clips(words: Words) -> None:
     assert words.added(words.clips).clips == words.clips
+    (known,) = Words((replace(words.clips[0], signer=""),)).added([words.clips[0]]).clips
+    assert known.signer == "s0", "a signer that is known now is taken"
     newer = replace(words.clips[0], sha256="f" * 64, name="new.mp4")
     assert len(words.added([newer]).clips_of("từ 0")) == 4
     replaced = words.added([newer], replace=True)
@@ -62,6 +64,8 @@ def test_adding_twice_changes_nothing_and_replacing_drops_earlier_clips(words: W
 
 
 def test_removing_words(words: Words) -> None:
+    nothing = words.without(words.labels)
+    assert nothing.added(words.clips).clips == words.clips
     assert words.without(["từ 3"]).labels == ("từ 0", "từ 1", "từ 2", "từ 4", "từ 5")
     with pytest.raises(ValueError, match=r"'từ 9' is not enrolled; there are từ 0, từ 1"):
         words.without(["từ 9"])
@@ -102,7 +106,7 @@ def _break(folder: Path, how: str) -> str:
     (folder / CARD).write_text(json.dumps(card))
     return {
         "other version": "is of version 99",
-        "no clips": "holds no word",
+        "no clips": "there is no enrolled word",
         "path as hash": "is no clip",
         "not a row": "is no clip",
     }[how]
@@ -130,6 +134,11 @@ def test_a_folder_that_lies_is_refused_in_one_line(how: str, words: Words, tmp_p
 
 
 def test_another_folder_is_not_overwritten(words: Words, tmp_path: Path) -> None:
+    words.save(tmp_path / "words")
+    (tmp_path / "words" / "mine.txt").write_text("notes")
+    words.without(["từ 0"]).save(tmp_path / "words")
+    assert (tmp_path / "words" / "mine.txt").read_text() == "notes"
+    assert len([*(tmp_path / "words" / "landmarks").iterdir()]) == len(words.clips) - 3
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(FileNotFoundError, match="holds no enrolled words"):
         words.save(tmp_path)
