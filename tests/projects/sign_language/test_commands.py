@@ -38,7 +38,7 @@ def test_verbs_and_order_are_those_of_the_other_projects() -> None:
     shared = ["audit", "describe", "train", "evaluate", "predict", "export"]
     assert isinstance(GROUP, Group)
     assert [verb for verb in GROUP.verbs if verb in shared] == shared
-    assert set(GROUP.verbs) - set(shared) == {"survey", "prepare", "ladder"}
+    assert set(GROUP.verbs) - set(shared) == {"survey", "prepare", "enroll", "ladder"}
 
 
 def test_presets_give_the_flags_of_train_their_defaults() -> None:
