@@ -439,7 +439,8 @@ def _print_record(record: dict[str, Any]) -> None:
         return
     if record["candidates"] and not record["label"]:
         print(f"{record['clip']}\t(none of these)\t{record['none']:.3f}", flush=True)
-        return
+        if len(record["candidates"]) == 1:
+            return
     for word, probability in record["candidates"]:
         print(f"{record['clip']}\t{word}\t{probability:.3f}", flush=True)
 
