@@ -45,7 +45,7 @@ PALM = 0.27
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class DrawnWords:
     """Drawn words; W of them. Places and directions are those of the leading hand."""
 
     two: np.ndarray
@@ -74,14 +74,14 @@ class Words:
     shake: np.ndarray
     """By how much the forearm, wrist, and wrist to the side shake, radians (W, 3)."""
 
-    def repeated(self, each: int) -> "Words":
+    def repeated(self, each: int) -> "DrawnWords":
         """Every word so many times, one after another."""
-        return Words(
+        return DrawnWords(
             *(np.repeat(getattr(self, one.name), each, axis=0) for one in fields(self))
         )
 
 
-def draw_words(rng: Generator, count: int) -> Words:
+def draw_words(rng: Generator, count: int) -> DrawnWords:
     """Draw so many words."""
     two = rng.choice(3, count, p=(0.5, 0.3, 0.2))
     bends, thumbs = np.empty((count, 2, 2, 5, 2)), np.empty((count, 2, 2, 2))
@@ -125,7 +125,7 @@ def draw_words(rng: Generator, count: int) -> Words:
     shaken = rng.random(count) < np.where(kind == 0, 0.6, 0.12)
     axis = rng.integers(0, 3, count)
     shake[np.arange(count), axis] = shaken * rng.uniform(0.25, 0.6, count)
-    return Words(two, rng.random(count) < 0.3, bends, thumbs, spread, turns, place, way,
+    return DrawnWords(two, rng.random(count) < 0.3, bends, thumbs, spread, turns, place, way,
                  bulge, kind, times, shake)  # fmt: skip
 
 
@@ -182,7 +182,9 @@ class DrawnLandmarks:
         )
 
 
-def sign(rng: Generator, words: Words, *, left_handed: float = 0.0) -> DrawnLandmarks:
+def sign(
+    rng: Generator, words: DrawnWords, *, left_handed: float = 0.0
+) -> DrawnLandmarks:
     """Let a new person sign each of these words.
 
     Args:
@@ -241,7 +243,7 @@ def _smooth(share: np.ndarray) -> np.ndarray:
 
 
 def _course(
-    rng: Generator, words: Words, v: np.ndarray
+    rng: Generator, words: DrawnWords, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Wrists, turns, bends, thumbs (P, T, 2, ...) and spread (P, 2) of the word.
 
