@@ -26,7 +26,7 @@ from coursepkg.projects.sign_language.few_shot.embedding import (
     SignEmbedding,
     step_features,
 )
-from coursepkg.projects.sign_language.few_shot.features import TRIMS, steps_of
+from coursepkg.projects.sign_language.few_shot.features import TRIMS, signs_of, steps_of
 from coursepkg.projects.sign_language.few_shot.generator import (
     DrawnLandmarks,
     draw_words,
@@ -251,11 +251,12 @@ def fit_weights(embedding: SignEmbedding, method: str) -> Weights:
                     if word in matcher.words
                     else len(matcher.words)
                 )
-                dtw = embedded = np.zeros(len(matcher.words))
+                signs, dtw = signs_of(landmarks), np.zeros(len(matcher.words))
+                embedded = np.zeros(len(matcher.words))
                 if matcher.uses_dtw:
-                    dtw = matcher.warping_by_word(landmarks)
+                    dtw = matcher.warping_by_word(signs)
                 if matcher.uses_embedding:
-                    embedded = matcher.prototype_distances(landmarks)
+                    embedded = matcher.prototype_distances(signs)
                 rows.append((target, torch.tensor(dtw), torch.tensor(embedded)))
     logs = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64, requires_grad=True)
     uses = torch.tensor([float(matcher.uses_dtw), float(matcher.uses_embedding)])

@@ -30,7 +30,6 @@ from coursepkg.projects.sign_language.few_shot.embedding import (
 )
 from coursepkg.projects.sign_language.few_shot.features import (
     SignSteps,
-    check_landmarks,
     is_at_rest,
     signs_of,
 )
@@ -40,6 +39,8 @@ from coursepkg.validation import check_choice
 
 Method = Literal["auto", "dtw", "dtw-mean", "embedding", "dtw+embedding"]
 METHODS = get_args(Method)
+Signs = Sequence[Sequence[SignSteps]]
+"""What may be the sign of a clip, as `signs_of` gives it."""
 N_NEAREST = 3
 """Examples of a word whose mean distance counts, where there are so many."""
 ARM_WEIGHTS = (0.7, 0.35)
@@ -131,7 +132,6 @@ class Matcher:
         Raises:
             ValueError: nobody, or no hand, is seen; the clip is named.
         """
-        check_landmarks(landmarks)
         scores = np.append(-self.word_distances(landmarks), -self.weights.none)
         if is_at_rest(landmarks):
             scores[-1] = scores.max() + 5.0
@@ -140,32 +140,31 @@ class Matcher:
 
     def word_distances(self, landmarks: Landmarks) -> np.ndarray:
         """The weighted distance of a sign from each word, float64 (V,)."""
-        total = np.zeros(len(self.words))
+        signs, total = signs_of(landmarks), np.zeros(len(self.words))
         if self.uses_dtw:
-            total += self.weights.dtw * self.warping_by_word(landmarks)
+            total += self.weights.dtw * self.warping_by_word(signs)
         if self.uses_embedding:
-            total += self.weights.embedding * self.prototype_distances(landmarks)
+            total += self.weights.embedding * self.prototype_distances(signs)
         return total
 
-    def warping_distances(self, landmarks: Landmarks) -> np.ndarray:
+    def warping_distances(self, signs: Signs) -> np.ndarray:
         """From a sign or its mirror image to each example by warping, float64 (n,)."""
         nearest = np.full(len(self._word), np.inf)
-        for steps in with_mirrored([cuts[0] for cuts in signs_of(landmarks)]):
+        for steps in with_mirrored([cuts[0] for cuts in signs]):
             distances = dtw_distances(warping_features(steps), self._steps)
             np.minimum.at(nearest, self._owner, distances)
         return nearest
 
-    def warping_by_word(self, landmarks: Landmarks) -> np.ndarray:
+    def warping_by_word(self, signs: Signs) -> np.ndarray:
         """The mean of each word's nearest examples by warping, float64 (V,)."""
         most = 1 if self.method == "dtw" else N_NEAREST
-        distances, found = self.warping_distances(landmarks), []
+        distances, found = self.warping_distances(signs), []
         for word in range(len(self.words)):
             found.append(np.sort(distances[self._word == word])[:most].mean())
         return np.array(found)
 
-    def prototype_distances(self, landmarks: Landmarks) -> np.ndarray:
+    def prototype_distances(self, signs: Signs) -> np.ndarray:
         """1 - cosine of a sign or its mirror image and each word's prototype, (V,)."""
-        signs = signs_of(landmarks)
         mirrored = [[one.mirrored() for one in cuts] for cuts in signs]
         vectors = sign_vectors(self._network, [*signs, *mirrored])
         apart = 1 - (vectors @ self._prototypes.T).max(axis=0)

@@ -17,6 +17,7 @@ from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.few_shot.features import (
     check_landmarks,
     is_at_rest,
+    signs_of,
     wrist_heights,
 )
 from coursepkg.projects.sign_language.few_shot.matching import Matcher, Method
@@ -230,7 +231,7 @@ def enrolment_notes(words: Words, close: float = 0.3) -> list[str]:
     told: set[tuple[str, str]] = set()
     matcher = Matcher(words.examples, method="dtw")
     for clip in words.clips:
-        distances = matcher.warping_distances(clip.landmarks)
+        distances = matcher.warping_distances(signs_of(clip.landmarks))
         for other, distance in zip(words.clips, distances.tolist(), strict=True):
             pair = (min(clip.word, other.word), max(clip.word, other.word))
             if clip.word != other.word and distance < close and pair not in told:

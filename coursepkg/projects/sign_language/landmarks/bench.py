@@ -84,7 +84,7 @@ class FrameRate:
 
 
 def frame_rate(
-    name: str, frames: np.ndarray, rival: Callable[[], object] | None = None
+    name: str, frames: np.ndarray, baseline: Callable[[], object] | None = None
 ) -> FrameRate:
     """Time both ways of `LandmarkTracker` on a film, and the original where it is.
 
@@ -93,7 +93,7 @@ def frame_rate(
     Args:
         name: of the film.
         frames: RGB, uint8 (T, height, width, 3).
-        rival: processes the film once by the original.
+        baseline: processes the film once by the original.
     """
     trackers = {ONE: LandmarkTracker(1), TWO: LandmarkTracker(2)}
     film = [TimedFrame(number / FPS, frame) for number, frame in enumerate(frames)]
@@ -109,8 +109,8 @@ def frame_rate(
     work = {which: landmarks(which) for which in trackers}
     comparisons = [Comparison(TWO, ONE)]
     variants: dict[str, Callable[[], object]] = dict(work)
-    if rival is not None:
-        variants[ORIGINAL] = rival
+    if baseline is not None:
+        variants[ORIGINAL] = baseline
         comparisons += [Comparison(TWO, ORIGINAL, TARGET), Comparison(ONE, ORIGINAL)]
     case = BenchmarkCase(
         name=f"{name}, {len(frames)} frames of {frames.shape[2]} x {frames.shape[1]}",
@@ -124,5 +124,5 @@ def frame_rate(
 def cases(device: Device) -> list[FrameRate]:
     """The cases of the suite; they run on the CPU whatever the device is."""
     frames = drawn_film()
-    rival = original(frames) if find_spec("mediapipe") else None
-    return [frame_rate("drawn signer", frames, rival)]
+    baseline = original(frames) if find_spec("mediapipe") else None
+    return [frame_rate("drawn signer", frames, baseline)]
