@@ -125,8 +125,9 @@ def draw_words(rng: Generator, count: int) -> DrawnWords:
     shaken = rng.random(count) < np.where(kind == 0, 0.6, 0.12)
     axis = rng.integers(0, 3, count)
     shake[np.arange(count), axis] = shaken * rng.uniform(0.25, 0.6, count)
-    return DrawnWords(two, rng.random(count) < 0.3, bends, thumbs, spread, turns, place, way,
-                 bulge, kind, times, shake)  # fmt: skip
+    in_turn = rng.random(count) < 0.3
+    return DrawnWords(two, in_turn, bends, thumbs, spread, turns, place, way, bulge,
+                      kind, times, shake)  # fmt: skip
 
 
 def _draw_bends(rng: Generator, count: int) -> np.ndarray:
