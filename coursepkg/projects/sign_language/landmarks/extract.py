@@ -14,7 +14,7 @@ film is processed twice.
 import contextlib
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,7 +42,7 @@ from coursepkg.validation import check_count
 
 LEFT, RIGHT = 0, 1
 """The person's own sides, as numbers of hands."""
-VERSION = 1
+VERSION = 2
 """Of the way from film to landmarks; files of another version are processed again."""
 WRISTS = (pose.LEFT_WRIST, pose.RIGHT_WRIST)
 SHOULDERS = (pose.LEFT_SHOULDER, pose.RIGHT_SHOULDER)
@@ -54,6 +54,9 @@ NEAR = 0.6
 widths of the shoulders."""
 PEOPLE_EVERY = 1.0
 """Seconds after which people are counted again."""
+MOST_RATE = 20.0
+"""Frames a second that are looked at; on 52 real clips of 30 a second no fewer words
+were named than by all frames."""
 MOST_SIDE = 32_766
 """Longest side of a picture that OpenCV's `warpAffine` takes, in pixels."""
 
@@ -301,6 +304,23 @@ def track_frames(
     )
 
 
+def thinned(
+    frames: Iterable[TimedFrame], rate: float = MOST_RATE
+) -> Iterator[TimedFrame]:
+    """At most so many frames a second, as evenly as those that are there allow.
+
+    Args:
+        frames: in the order of their times.
+        rate: frames a second, above 0.
+    """
+    due = -np.inf
+    for frame in frames:
+        if frame.seconds >= due - 1e-6:
+            # Frames that come later than they are due are not made up for.
+            due = max(due, frame.seconds - 1 / rate) + 1 / rate
+            yield frame
+
+
 def as_arrays(
     person: Pose | None, sides: list[Hand | None]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -342,9 +362,9 @@ def extract_landmarks(
     frames = VideoFrames(path)
     if tracker is None:
         with LandmarkTracker() as own:
-            found = track_frames(own, frames, name=str(path))
+            found = track_frames(own, thinned(frames), name=str(path))
     else:
-        found = track_frames(tracker, frames, name=str(path))
+        found = track_frames(tracker, thinned(frames), name=str(path))
     found = replace(found, flaw=frames.complaint)
     if keep:
         # What cannot be kept is extracted anew the next time.
