@@ -1,12 +1,12 @@
 """A camera of this machine as a stream of frames, and a window that shows what is seen.
 
-    Camera    frames with times, until Ctrl-C or until the camera stops
-    Preview   the frames, mirrored as in a mirror, with skeleton and last word; where
-              OpenCV was built without windows there is none, and that is said once
+Camera    frames with times, until the camera stops
+Preview   the frames, mirrored as in a mirror, with skeleton and last word; where
+OpenCV was built without windows there is none, and that is said once
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +14,9 @@ import numpy as np
 
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.landmarks.drawing import draw_skeleton
+from coursepkg.projects.sign_language.landmarks.extract import as_arrays
+from coursepkg.projects.sign_language.landmarks.hands import Hand
+from coursepkg.projects.sign_language.landmarks.pose import Pose
 from coursepkg.projects.sign_language.landmarks.regions import import_cv2
 from coursepkg.validation import check_count
 
@@ -66,17 +69,14 @@ class Camera:
         self._capture.release()
 
     def __iter__(self) -> Iterator[TimedFrame]:
-        """The frames, until Ctrl-C or until the camera gives none.
+        """The frames, until the camera gives none.
 
         Raises:
             ValueError: the camera gives no picture at all.
         """
         first = last = -np.inf
         while True:
-            try:
-                is_there, picture = self._capture.read()
-            except KeyboardInterrupt:
-                return
+            is_there, picture = self._capture.read()
             if not is_there:
                 break
             now = self._clock()
@@ -107,16 +107,17 @@ class Preview:
     def show(
         self,
         frame: TimedFrame,
-        body: np.ndarray | None = None,
-        hands: np.ndarray | None = None,
+        person: Pose | None = None,
+        sides: Sequence[Hand | None] = (None, None),
     ) -> None:
-        """Show a frame with its skeleton, see `draw_skeleton`.
+        """Show a frame with the skeleton that was found in it.
 
         Raises:
             KeyboardInterrupt: q or Escape is pressed, which ends as Ctrl-C does.
         """
         if not self._has_window:
             return
+        body, _, hands, _ = as_arrays(person, sides)
         picture = draw_skeleton(
             frame.pixels, body, hands, caption=self.caption, is_mirrored=True
         )
@@ -133,6 +134,12 @@ class Preview:
             return
         if key in (ord("q"), 27):
             raise KeyboardInterrupt
+
+    def shown(self, frames: Iterable[TimedFrame]) -> Iterator[TimedFrame]:
+        """Frames, each shown as it comes."""
+        for frame in frames:
+            self.show(frame)
+            yield frame
 
     def close(self) -> None:
         """Close the window."""

@@ -254,7 +254,10 @@ class Predict:
     """Write the answers here as the contest wants them."""
     words: Folder = None
     """Name the words of this folder, which `enroll` wrote, by landmarks, instead of
-    those of a trained model."""
+    those of a trained model. In a stream a word is named when the hands are down."""
+    camera: int | None = None
+    """Find the signs in front of this camera, 0 the first, instead of those of videos;
+    a window shows it where OpenCV has windows."""
 
 
 @dataclass(frozen=True)

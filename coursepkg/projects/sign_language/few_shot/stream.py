@@ -184,6 +184,4 @@ class RecentLandmarks:
         )
         times = np.array([seconds for seconds, _ in rows])
         name = f"stream at {times[0]:.2f} s"
-        return Landmarks(
-            times, body, visibility, points, scores, self._size, 1, name
-        )
+        return Landmarks(times, body, visibility, points, scores, self._size, 1, name)

@@ -14,7 +14,7 @@ film is processed twice.
 import contextlib
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -322,7 +322,7 @@ def thinned(
 
 
 def as_arrays(
-    person: Pose | None, sides: list[Hand | None]
+    person: Pose | None, sides: Sequence[Hand | None]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """One frame of `Landmarks`: body, visibility, hands, scores."""
     body = np.full((pose.N_LANDMARKS, 3), np.nan, np.float32)
