@@ -69,14 +69,25 @@ class WordStream:
         Raises:
             ValueError: times do not rise.
         """
+        with LandmarkTracker(self.n_threads) as tracker:
+
+            def tracked() -> Iterator[FrameLandmarks]:
+                for frame in thinned(frames):
+                    person, sides = tracker.track(frame)
+                    watch(frame, person, sides)
+                    yield FrameLandmarks(frame.seconds, *as_arrays(person, sides))
+
+            yield from self.events_of_landmarks(tracked())
+
+    def events_of_landmarks(
+        self, frames: Iterable["FrameLandmarks"]
+    ) -> Iterator[SignEvent]:
+        """The same of frames whose landmarks are known."""
         self.n_unknown = 0
         recent = RecentLandmarks()
-        with LandmarkTracker(self.n_threads) as tracker:
-            for frame in thinned(frames):
-                person, sides = tracker.track(frame)
-                watch(frame, person, sides)
-                recent.add(frame, person, sides)
-                yield from self._named(recent.take_finished())
+        for frame in frames:
+            recent.add(frame)
+            yield from self._named(recent.take_finished())
         yield from self._named(recent.take_finished(is_end=True))
 
     def _named(self, stretch: "Stretch | None") -> Iterator[SignEvent]:
@@ -91,6 +102,17 @@ class WordStream:
             self.n_unknown += 1
             return
         yield SignEvent(stretch.start, stretch.end, found.label, found.confidence)
+
+
+class FrameLandmarks(NamedTuple):
+    """One frame of a `Landmarks`."""
+
+    seconds: float
+    """From the start of the stream."""
+    body: np.ndarray
+    visibility: np.ndarray
+    hands: np.ndarray
+    scores: np.ndarray
 
 
 class Stretch(NamedTuple):
@@ -108,25 +130,21 @@ class RecentLandmarks:
     """Landmarks of the last seconds, from which stretches of raised hands are taken."""
 
     def __init__(self) -> None:
-        self._rows: deque[tuple[float, tuple[np.ndarray, ...]]] = deque()
-        self._size = (0, 0)
+        self._rows: deque[FrameLandmarks] = deque()
 
-    def add(
-        self, frame: TimedFrame, person: Pose | None, sides: list[Hand | None]
-    ) -> None:
-        """Remember what a frame shows; what is older than `MOST_SECONDS` is forgotten.
+    def add(self, frame: FrameLandmarks) -> None:
+        """Remember a frame; what is older than `MOST_SECONDS` is forgotten.
 
         Raises:
             ValueError: it is not later than the frame before.
         """
-        if self._rows and frame.seconds <= self._rows[-1][0]:
+        if self._rows and frame.seconds <= self._rows[-1].seconds:
             raise ValueError(
                 f"times of a stream must rise, got {frame.seconds:g} s behind"
-                f" {self._rows[-1][0]:g} s"
+                f" {self._rows[-1].seconds:g} s"
             )
-        self._size = frame.pixels.shape[1], frame.pixels.shape[0]
-        self._rows.append((frame.seconds, as_arrays(person, sides)))
-        while self._rows[-1][0] - self._rows[0][0] > MOST_SECONDS + BEFORE:
+        self._rows.append(frame)
+        while frame.seconds - self._rows[0].seconds > MOST_SECONDS + BEFORE:
             self._rows.popleft()
 
     def take_finished(self, *, is_end: bool = False) -> Stretch | None:
@@ -140,7 +158,7 @@ class RecentLandmarks:
         """
         while (span := self._first_stretch()) is not None:
             begin, end = span
-            times = np.array([seconds for seconds, _ in self._rows])
+            times = np.array([row.seconds for row in self._rows])
             is_down = times[-1] - times[end] > LEAST_REST
             is_full = times[-1] - times[begin] >= MOST_SECONDS
             if not (is_down or is_full or is_end):
@@ -162,16 +180,16 @@ class RecentLandmarks:
         """First and last row of the oldest stretch in which a hand is raised."""
         if len(self._rows) < LEAST_FRAMES:
             return None
-        body = np.stack([arrays[0] for _, arrays in self._rows])
-        heights, rows = wrist_heights(body)
-        if len(rows) < LEAST_FRAMES:
+        body = np.stack([row.body for row in self._rows])
+        if np.isfinite(body[:, 0, 0]).sum() < LEAST_FRAMES:
             return None
+        heights, rows = wrist_heights(body)
         up = rows[raised_frames(heights)].tolist()
         if not up:
             return None
         end = up[0]
         for row in up:
-            if self._rows[row][0] - self._rows[end][0] > LEAST_REST:
+            if self._rows[row].seconds - self._rows[end].seconds > LEAST_REST:
                 break
             end = row
         return up[0], end
@@ -179,9 +197,9 @@ class RecentLandmarks:
     def _landmarks(self, start: int) -> Landmarks:
         """What is remembered from a row on."""
         rows = list(islice(self._rows, start, None))
-        body, visibility, points, scores = (
-            np.stack(one) for one in zip(*(arrays for _, arrays in rows), strict=True)
+        times = np.array([row.seconds for row in rows])
+        body, visibility, hands, scores = (
+            np.stack(one) for one in zip(*(row[1:] for row in rows), strict=True)
         )
-        times = np.array([seconds for seconds, _ in rows])
         name = f"stream at {times[0]:.2f} s"
-        return Landmarks(times, body, visibility, points, scores, self._size, 1, name)
+        return Landmarks(times, body, visibility, hands, scores, (0, 0), 1, name)
