@@ -26,7 +26,9 @@ def last_row(student: Callable[[], Sequence[float]]) -> None:
     a, b = np.array([1.0, 3.0, 2.0]), np.array([1.0, 2.0, 3.0, 2.0])
     costs = cost_table(np.abs(a[:, None] - b), window=4)
     answer = expect.attempted(student())
-    assert len(answer) == 4, f"{len(answer)} numbers; the last row has 4, one a step of b"
+    assert len(answer) == 4, (
+        f"{len(answer)} numbers; the last row has 4, one a step of b"
+    )
     wrong = [j for j in range(4) if answer[j] != costs[2, j]]
     assert not wrong, (
         f"column {wrong[0] + 1} of the last row has {answer[wrong[0]]}; add the distance"
@@ -39,7 +41,11 @@ def to_cut(
 ) -> None:
     """There and back through upright and turned squares."""
     points = np.array([[0.5, 0.5], [0.0, 0.25], [1.0, 0.75]])
-    squares = [Region(60, 40, 20), Region(10, 90, 50, 0.6), Region(3, 4, 8, -2)]
+    squares = [
+        Region(60.0, 40.0, 20.0),
+        Region(10.0, 90.0, 50.0, 0.6),
+        Region(3.0, 4.0, 8.0, -2.0),
+    ]
     for one in squares:
         given = one.to_frame(points)
         answer = expect.attempted(student(given, one.x, one.y, one.side, one.angle))
