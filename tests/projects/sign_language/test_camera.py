@@ -31,7 +31,7 @@ class Capture:
     def set(self, what: int, value: float) -> bool:
         return True
 
-    def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
+    def isOpened(self) -> bool:
         return self.is_open
 
     def read(self) -> tuple[bool, Any]:

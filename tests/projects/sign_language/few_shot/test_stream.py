@@ -51,7 +51,7 @@ def enrolled(word: str, signer: str, landmarks: Landmarks) -> EnrolledClip:
 
 def rests_low(landmarks: Landmarks) -> bool:
     heights, _ = wrist_heights(landmarks.body)
-    return bool(-1.6 < heights.min() and heights.min(axis=0).max() < -1.1 and heights.max() > 0)
+    return bool(heights.min() > -1.6 and heights.min(axis=0).max() < -1.1 and heights.max() > 0)
 
 
 def stretches(landmarks: Landmarks) -> Iterator[tuple[float, float]]:
