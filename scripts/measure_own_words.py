@@ -20,7 +20,7 @@ import numpy as np
 
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import write_json
-from coursepkg.projects.sign_language import WordRecognizer
+from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
 from coursepkg.projects.sign_language.landmarks.bench import FPS, HEIGHT, WIDTH
 from coursepkg.projects.sign_language.landmarks.extract import (
     LandmarkTracker,

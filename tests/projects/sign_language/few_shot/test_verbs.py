@@ -1,9 +1,12 @@
 """Enrol, name and score drawn films by the command line, as the page on words of one's own does."""
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -172,8 +175,20 @@ def test_naming_by_words_is_light(films: Path, words: Path) -> None:
     assert [name for name in modules if set(name.split(".")) & forbidden] == []
 
 
-def test_the_commands_of_the_page_on_words_of_ones_own_run(
-    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the wheel of this package is installed."""
+    wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
+    root, pip = Path(__file__).parents[4], [sys.executable, "-m", "pip", "-q"]
+    offline = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", wheels, root], check=True)
+    (wheel,) = wheels.iterdir()
+    subprocess.run([*pip, "install", *offline, "--target", target, wheel], check=True)
+    return target
+
+
+def test_the_commands_of_the_page_on_words_of_ones_own_run_from_an_installed_wheel(
+    films: Path, installed: Path, tmp_path: Path
 ) -> None:
     page = (Path(__file__).parents[4] / "book" / "your_own_signs.md").read_text()
     commands = [
@@ -182,11 +197,21 @@ def test_the_commands_of_the_page_on_words_of_ones_own_run(
         for line in block.strip().splitlines()
     ]
     assert {command[1] for command in commands} == {"enroll", "evaluate", "predict"}
-    monkeypatch.chdir(tmp_path)
     shutil.copytree(films / "clips", tmp_path / "clips")
-    shutil.copy(films / "new.mp4", tmp_path / "clip.mp4")
+    for name in ("clip.mp4", "film.mp4"):
+        shutil.copy(films / "new.mp4", tmp_path / name)
     rows = [f"{word}/{signer}.mp4,{word},{signer}" for word, signers in FILMS.items() for signer in signers]
     (tmp_path / "clips" / "manifest.csv").write_text("\n".join(["path,label,signer", *rows]))
-    assert [main(command) for command in commands] == [0] * len(commands)
+    own = os.environ | {"PYTHONPATH": str(installed)}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("-c", "import coursepkg; print(coursepkg.__file__)").startswith(str(installed))
+    told = [run("-m", "coursepkg", *command) for command in commands]
+    assert sum("Tôi" in one for one in told) >= 4
     (python,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(compile(python, "your_own_signs.md", "exec"), {})
+    assert "Tôi" in run("-c", python)
