@@ -166,7 +166,10 @@ def test_leaving_a_signer_out_asks_each_clip_once(words: Words) -> None:
     assert found.left_out == ("5-0.mp4",)
     assert found.n_unknown == 15
     assert "left out: 1 clips whose word nobody else signs (5-0.mp4)" in str(found)
-    assert found.as_json()["left_out"] == ["5-0.mp4"]
+    document = found.as_json()
+    assert document["left_out"] == ["5-0.mp4"]
+    assert document["n_predicted_none"] == found.n_predicted_none <= 15
+    assert document["n_unknown_rejected"] == found.n_unknown_rejected <= 15
 
 
 def test_leaving_a_clip_out_needs_no_signers(words: Words) -> None:
