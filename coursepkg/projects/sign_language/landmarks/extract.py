@@ -12,6 +12,7 @@ film is processed twice.
 """
 
 import contextlib
+import hashlib
 import struct
 import zlib
 from collections.abc import Iterable
@@ -426,6 +427,15 @@ def read_landmarks(path: Path, name: str) -> Landmarks | None:
         name=name,
         flaw=f"{name}: {flaw}" if flaw else "",
     )
+
+
+def landmarks_sha256(landmarks: Landmarks) -> str:
+    """SHA-256 of all numbers that `write_landmarks` keeps of the frames."""
+    digest = hashlib.sha256()
+    for name, (kind, _) in _ARRAYS.items():
+        array: np.ndarray = np.asarray(getattr(landmarks, name), kind)
+        digest.update(f"{name} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def _fit_together(arrays: dict[str, np.ndarray]) -> bool:
