@@ -29,19 +29,19 @@ class WordScores:
     scores: SignScores
     left_out: tuple[str, ...]
     """Clips whose word has no other signer, or no other clip, by their names."""
-    said_none: int
+    n_predicted_none: int
     """Clips that were taken for none of the words although their word was there."""
     n_unknown: int
     """Clips that were asked about with their word taken out."""
-    refused: int
+    n_unknown_rejected: int
     """Those among them that were taken for none of the words."""
 
     def __str__(self) -> str:
         n = len(self.scores.answers)
         lines = [
             str(self.scores),
-            f"taken for none of the words: {self.said_none} of {n} clips; with their"
-            f" word taken out {self.refused} of {self.n_unknown}",
+            f"taken for none of the words: {self.n_predicted_none} of {n} clips; with"
+            f" their word taken out {self.n_unknown_rejected} of {self.n_unknown}",
         ]
         if self.left_out:
             named = ", ".join(self.left_out[:5])
@@ -56,9 +56,9 @@ class WordScores:
         """Everything, as JSON can hold it."""
         return self.scores.as_json() | {
             "left_out": list(self.left_out),
-            "said_none": self.said_none,
+            "n_predicted_none": self.n_predicted_none,
             "n_unknown": self.n_unknown,
-            "refused": self.refused,
+            "n_unknown_rejected": self.n_unknown_rejected,
         }
 
 
@@ -95,7 +95,7 @@ def score_words(
         asked.setdefault(key, []).append(clip)
     answers: list[Answer] = []
     left_out: list[str] = []
-    none = refused = n_unknown = 0
+    n_none = n_unknown = n_rejected = 0
     for key, clips in asked.items():
         rest = [one for one in words.clips if one not in clips]
         known = [one for one in clips if any(o.word == one.word for o in rest)]
@@ -105,13 +105,13 @@ def score_words(
         matcher = Matcher([one.example for one in rest], method=method)
         found = [answer(matcher, one) for one in known]
         answers += [one for one, _ in found]
-        none += sum(is_none for _, is_none in found)
+        n_none += sum(is_none for _, is_none in found)
         for one in known:
             others = [o.example for o in rest if o.word != one.word]
             if others:
                 n_unknown += 1
                 p = Matcher(others, method=method).probabilities(one.landmarks)
-                refused += bool(p.argmax() == len(p) - 1)
+                n_rejected += bool(p.argmax() == len(p) - 1)
         right = sum(one.is_right for one, _ in found)
         if split == "signer":
             log(f"without {key}: {right} of {len(found)} clips right")
@@ -126,7 +126,7 @@ def score_words(
     scores = score_answers(
         answers, labels, counts, protocol=told, n_resamples=n_resamples
     )
-    return WordScores(scores, tuple(left_out), none, n_unknown, refused)
+    return WordScores(scores, tuple(left_out), n_none, n_unknown, n_rejected)
 
 
 def answer(matcher: Matcher, clip: EnrolledClip) -> tuple[Answer, bool]:

@@ -135,6 +135,11 @@ def test_words_are_scored_by_leaving_clips_out(
             ["evaluate", "--words", "w", "--leave-one-signer-out"],
             "--leave-one-signer-out goes with a trained",
         ),
+        (["evaluate", "--words", "w", "--batch-size", "8"], "--batch-size goes with a trained model"),
+        (["evaluate", "--words", "w", "--worst", "3"], "--worst goes with a trained model"),
+        (["evaluate", "--words", "w", "--worst", "-1"], "--worst"),
+        (["evaluate", "--words", "w", "--seed", "3"], "--seed goes with a trained model"),
+        (["evaluate", "--method", "dtw"], "--method compares enrolled words; name their folder with --words"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(
