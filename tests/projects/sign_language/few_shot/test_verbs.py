@@ -102,7 +102,7 @@ def test_words_are_scored_by_leaving_clips_out(
         (["predict", "x.mp4", "--words", "w", "--preset", "tiny"], "--preset goes with a trained model"),
         (["predict", "x.mp4", "--words", "w", "--views", "2"], "--views goes with a trained model"),
         (["predict", "x.mp4", "--words", "w", "--contest", "c.csv"], "--contest goes with a trained model"),
-        (["predict", "x.mp4", "--words", "w", "--stream"], "--stream goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--window", "2"], "--window goes with a trained model"),
         (["evaluate", "--words", "nowhere"], "nowhere: there are no words"),
         (
             ["evaluate", "--words", "w", "--leave-one-signer-out"],
