@@ -48,6 +48,8 @@ def enroll_command(options: Enroll) -> int:
         signers = {one.signer for one in own if one.signer}
         people = f", {len(signers)} signers" if signers else ""
         print(f"{word}: {len(own)} clips{people}")
+    for word in sorted(replaced - set(words.labels)):
+        note(f"{word}: none of its clips could be enrolled, so the word is not there")
     for line in enrolment_notes(words, new):
         note(line)
     print(f"{len(words.labels)} words, {len(words.clips)} clips in {out}")

@@ -212,3 +212,20 @@ def test_damaged_words_are_mended_word_by_word(
     assert mended.labels == ("Tôi", "Xin chào")
     assert [one.name for one in mended.clips_of("Tôi")] == ["1.mp4", "3.mp4"]
     assert not cut.exists()
+
+
+def test_a_damaged_word_whose_new_clips_are_bad_is_said_to_be_gone(
+    films: Path, words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, clips = tmp_path / "words", tmp_path / "clips"
+    shutil.copytree(words, out)
+    (one,) = Words.load(out).clips_of("Uống")
+    (out / "landmarks" / f"{one.sha256}.npz").unlink()
+    shutil.copytree(films / "clips" / "Tôi", clips / "Tôi")
+    (clips / "Uống").mkdir()
+    shutil.copy(films / "room.mp4", clips / "Uống")
+    assert main(["sign-language", "enroll", str(clips), "--out", str(out), "--replace"]) == 1
+    told = capsys.readouterr().err
+    assert "room.mp4: no person is seen" in told
+    assert "note: Uống: none of its clips could be enrolled, so the word is not there" in told
+    assert Words.load(out).labels == ("Tôi", "Xin chào")
