@@ -153,6 +153,11 @@ class SignCorpus:
             )
             lines.append(f"  {name}: {told}{f'; {lacking(absent)}' if absent else ''}")
             lines += [f"    left out: {one.reason}" for one in clips.left_out]
+            nobody = clips.without_anybody
+            if nobody:
+                named = f"{', '.join(nobody[:8])}{', ...' if len(nobody) > 8 else ''}"
+                found = f"nobody is found in {counted(len(nobody), 'clip')}"
+                lines.append(f"    {found}, whose landmarks are all 0: {named}")
         why = ", ".join(
             f"{n} for {reason}" for reason, n in self.described()["removed"].items()
         )
