@@ -115,9 +115,6 @@ ARCHITECTURES: dict[str, Architecture] = {
     "small": Architecture(
         _SMALL, "small", (16, 32, 64, 128), (0, 0, 1, 1), least_blocks=0
     ),
-    "landmarks": Architecture(
-        f"{MODEL}backbones:LandmarkLayer", "landmarks", (), (), n_features=137
-    ),
     "resnet-18": _library(
         "resnet", _RESNET, (2, 2, 2, 2), "microsoft/resnet-18", layer_type="basic"
     ),
@@ -138,6 +135,9 @@ ARCHITECTURES: dict[str, Architecture] = {
     "vit-base": _library("vit", (768,), (12,), _VIT, head_width=64, patch=16),
     "swin-tiny": _library(
         "swin", _HALVED, (2, 2, 6, 2), _SWIN, head_width=32, patch=4, doubles=True
+    ),
+    "landmarks": Architecture(
+        f"{MODEL}backbones:LandmarkLayer", "landmarks", (), (), n_features=137
     ),
 }
 """By the name that `--backbone` takes."""

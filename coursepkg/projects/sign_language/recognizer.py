@@ -389,7 +389,10 @@ class SignRecognizer:
                 clip.times, self.recipe.n_frames, self.recipe.padding
             )
             named.append(
-                Recognition(clip.name, words, weights, clip.times[sampled.numbers])
+                Recognition(
+                    *(clip.name, words, weights, clip.times[sampled.numbers]),
+                    flaw=clip.flaw if isinstance(clip, LandmarkClip) else "",
+                )
             )
         return named
 
