@@ -124,7 +124,7 @@ class SignCorpus:
 
     def described(self) -> dict[str, Any]:
         """What a model's card says of its data."""
-        return {
+        told = {
             "name": self.name,
             "protocol": self.protocol,
             "fingerprint": self.fingerprint,
@@ -135,6 +135,11 @@ class SignCorpus:
             },
             "removed": dict(Counter(one.reason for one in self.removed)),
         }
+        if any(clips.n_features for clips in self.parts.values()):
+            told["nobody_found"] = {
+                name: len(clips.without_anybody) for name, clips in self.parts.items()
+            }
+        return told
 
     def report(self) -> list[str]:
         """Lines that say what there is, what was removed, and what is missing."""

@@ -3,6 +3,7 @@
 Films are small and empty; their landmarks, made up by the generator, lie in the cache as if they had been extracted.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from coursepkg.projects.sign_language.recognizer import SignRecognizer, check_en
 from coursepkg.projects.sign_language.stream import SignStream
 from coursepkg.projects.sign_language.training import make_batches, train
 from tests.projects.sign_language.blocks import FAST
+from tests.projects.sign_language.folders import sign_language
 from tests.projects.sign_language.signed import WORDS as BLOCKS
 from tests.projects.sign_language.signed import write_film
 
@@ -132,6 +134,7 @@ def test_clips_without_anybody_are_counted_and_named(
     (line,) = (line for line in found.report() if "nobody" in line)
     assert line.startswith("    nobody is found in 1 clip, whose landmarks are all 0: ")
     assert line.endswith("empty.mp4")
+    assert found.described()["nobody_found"] == {"train": 1}
 
 
 def test_a_film_without_anybody_is_answered_with_its_flaw(trained: Path, tmp_path: Path) -> None:
@@ -166,3 +169,25 @@ def test_a_clip_in_memory_is_read_at_any_size(trained: Path) -> None:
     (found,) = recognizer.recognize_clips([gray])
     assert found.flaw == f"gray: {NOBODY}"
     np.testing.assert_allclose(recognizer.probabilities(gray)[[WORDS.index(found.label)]], found.confidence)
+
+
+def test_the_verbs_name_score_and_refuse(
+    corpus: SignCorpus, films: dict[str, list[ClipFile]], trained: Path, tmp_path: Path
+) -> None:
+    film, model = films["dev"][0].path, ("--model", trained)
+    said = sign_language("predict", film, *model, "--json")
+    assert said.code == 0, said.err
+    assert json.loads(said.out.splitlines()[-1])["answers"][0]["label"] in WORDS
+    clips = corpus.part("dev").folder.parent
+    scored = sign_language("evaluate", *model, "--data", clips, "--out", tmp_path / "scores")
+    assert scored.code == 0, scored.err
+    assert "no page of the worst clips" in scored.out
+    assert sorted(path.name for path in (tmp_path / "scores").iterdir()) == ["answers.tsv", "evaluation.json"]
+    for refused in (
+        sign_language("export", *model, "--out", tmp_path / "program"),
+        sign_language("predict", film, *model, "--stream"),
+    ):
+        assert refused.code == 2
+        (line,) = (line for line in refused.err.splitlines() if line.startswith("error: "))
+        assert "landmarks" in line
+    assert not (tmp_path / "program").exists()
