@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,3 +218,10 @@ def font_families() -> list[str]:
 
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return ["DejaVu Sans", *[name for name in CJK_FONTS if name in installed][:1]]
+
+
+def font_file() -> Path:
+    """DejaVu Sans, which comes with matplotlib and has every Vietnamese letter."""
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"

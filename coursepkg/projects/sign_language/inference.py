@@ -70,8 +70,8 @@ class Recognition:
     where the network has no attention pooling, and for a clip that could not be
     read."""
     times: np.ndarray
-    """When the sampled frames are shown, in seconds from the start of the clip, float64
-    (T,)."""
+    """When the frames that were looked at are shown, in seconds from the start of the
+    clip, float64 (T,): the sampled ones, or with enrolled words all of them."""
     flaw: str = ""
     """What is wrong with the clip although it was read, in one line."""
     error: str = ""

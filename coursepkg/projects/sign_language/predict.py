@@ -1,9 +1,7 @@
-"""What `coursepkg sign-language predict` does: words of clips, signs in streams.
+"""What `coursepkg sign-language predict` does; for streams see `streams.predict`.
 
-Answers to clips grow in `OUT.part`, a document a line, a batch of clips at a time. Of a
-stream it is what the network says of each window: the same command reads the frames
-again and asks the network for what is missing; windows, smoothing and events follow
-from these answers. At the end the part gets its name, or becomes the contest's file.
+Answers to clips grow in `OUT.part`, a document a line, a batch of clips at a time. At
+the end the part gets its name, or becomes the contest's file.
 
 Source 002 says where the contest's clips without labels lie: beside each other in
 `public_test` and `private_test` (second tutorial, section III.1). Of the answers it
@@ -16,13 +14,11 @@ CSV in UTF-8 that begins with a byte order mark, which spreadsheets need for Vie
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,17 +38,23 @@ from coursepkg.files import whole_file
 from coursepkg.processor import check_threads, with_threads
 from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.scan import SUFFIXES, TEST_PARTS
-from coursepkg.projects.sign_language.data.video import VideoFrames
 from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.inference import Recognition
-from coursepkg.projects.sign_language.options import Predict
+from coursepkg.projects.sign_language.options import (
+    WITH_WORDS,
+    Predict,
+    Use,
+    refuse_given,
+)
 from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.recognizer import (
     SignRecognizer,
     load_recognizer,
 )
-from coursepkg.projects.sign_language.stream import SignEvent, SignStream
-from coursepkg.validation import check_choices, check_count, one_line
+from coursepkg.validation import check_choices, check_count
+
+if TYPE_CHECKING:
+    from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
 
 VIDEOS = InputKind(
     SUFFIXES,
@@ -274,75 +276,11 @@ def write_answers(
     return len(seen)
 
 
-def watch_streams(
-    recognizer: SignRecognizer,
-    sources: FoundInputs,
-    config: StreamConfig,
-    out: Path | None = None,
-    *,
-    show: Show = lambda record: None,
-    log: Log = silent,
-    nothing: Log = silent,
-) -> RunStats:
-    """Find the signs of every video, in order.
-
-    Args:
-        recognizer: the model.
-        sources: the videos.
-        config: windows and events.
-        out: JSON, an event a line; None writes none.
-        show: receives each event as soon as it is over.
-        log: receives a line for each video that cannot be read or is flawed.
-        nothing: receives a line for each video that can be read and has no event.
-
-    Raises:
-        ValueError: the part beside the output belongs to another command.
-        OSError: the output cannot be written.
-        ImportError: av is not installed.
-    """
-    watch = partial(_watch, recognizer, config, sources, log=log, nothing=nothing)
-    if out is None:
-        return watch(look=recognizer.probabilities, show=show)
-    decides = {"inputs": sources.fingerprint, "model": recognizer.fingerprint}
-    windows = {"window": config.window, "hop": config.hop}
-    part = ResumableJsonl(out, {**decides, **windows})
-    resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
-    with whole_file(whole) as file:
-
-        def write(record: dict[str, Any]) -> None:
-            file.write(f"{json.dumps(record, ensure_ascii=False)}\n".encode())
-            show(record)
-
-        stats = watch(look=partial(_kept_look, part, recognizer), show=write)
-    stats.resumed = resumed
-    if stats.exit_code == 2:
-        whole.unlink()
-    else:
-        os.replace(whole, out)
-    part.discard()
-    return stats
-
-
-def event_record(source: InputFile, event: SignEvent) -> dict[str, Any]:
-    """An event as JSON has it."""
-    record: dict[str, Any] = {"clip": printable_name(source.name)}
-    for name, value in event._asdict().items():
-        record[name] = round(value, 4) if isinstance(value, float) else value
-    return record
-
-
 def predict_command(options: Predict) -> int:
     """Name words; 0, 1 where some videos cannot be read, 2 where none can."""
     common, use = options.common, options.use
     paths = output_paths(common.out, options.contest)
     _check(options, paths)
-    if options.contest is not None:
-        sources = contest_clips(options.inputs, leave=paths.written)
-    else:
-        recursive = options.recursive
-        sources = find_clips(options.inputs, recursive=recursive, leave=paths.written)
-    for note in sources.notes:
-        log_to_stderr(f"note: {note}")
     answers: list[dict[str, Any]] = []
     writes = paths.journal is not None
 
@@ -352,29 +290,50 @@ def predict_command(options: Predict) -> int:
             answers.append(record)
 
     with with_threads(use.threads):
-        told: dict[str, Any] = {"show": show, "log": log_to_stderr}
-        if options.words is not None:
-            from coursepkg.projects.sign_language.few_shot.recognizer import (
-                WordRecognizer,
-            )
-
-            named = WordRecognizer.load(options.words)
-            stats = answer_clips(named, sources, paths, n_best=options.n_best, **told)
-        elif options.stream:
-            recognizer = _trained(options)
-            # Where events are printed, that there is none is printed as well.
-            told["nothing"] = log_to_stderr if writes else print
-            windows, out = options.windows, common.out
-            stats = watch_streams(recognizer, sources, windows, out, **told)
-        else:
-            recognizer = _trained(options)
-            told |= {"n_best": options.n_best, "batch_size": use.batch_size}
-            stats = answer_clips(recognizer, sources, paths, **told)
+        stats = _answer(options, paths, show)
     if stats.done > 1 or stats.resumed:
         log_to_stderr(str(stats))
     if common.json:
         print_json(_document(options, paths, stats, answers))
     return stats.exit_code
+
+
+def _answer(options: Predict, paths: OutputPaths, show: Show) -> RunStats:
+    """Name the clips that are given, or the signs of streams or of a camera."""
+    if options.camera is not None:
+        from coursepkg.projects.sign_language.streams.predict import answer_camera
+
+        return answer_camera(_recognizer(options), options, show)
+    if options.contest is not None:
+        sources = contest_clips(options.inputs, leave=paths.written)
+    else:
+        recursive = options.recursive
+        sources = find_clips(options.inputs, recursive=recursive, leave=paths.written)
+    for note in sources.notes:
+        log_to_stderr(f"note: {note}")
+    recognizer = _recognizer(options)
+    if options.stream:
+        from coursepkg.projects.sign_language.streams.predict import answer_streams
+
+        return answer_streams(recognizer, options, sources, show)
+    return answer_clips(
+        recognizer,
+        sources,
+        paths,
+        n_best=options.n_best,
+        batch_size=options.use.batch_size,
+        show=show,
+        log=log_to_stderr,
+    )
+
+
+def _recognizer(options: Predict) -> "SignRecognizer | WordRecognizer":
+    """The enrolled words or the trained model that the options name."""
+    if options.words is None:
+        return _trained(options)
+    from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
+
+    return WordRecognizer.load(options.words)
 
 
 def _trained(options: Predict) -> SignRecognizer:
@@ -397,15 +356,21 @@ def _check(options: Predict, paths: OutputPaths) -> None:
             "--split parts clips to learn from or to score; predict reads every clip"
             " that is named"
         )
-    if options.stream and options.contest is not None:
+    flag = "--stream" if options.camera is None else "--camera"
+    finds_events = options.stream or options.camera is not None
+    if finds_events and options.contest is not None:
         raise ValueError(
-            "--contest wants one answer a clip, and --stream finds several; leave one"
+            f"--contest wants one answer a clip, and {flag} finds several; leave one"
             " of them out"
+        )
+    if options.camera is not None and options.inputs:
+        raise ValueError(
+            f"--camera looks at no file, got {options.inputs[0]}; leave one of them out"
         )
     if options.words is not None:
         _check_words(options)
     check_count("--n-best", options.n_best)
-    if options.stream and options.n_best > 1:
+    if finds_events and options.n_best > 1:
         raise ValueError("--n-best goes with clips; a stream names one word at a time")
     check_count("--batch-size", options.use.batch_size)
     check_threads(options.use.threads)
@@ -416,19 +381,21 @@ def _check(options: Predict, paths: OutputPaths) -> None:
 def _check_words(options: Predict) -> None:
     """What goes with enrolled words, and what does not."""
     use, common = options.use, options.common
-    for flag, given in (
-        ("--model", bool(use.model)),
-        ("--preset", common.preset is not None),
-        ("--views", use.views is not None),
-        ("--adjust", use.adjust is not None),
-        ("--contest", options.contest is not None),
-        ("--stream", options.stream),
-    ):
-        if given:
-            raise ValueError(
-                f"{flag} goes with a trained model, and --words names enrolled words;"
-                " leave one of them out"
-            )
+    refuse_given(
+        [
+            ("--model", use.model),
+            ("--preset", common.preset),
+            ("--views", use.views is not None),
+            ("--adjust", use.adjust is not None),
+            ("--batch-size", use.batch_size != Use.batch_size),
+            ("--contest", options.contest is not None),
+            *(
+                (f"--{one.name}", getattr(options.windows, one.name) != one.default)
+                for one in fields(StreamConfig)
+            ),
+        ],
+        WITH_WORDS,
+    )
 
 
 def _print_record(record: dict[str, Any]) -> None:
@@ -458,7 +425,8 @@ def _document(
         models = [str(options.words)]
     counts = {"clips": stats.done, "failed": stats.failed}
     counts["resumed_after"] = stats.resumed
-    found = {} if written else {"events" if options.stream else "answers": answers}
+    is_stream = options.stream or options.camera is not None
+    found = {} if written else {"events" if is_stream else "answers": answers}
     return {**written, "model": models or ["default"], **counts, **found}
 
 
@@ -483,46 +451,3 @@ def _finish(
         part.finish()
     else:
         part.discard()
-
-
-def _watch(
-    recognizer: SignRecognizer,
-    config: StreamConfig,
-    sources: FoundInputs,
-    *,
-    look: Look,
-    show: Show,
-    log: Log,
-    nothing: Log,
-) -> RunStats:
-    stats, stream = RunStats("video"), SignStream(recognizer, config)
-    reading = recognizer.cache_config
-    for source in sources.files:
-        n_events = 0
-        frames = VideoFrames(source.path, size=reading.size, fit=reading.fit)
-        try:
-            for event in stream.events(frames, look=look):
-                n_events += 1
-                show(event_record(source, event))
-        except (ValueError, FileNotFoundError) as reason:
-            # Any other error of the system is one of writing, and stops the command.
-            stats.count(failed=True)
-            told, path = one_line(reason), str(source.path)
-            log(f"error: {told if path in told else f'{path}: {told}'}")
-        else:
-            stats.count(failed=False)
-            if not n_events:
-                name = printable_name(source.name)
-                nothing(f"{name}: no word was sure; lower --threshold")
-        if frames.complaint:
-            log(f"note: {frames.complaint}")
-    return stats
-
-
-def _kept_look(
-    part: ResumableJsonl, recognizer: SignRecognizer, clip: Clip
-) -> np.ndarray:
-    """What an earlier run was told of a window, or else what the network says now."""
-    # The shortest digits that give a float32 back exactly.
-    told = part.next_result(lambda: [str(p) for p in recognizer.probabilities(clip)])
-    return np.array([float(p) for p in told], dtype=np.float32)

@@ -229,10 +229,10 @@ class SignRecognizer:
         from coursepkg.projects.sign_language.few_shot.words import Words
 
         known = None if words is None else Words.load(words)
-        found, left_out = recognizer.enroll(scan_clips(clips).files, known)
-        if left_out:
-            raise ValueError(left_out[0])
-        return recognizer.WordRecognizer(found)
+        found = recognizer.enroll(scan_clips(clips).files, known)
+        if found.left_out:
+            raise ValueError(found.left_out[0])
+        return recognizer.WordRecognizer(found.words)
 
     def with_settings(
         self, *, views: int | None = None, adjust: float | None = None

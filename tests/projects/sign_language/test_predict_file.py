@@ -12,9 +12,9 @@ from coursepkg.projects.sign_language.predict import (
     answer_clips,
     find_clips,
     output_paths,
-    watch_streams,
 )
 from coursepkg.projects.sign_language.recipe import StreamConfig
+from coursepkg.projects.sign_language.streams.predict import watch_streams
 from tests.projects.sign_language.data.films import write_sound
 from tests.projects.sign_language.signed import FPS, recognizer, word_of, write_film, write_films
 

@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from coursepkg.files import whole_file
 from coursepkg.projects.ocr.data.geometry import homography, projected, rectangle
 from coursepkg.projects.ocr.page.read import Page, PageLine
+from coursepkg.viz.image import font_file
 
 MARKED_BELOW = 0.85
 """Lines of less confidence are orange."""
@@ -32,13 +33,6 @@ _LETTER_ROOM, _BASELINE = 1.32, 1.075
 """Height of a line and of its part above the baseline, over the size of its letters:
 room for a hook on a circumflex on a capital, which reaches beyond what the font itself
 calls a line."""
-
-
-def font_file() -> Path:
-    """DejaVu Sans, which comes with matplotlib and has every Vietnamese letter."""
-    import matplotlib
-
-    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
 def draw_overlay(image: np.ndarray, page: Page) -> Image.Image:

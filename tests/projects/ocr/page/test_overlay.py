@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFont
 
-from coursepkg.projects.ocr.page.overlay import draw_overlay, font_file, write_overlay
+from coursepkg.projects.ocr.page.overlay import draw_overlay, write_overlay
 from coursepkg.projects.ocr.page.read import Page, PageLine, read_page
 from coursepkg.projects.ocr.synthetic.fonts import read_face
 from coursepkg.text.vietnamese import LETTERS
+from coursepkg.viz.image import font_file
 from tests.projects.ocr.page.pages import LINES, KnownBoxes, Matcher, drawn_page
 
 

@@ -1,0 +1,293 @@
+"""What `coursepkg sign-language predict --stream` does: signs in films, or at a camera.
+
+    trained model   a window slides over the frames, see `sliding_window`
+    words           of one's own: stretches of raised hands, see `raised_hands`
+
+Events of films grow beside `OUT`. What grows in `OUT.part` is what the network says of
+each window, or the events of each film: the same command goes on from there. A camera
+cannot be asked again; its events are written as they come.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coursepkg.app.jobs import (
+    FoundInputs,
+    InputFile,
+    ResumableJsonl,
+    RunStats,
+    printable_name,
+)
+from coursepkg.app.output import Log, log_to_stderr, silent
+from coursepkg.files import whole_file
+from coursepkg.projects.sign_language.data.clip import Clip
+from coursepkg.projects.sign_language.data.video import TimedFrame, VideoFrames
+from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
+from coursepkg.projects.sign_language.options import Predict
+from coursepkg.projects.sign_language.recipe import StreamConfig
+from coursepkg.projects.sign_language.recognizer import SignRecognizer
+from coursepkg.projects.sign_language.streams.camera import Camera, Preview
+from coursepkg.projects.sign_language.streams.raised_hands import WordStream
+from coursepkg.projects.sign_language.streams.sliding_window import (
+    SignEvent,
+    SignStream,
+)
+from coursepkg.validation import one_line
+
+Show = Callable[[dict[str, Any]], None]
+Events = Callable[[Iterable[TimedFrame]], Iterator[SignEvent]]
+"""From the frames of a stream to the words that are signed in it."""
+NO_SURE_WORD = "no word was sure; lower --threshold"
+NO_ENROLLED_WORD = "no enrolled word was signed"
+
+
+def answer_streams(
+    recognizer: SignRecognizer | WordRecognizer,
+    options: Predict,
+    sources: FoundInputs,
+    show: Show,
+) -> RunStats:
+    """Find the signs of every video, in order, as the options say."""
+    out = options.common.out
+    told: dict[str, Any] = {"show": show, "log": log_to_stderr}
+    # Where events are printed, that there is none is printed as well.
+    told["nothing"] = print if out is None else log_to_stderr
+    if isinstance(recognizer, WordRecognizer):
+        return watch_words(WordStream(recognizer), sources, out, **told)
+    return watch_streams(recognizer, sources, options.windows, out, **told)
+
+
+def answer_camera(
+    recognizer: SignRecognizer | WordRecognizer, options: Predict, show: Show
+) -> RunStats:
+    """Find the signs in front of a camera, with a preview where there can be one."""
+    number, preview = options.camera or 0, Preview(log_to_stderr)
+
+    def watched(frames: Iterable[TimedFrame]) -> Iterator[SignEvent]:
+        if isinstance(recognizer, WordRecognizer):
+            stream = WordStream(recognizer)
+            yield from stream.events(frames, watch=preview.show)
+        else:
+            windows = SignStream(recognizer, options.windows)
+            yield from windows.events(preview.shown(frames))
+
+    def show_and_caption(record: dict[str, Any]) -> None:
+        preview.caption = record["label"]
+        show(record)
+
+    with Camera(number) as camera, closing(preview):
+        log_to_stderr(f"note: camera {number} runs; Ctrl-C ends")
+        out = options.common.out
+        return watch_camera(watched, camera, out, show=show_and_caption)
+
+
+def watch_streams(
+    recognizer: SignRecognizer,
+    sources: FoundInputs,
+    config: StreamConfig,
+    out: Path | None = None,
+    *,
+    show: Show = lambda record: None,
+    log: Log = silent,
+    nothing: Log = silent,
+) -> RunStats:
+    """Find the signs of every video with a trained model, in order.
+
+    Args:
+        recognizer: the model.
+        sources: the videos.
+        config: windows and events.
+        out: JSON, an event a line; None writes none.
+        show: receives each event as soon as it is over.
+        log: receives a line for each video that cannot be read or is flawed.
+        nothing: receives a line for each video that can be read and has no event.
+
+    Raises:
+        ValueError: the part beside the output belongs to another command.
+        OSError: the output cannot be written.
+        ImportError: av is not installed.
+    """
+    stream, reading = SignStream(recognizer, config), recognizer.cache_config
+    frames_of = partial(VideoFrames, size=reading.size, fit=reading.fit)
+
+    def watch(events: Events, show: Show) -> RunStats:
+        stats = RunStats("video")
+        for source in sources.files:
+            frames = frames_of(source.path)
+            told: Any = {"show": show, "log": log, "nothing": nothing}
+            failed = _watch(events, frames, source, NO_SURE_WORD, **told)
+            stats.count(failed=failed)
+        return stats
+
+    if out is None:
+        return watch(stream.events, show)
+    decides = {"inputs": sources.fingerprint, "model": recognizer.fingerprint}
+    windows = {"window": config.window, "hop": config.hop}
+    part = ResumableJsonl(out, {**decides, **windows})
+    resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
+    with whole_file(whole) as file:
+
+        def write(record: dict[str, Any]) -> None:
+            file.write(_line(record))
+            show(record)
+
+        look = partial(_kept_look, part, recognizer)
+        stats = watch(partial(stream.events, look=look), write)
+    stats.resumed = resumed
+    _finish(part, whole, stats)
+    return stats
+
+
+def watch_words(
+    stream: WordStream,
+    sources: FoundInputs,
+    out: Path | None = None,
+    *,
+    show: Show = lambda record: None,
+    log: Log = silent,
+    nothing: Log = silent,
+) -> RunStats:
+    """Find the enrolled words of every video, in order; see `watch_streams`."""
+    stats = RunStats("video")
+
+    def watch(source: InputFile, show: Show) -> bool:
+        told: Any = {"show": show, "log": log, "nothing": nothing}
+        frames = VideoFrames(source.path)
+        failed = _watch(stream.events, frames, source, NO_ENROLLED_WORD, **told)
+        if stream.n_unknown and not failed:
+            n, name = stream.n_unknown, printable_name(source.name)
+            log(f"note: {name}: {n} times hands were raised for none of the words")
+        return failed
+
+    if out is None:
+        for source in sources.files:
+            stats.count(failed=watch(source, show))
+        return stats
+    identity = {"inputs": sources.fingerprint, "words": stream.recognizer.fingerprint}
+    part = ResumableJsonl(out, identity)
+    stats.resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
+    with whole_file(whole) as file:
+        for source in sources.files:
+            failed, *lines = part.next_result(partial(_told, watch, source))
+            stats.count(failed=bool(failed))
+            for line in lines:
+                file.write(f"{line}\n".encode())
+                show(json.loads(line))
+    _finish(part, whole, stats)
+    return stats
+
+
+def watch_camera(
+    events: Events,
+    camera: Camera,
+    out: Path | None = None,
+    *,
+    show: Show = lambda record: None,
+) -> RunStats:
+    """Find the signs in front of a camera, until Ctrl-C or until it stops.
+
+    Args:
+        events: see `Events`.
+        camera: in use.
+        out: JSON, an event a line, each written as it comes; None writes none.
+        show: receives each event as soon as it is over.
+
+    Raises:
+        ValueError: the camera gives no picture.
+        OSError: the output cannot be written.
+    """
+    source = InputFile(Path(f"camera-{camera.number}"), "")
+
+    def follow(show: Show) -> None:
+        try:
+            for event in events(camera):
+                show(event_record(source, event))
+        except KeyboardInterrupt:
+            pass  # which is how a camera is left
+
+    stats = RunStats("camera")
+    if out is None:
+        follow(show)
+    else:
+        with whole_file(out) as file:
+
+            def write(record: dict[str, Any]) -> None:
+                file.write(_line(record))
+                file.flush()
+                show(record)
+
+            follow(write)
+    stats.count(failed=False)
+    return stats
+
+
+def event_record(source: InputFile, event: SignEvent) -> dict[str, Any]:
+    """An event as JSON has it."""
+    record: dict[str, Any] = {"clip": printable_name(source.name)}
+    for name, value in event._asdict().items():
+        record[name] = round(value, 4) if isinstance(value, float) else value
+    return record
+
+
+def _watch(
+    events: Events,
+    frames: VideoFrames,
+    source: InputFile,
+    lacking: str,
+    *,
+    show: Show,
+    log: Log,
+    nothing: Log,
+) -> bool:
+    """Show the events of a video; whether it cannot be read."""
+    n_events, failed = 0, False
+    try:
+        for event in events(frames):
+            n_events += 1
+            show(event_record(source, event))
+    except (ValueError, FileNotFoundError) as reason:
+        # Any other error of the system is one of writing, and stops the command.
+        failed, told, path = True, one_line(reason), str(source.path)
+        log(f"error: {told if path in told else f'{path}: {told}'}")
+    if not failed and not n_events:
+        nothing(f"{printable_name(source.name)}: {lacking}")
+    if frames.complaint:
+        log(f"note: {frames.complaint}")
+    return failed
+
+
+def _told(watch: Callable[[InputFile, Show], bool], source: InputFile) -> list[str]:
+    """Whether a video cannot be read, as text, and its events, a line each."""
+    records: list[dict[str, Any]] = []
+    failed = watch(source, records.append)
+    lines = (json.dumps(one, ensure_ascii=False) for one in records)
+    return ["failed" if failed else "", *lines]
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return f"{json.dumps(record, ensure_ascii=False)}\n".encode()
+
+
+def _finish(part: ResumableJsonl, whole: Path, stats: RunStats) -> None:
+    """Give the events their name; nothing stays where no video could be read."""
+    if stats.exit_code == 2:
+        whole.unlink()
+    else:
+        os.replace(whole, part.out)
+    part.discard()
+
+
+def _kept_look(
+    part: ResumableJsonl, recognizer: SignRecognizer, clip: Clip
+) -> np.ndarray:
+    """What an earlier run was told of a window, or else what the network says now."""
+    # The shortest digits that give a float32 back exactly.
+    told = part.next_result(lambda: [str(p) for p in recognizer.probabilities(clip)])
+    return np.array([float(p) for p in told], dtype=np.float32)
