@@ -590,8 +590,11 @@ def _finish(
         write_measurement(out / EVALUATION, whole)
         if found is not None:
             found.write_answers(out / "answers.tsv")
-            shown = found.write_worst(out / "worst.html", most=options.worst)
-            print(f"{shown} worst clips in {out / 'worst.html'}")
+            if found.clips.n_features:
+                print("no page of the worst clips: the model saw landmarks, no frames")
+            else:
+                shown = found.write_worst(out / "worst.html", most=options.worst)
+                print(f"{shown} worst clips in {out / 'worst.html'}")
     if options.common.json:
         print_json(document | circumstances())
     return 0
