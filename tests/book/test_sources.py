@@ -49,6 +49,7 @@ PARTS = {
         "sign_model",
         "sign_long_tail",
         "sign_extensions",
+        "sign_landmarks",
     ],
 }
 CHAPTERS = [f"notebooks/{part}/{name}" for part, names in PARTS.items() for name in names]

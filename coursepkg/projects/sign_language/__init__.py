@@ -12,8 +12,9 @@ _NAMES = {
     ),
     "bench": "loading_ways",
     "chapter_helpers": (
-        "answers_to learn missing_lines on_pictures pose_part pose_vectors "
-        "share_right stored_ladder whole with_interval with_rest without_room"
+        "answers_to learn made_up_scores missing_lines normalised_picture on_pictures "
+        "pose_part pose_vectors share_right stored_ladder whole with_interval "
+        "with_rest without_room"
     ),
     "corpora": "FULL load_corpus",
     "data.batches": "ClipBatch ClipBatches balanced_order",
@@ -32,16 +33,22 @@ _NAMES = {
     "evaluate_verb": "Film worst_first write_worst_page",
     "export": "ExportedRecognizer export_program",
     "few_shot.dtw": "cost_table dtw_distances warping_path",
-    "few_shot.features": "SignSteps active_parts signs_of steps_of",
+    "few_shot.features": (
+        "SignSteps active_parts bridge resample signs_of steps_between steps_of "
+        "wrist_heights"
+    ),
     "few_shot.generator": "draw_words sign",
-    "few_shot.matching": "Example Matcher",
+    "few_shot.matching": "Example Matcher warping_features",
     "few_shot.recognizer": "WordRecognizer",
     "few_shot.words": "Words",
     "inference": "View adjusted predict_clips views_of",
     "landmarks.detection": "Detection Detector boxes_of grid_anchors overlaps suppress",
-    "landmarks.extract": "LandmarkTracker Landmarks extract_landmarks track_frames",
-    "landmarks.hands": "HandTracker region_of_hand region_of_palm",
-    "landmarks.pose": "PoseTracker",
+    "landmarks.drawing": "draw_skeleton",
+    "landmarks.extract": (
+        "LandmarkTracker Landmarks assign_sides extract_landmarks track_frames"
+    ),
+    "landmarks.hands": "Hand HandTracker region_of_hand region_of_palm",
+    "landmarks.pose": "Pose PoseTracker",
     "landmarks.regions": "Region turned upright_angle",
     "landmarks.smoothing": "OneEuroConfig OneEuroFilter",
     "ladder": "RESULTS ROWS ladder_lines",

@@ -1,7 +1,8 @@
-"""The chapters on signs share exact poses of generated signers and short picture runs.
+"""The chapters on signs share exact poses, short picture runs, and skeletons.
 
     perfect eyes    31 exact numbers a frame: palms, turn and shape of hands, the head
     pictures        a row of the ladder after some steps on `signers-tiny`
+    skeletons       a step of a sign as it looks after normalising
 
 >>> config = SignersConfig(least_frames=30, most_frames=30, full_length=1.0)
 >>> vectors, words, lifts = pose_part(0, 32, config)
@@ -18,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from coursepkg.files import read_json
 from coursepkg.metrics.scoring import Score
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.batches import (
@@ -26,7 +28,17 @@ from coursepkg.projects.sign_language.data.batches import (
     MixFunction,
 )
 from coursepkg.projects.sign_language.data.clip import uniform_frames
+from coursepkg.projects.sign_language.few_shot.embedding import CHECKPOINT
+from coursepkg.projects.sign_language.few_shot.features import (
+    ELBOWS,
+    SHOULDERS,
+    WRISTS,
+    SignSteps,
+)
+from coursepkg.projects.sign_language.few_shot.generator import PALM
 from coursepkg.projects.sign_language.ladder import LADDER, RESULTS, ROWS, read_rows
+from coursepkg.projects.sign_language.landmarks.drawing import draw_skeleton
+from coursepkg.projects.sign_language.landmarks.pose import N_LANDMARKS
 from coursepkg.projects.sign_language.model.classifier import (
     ClipClassifier,
     build_model,
@@ -41,6 +53,7 @@ from coursepkg.projects.sign_language.training import (
     train_config,
 )
 from coursepkg.training.loop import History, fit
+from coursepkg.training.saved_model import CARD
 from coursepkg.training.seed import set_seed
 
 FRAMES = 16
@@ -246,3 +259,46 @@ def missing_lines(
         for row in missing
     ]
     return [f"not stored; `{made_by}` makes:", *told]
+
+
+def made_up_scores() -> dict[tuple[str, int], tuple[float, int]]:
+    """How few-example matching does on made-up signs, from the embedding's card.
+
+    Returns:
+        by method and examples a word: share of right nearest words, signs asked about.
+
+    Raises:
+        FileNotFoundError: this installation has no embedding.
+        ValueError: the card is damaged.
+    """
+    table = read_json(CHECKPOINT / CARD, needs={"meta": dict})["meta"]["made_up_signs"]
+    found = {}
+    for name, row in table.items():
+        method, n_examples = name.split()
+        found[method, int(n_examples)] = row["top1"], row["n"]
+    return found
+
+
+def normalised_picture(steps: SignSteps, at: int, size: int = 240) -> np.ndarray:
+    """One step of a sign as a skeleton on a dark ground, uint8 (size, size, 3).
+
+    The shoulders have the same place and width in every picture; hands are drawn with
+    an average palm.
+
+    Args:
+        steps: normalised.
+        at: number of the step.
+        size: side of the picture, in pixels.
+    """
+    width = 0.28 * size
+    middle = np.array([0.5 * size, 0.4 * size])
+    body = np.full((N_LANDMARKS, 3), np.nan)
+    body[list(SHOULDERS), :2] = [[0.5, 0.0], [-0.5, 0.0]]
+    body[list(ELBOWS), :2], body[list(WRISTS), :2] = steps.elbows[at], steps.wrists[at]
+    hands = np.full((2, 21, 3), np.nan)
+    for side in np.flatnonzero(steps.seen[at] > 0.5):
+        shape = PALM * steps.hands[at, side, :, :2]
+        hands[side, :, :2] = (steps.wrists[at, side] + shape) * width + middle
+    body[:, :2] = body[:, :2] * width + middle
+    ground = np.full((size, size, 3), 40, np.uint8)
+    return draw_skeleton(ground, body, hands)

@@ -12,6 +12,8 @@ from coursepkg.files import write_json
 from coursepkg.metrics.scoring import Interval, Score
 from coursepkg.projects.sign_language import chapter_helpers
 from coursepkg.projects.sign_language.data.batches import ClipBatch
+from coursepkg.projects.sign_language.few_shot.features import signs_of
+from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 from tests.projects.sign_language.blocks import FAST
 
@@ -160,3 +162,20 @@ def test_rows_that_are_not_stored_are_named_with_what_makes_them():
     assert chapter_helpers.missing_lines(["improved"], [{"row": "improved"}]) == []
     with pytest.raises(ValueError, match=r"--rows must be of .*, got fast"):
         chapter_helpers.missing_lines(["fast"], [{"row": "fast"}])
+
+
+def test_scores_on_made_up_signs_come_from_the_card():
+    scores = chapter_helpers.made_up_scores()
+    assert len(scores) == 4 * 4
+    assert scores["embedding", 1][0] > scores["dtw", 1][0] > 1 / 20
+    assert all(0 < share <= 1 and n > 100 for share, n in scores.values())
+
+
+def test_normalised_pictures_hide_size_and_place_and_show_the_pose():
+    rng = np.random.default_rng(1)
+    drawn = sign(rng, draw_words(rng, 1))
+    near, far = (signs_of(drawn.clip(0, width))[0][0] for width in (100.0, 220.0))
+    pictures = [[chapter_helpers.normalised_picture(steps, at) for at in (0, 12)] for steps in (near, far)]
+    assert pictures[0][0].shape == (240, 240, 3)
+    assert (pictures[0][0] != pictures[1][0]).mean() < 0.01
+    assert not np.array_equal(pictures[0][0], pictures[0][1])
