@@ -11,7 +11,7 @@ examples.
 import argparse
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from coursepkg.projects.sign_language.few_shot.matching import (
     Matcher,
     Weights,
 )
+from coursepkg.projects.sign_language.landmarks.augmentation import augmented
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.losses import info_nce
@@ -77,7 +78,8 @@ class DrawnPairs(Sequence[Pairs]):
         # Both people of a word are left-handed, or none: which side a sign is on stays a part of it.
         mirrored = np.repeat(rng.random(WORDS_A_BATCH) < 0.3, 2)
         rows = network_inputs(drawn, trims, mirrored)
-        rows = augmented(rows, torch.Generator().manual_seed(int(rng.integers(2**62))))
+        generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        rows = augmented(warped(rows, generator), generator)
         return Pairs(rows.unflatten(0, (WORDS_A_BATCH, 2)).transpose(0, 1))
 
 
@@ -125,59 +127,12 @@ def network_inputs(
     return torch.from_numpy(np.stack(rows))
 
 
-def augmented(rows: Tensor, generator: torch.Generator) -> Tensor:
-    """Steps of signs (P, N, F) changed by chance, each clip by itself, as other people and detectors would change them.
-
-    Time is warped and its ends are cut; depth is stretched or lost; hands are turned by some 12 degrees and scaled;
-    arms are scaled, turned and moved; noise is added; a hand is lost for a while; elbows, face or length are lost.
-    """
+def warped(rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Steps (P, N, F) at moments that run unevenly, some without the first or last eighth."""
 
     def uniform(*shape: int) -> Tensor:
         return torch.rand(*shape, generator=generator)
 
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator)
-
-    def kept(share: float) -> Tensor:
-        return (uniform(len(rows), 1, 1) < share).float()
-
-    count, n_steps = rows.shape[:2]
-    rows = warped(rows, uniform)
-    hands, seen, wrists, elbows, face, length = rows.split([120, 2, 4, 4, 6, 1], dim=2)
-    hands = hands.unflatten(2, (2, 20, 3))
-    depth = (0.1 + 1.2 * uniform(count, 1, 1, 1)) * (uniform(count, 1, 1, 1) > 0.25)
-    hands = torch.cat([hands[..., :2], hands[..., 2:] * depth[..., None]], dim=-1)
-    hands = turned_in_space(hands, 0.2 * normal(count, 2, 3))
-    hands = hands * torch.exp(0.1 * normal(count, 1, 2, 1, 1))
-    hands = hands + 0.02 * normal(*hands.shape) + 0.04 * normal(count, 1, 2, 20, 3)
-    angle, scale = 0.08 * normal(count), torch.exp(0.12 * normal(count, 1, 1, 1))
-    turn = torch.stack(
-        [angle.cos(), -angle.sin(), angle.sin(), angle.cos()], dim=1
-    ).unflatten(1, (2, 2))
-
-    def placed(points: Tensor, noise: float) -> Tensor:
-        flat = points.unflatten(2, (-1, 2)) * scale
-        flat = torch.einsum("pij,pnkj->pnki", turn, flat)
-        return (flat + noise * normal(count, 1, flat.shape[2], 2)).flatten(2)
-
-    away = normal(count, 1, 2) * torch.tensor([0.1, 0.15])
-    wrists = placed(wrists, 0.05) + away.repeat(1, 1, 2) + 0.03 * normal(*wrists.shape)
-    begin = (2 * uniform(count, 1, 2) - 1) * n_steps
-    place = torch.arange(n_steps)[None, :, None]
-    there = (
-        1
-        - (
-            (place >= begin) & (place < begin + 0.25 * n_steps * uniform(count, 1, 2))
-        ).float()
-    )
-    hands, seen = hands * there[..., None, None], seen * there * kept(0.85)
-    elbows, face = placed(elbows, 0.08) * kept(0.75), placed(face, 0.05) * kept(0.75)
-    length = (length + 0.3 * normal(count, 1, 1)) * kept(0.5)
-    return torch.cat([hands.flatten(2), seen, wrists, elbows, face, length], dim=2)
-
-
-def warped(rows: Tensor, uniform: Callable[..., Tensor]) -> Tensor:
-    """Steps (P, N, F) at moments that run unevenly, some without the first or last eighth."""
     count, n_steps, _ = rows.shape
     n_parts = 5
     ends = torch.cumsum(0.4 + 1.2 * uniform(count, n_parts), dim=1)
@@ -193,19 +148,6 @@ def warped(rows: Tensor, uniform: Callable[..., Tensor]) -> Tensor:
     share = (place - before)[..., None]
     numbers = before[..., None].expand(-1, -1, rows.shape[2])
     return rows.gather(1, numbers) * (1 - share) + rows.gather(1, numbers + 1) * share
-
-
-def turned_in_space(hands: Tensor, angles: Tensor) -> Tensor:
-    """Hands (P, N, 2, 20, 3) turned about all three axes by angles (P, 2, 3) in radians."""
-    for axis, (first, second) in enumerate(((1, 2), (0, 2), (0, 1))):
-        cos, sin = (
-            one(angles[..., axis])[:, None, :, None] for one in (torch.cos, torch.sin)
-        )
-        parts = list(hands.unbind(dim=-1))
-        a, b = parts[first], parts[second]
-        parts[first], parts[second] = cos * a - sin * b, sin * a + cos * b
-        hands = torch.stack(parts, dim=-1)
-    return hands
 
 
 @dataclass(frozen=True)

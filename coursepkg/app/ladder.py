@@ -17,6 +17,7 @@ import torch
 
 from coursepkg.app.output import Log
 from coursepkg.app.published_results import INSTALLED, PublishedResults
+from coursepkg.app.report import mean_interval, mean_text
 from coursepkg.files import read_json
 from coursepkg.validation import one_line
 
@@ -364,6 +365,37 @@ def by_conditions(
         }
         found[f"{conditions}, {' and '.join(sorted(machines))}"] = here
     return found
+
+
+def seed_lines(rows: Sequence[Mapping[str, Any]], first: str) -> list[str]:
+    """What several seeds say of each row and its difference to the first one.
+
+    A mean has the interval of Student's t over the seeds. A difference whose interval
+    holds 0 is undecided. Rows of one seed say nothing of chance and are left out.
+
+    Args:
+        rows: of the same conditions, by macro-F1.
+        first: name of the row that the others are held against.
+    """
+    by_name: dict[str, dict[int, float]] = {}
+    for row in rows:
+        value = row["scores"]["macro_f1"]["value"]
+        by_name.setdefault(row["row"], {})[row["seed"]] = value
+    base, lines = by_name.get(first, {}), []
+    for name, values in by_name.items():
+        if len(values) < 2:
+            continue
+        told = (
+            f"{name}: macro-F1 over {len(values)} seeds {mean_text([*values.values()])}"
+        )
+        both = [seed for seed in values if seed in base]
+        if name != first and len(both) > 1:
+            differences = [values[seed] - base[seed] for seed in both]
+            middle, half = mean_interval(differences)
+            told += f"; to {first} {mean_text(differences, '+')}"
+            told += ", undecided" if abs(middle) <= half else ""
+        lines.append(told)
+    return lines
 
 
 def _has_settings(row: LadderRow) -> bool:

@@ -73,7 +73,7 @@ _NAMES = {
     "recognizer": "SignRecognizer",
     "scores": "Answer WordF1 from_rows",
     "scoring": "compare evaluate score_answers",
-    "stream": "SignStream find_events",
+    "streams.sliding_window": "SignStream find_events",
     "synthetic.clips": "clip_counts clip_pose draw_clip write_signers",
     "synthetic.motion": "draw_timing make_pose",
     "synthetic.signer": "WORDS SignersConfig make_signer",

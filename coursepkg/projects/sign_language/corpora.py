@@ -49,7 +49,7 @@ from coursepkg.projects.sign_language.data.splits import (
 from coursepkg.projects.sign_language.data.video import CacheConfig, cache_config
 from coursepkg.projects.sign_language.quality.plan import check_plan, plan_cleaning
 from coursepkg.projects.sign_language.quality.survey import copy_keys, survey
-from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
 from coursepkg.projects.sign_language.synthetic.clips import write_signers
 from coursepkg.projects.sign_language.synthetic.signer import (
     ORDER_PAIRS,
@@ -339,7 +339,8 @@ def folder_of(name: str, folder: Path | None = None) -> Path:
 def kept_in(name: str, protocol: str, config: CacheConfig) -> Path:
     """Where decoded clips of a corpus are kept."""
     whole = "-whole" if config.skip_solid else ""
-    told = f"{name}-{protocol}-{config.size}px-{config.frames}{whole}"
+    kind = "landmarks" if config.n_features else f"{config.size}px"
+    told = f"{name}-{protocol}-{kind}-{config.frames}{whole}"
     return cache_folder() / "sign-language" / told
 
 
@@ -388,6 +389,11 @@ def _generated(
 def _prepared(path: Path, recipe: Recipe) -> SignCorpus:
     corpus = open_corpus(path)
     held = corpus.part("train").config
+    if held.n_features != architecture_of(recipe.backbone).n_features:
+        raise ValueError(
+            f"{path} holds decoded pictures, and --backbone landmarks reads films; name"
+            " the folder of their videos"
+        )
     if held.size != recipe.size:
         raise ValueError(
             f"{path} holds clips of {held.size} pixels; give --size {held.size}, or"

@@ -124,7 +124,7 @@ class SignCorpus:
 
     def described(self) -> dict[str, Any]:
         """What a model's card says of its data."""
-        return {
+        told = {
             "name": self.name,
             "protocol": self.protocol,
             "fingerprint": self.fingerprint,
@@ -135,6 +135,11 @@ class SignCorpus:
             },
             "removed": dict(Counter(one.reason for one in self.removed)),
         }
+        if any(clips.n_features for clips in self.parts.values()):
+            told["nobody_found"] = {
+                name: len(clips.without_anybody) for name, clips in self.parts.items()
+            }
+        return told
 
     def report(self) -> list[str]:
         """Lines that say what there is, what was removed, and what is missing."""
@@ -153,6 +158,11 @@ class SignCorpus:
             )
             lines.append(f"  {name}: {told}{f'; {lacking(absent)}' if absent else ''}")
             lines += [f"    left out: {one.reason}" for one in clips.left_out]
+            nobody = clips.without_anybody
+            if nobody:
+                named = f"{', '.join(nobody[:8])}{', ...' if len(nobody) > 8 else ''}"
+                found = f"nobody is found in {counted(len(nobody), 'clip')}"
+                lines.append(f"    {found}, whose landmarks are all 0: {named}")
         why = ", ".join(
             f"{n} for {reason}" for reason, n in self.described()["removed"].items()
         )

@@ -29,7 +29,12 @@ from coursepkg.projects.sign_language.data.clip import sample_frames
 from coursepkg.projects.sign_language.data.splits import PROTOCOLS
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.leave_one_signer_out import leave_signers_out
-from coursepkg.projects.sign_language.options import Evaluate
+from coursepkg.projects.sign_language.options import (
+    WITH_WORDS,
+    Evaluate,
+    Use,
+    refuse_given,
+)
 from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
 from coursepkg.projects.sign_language.recognizer import (
     DEFAULT,
@@ -395,6 +400,11 @@ def evaluate_command(options: Evaluate) -> int:
         check_count(flag, value, least=0)
     check_threads(options.use.threads)
     check_count("--batch-size", options.use.batch_size)
+    if options.words is None:
+        refuse_given(
+            [("--method", options.method != "auto")],
+            "compares enrolled words; name their folder with --words",
+        )
     with with_threads(options.use.threads):
         if options.words is not None:
             return _score_words(options)
@@ -490,17 +500,14 @@ def _leave_out(options: Evaluate) -> int:
     ValueError.
     """
     common, use = options.common, options.use
-    given = {
-        "--model": use.model,
-        "--against": options.against,
-        "--limit": options.limit,
-    }
-    wrong = next((flag for flag, value in given.items() if value), None)
-    if wrong is not None:
-        raise ValueError(
-            f"{wrong} cannot be given with --leave-one-signer-out, which trains its own"
-            " models"
-        )
+    refuse_given(
+        [
+            ("--model", use.model),
+            ("--against", options.against),
+            ("--limit", options.limit),
+        ],
+        "cannot be given with --leave-one-signer-out, which trains its own models",
+    )
     preset = common.preset or "tiny"
     recipe = PRESETS[preset]
     views = recipe.views if use.views is None else use.views
@@ -523,25 +530,25 @@ def _score_words(options: Evaluate) -> int:
     from coursepkg.projects.sign_language.few_shot.evaluation import score_words
     from coursepkg.projects.sign_language.few_shot.words import Words
 
-    common = options.common
-    given = {
-        "--model": options.use.model,
-        "--preset": common.preset,
-        "--data": common.data != "auto",
-        "--against": options.against,
-        "--limit": options.limit,
-        "--views": options.use.views is not None,
-        "--adjust": options.use.adjust is not None,
-        "--part": options.part != "dev",
-        "--leave-one-signer-out": options.leave_one_signer_out,
-        "--split group": common.split == "group",
-    }
-    wrong = next((flag for flag, value in given.items() if value), None)
-    if wrong is not None:
-        raise ValueError(
-            f"{wrong} goes with a trained model, and --words names enrolled words;"
-            " leave one of them out"
-        )
+    common, use = options.common, options.use
+    refuse_given(
+        [
+            ("--model", use.model),
+            ("--preset", common.preset),
+            ("--data", common.data != "auto"),
+            ("--against", options.against),
+            ("--limit", options.limit),
+            ("--views", use.views is not None),
+            ("--adjust", use.adjust is not None),
+            ("--batch-size", use.batch_size != Use.batch_size),
+            ("--worst", options.worst != Evaluate.worst),
+            ("--part", options.part != "dev"),
+            ("--leave-one-signer-out", options.leave_one_signer_out),
+            ("--seed", options.seed),
+            ("--split group", common.split == "group"),
+        ],
+        WITH_WORDS,
+    )
     assert options.words is not None
     words = Words.load(options.words)
     split: Literal["signer", "clip"] = "clip" if common.split == "clip" else "signer"
@@ -583,8 +590,11 @@ def _finish(
         write_measurement(out / EVALUATION, whole)
         if found is not None:
             found.write_answers(out / "answers.tsv")
-            shown = found.write_worst(out / "worst.html", most=options.worst)
-            print(f"{shown} worst clips in {out / 'worst.html'}")
+            if found.clips.n_features:
+                print("no page of the worst clips: the model saw landmarks, no frames")
+            else:
+                shown = found.write_worst(out / "worst.html", most=options.worst)
+                print(f"{shown} worst clips in {out / 'worst.html'}")
     if options.common.json:
         print_json(document | circumstances())
     return 0

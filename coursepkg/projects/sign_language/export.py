@@ -84,13 +84,18 @@ def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
         the card.
 
     Raises:
-        ValueError: it is an ensemble, or the folder exists.
+        ValueError: it is an ensemble or reads landmarks, or the folder exists.
         OSError: it cannot be written.
     """
     if len(recognizer.models) > 1:
         raise ValueError(
             "an ensemble is no single program; export each model and average their"
             " probabilities"
+        )
+    if recognizer.cache_config.n_features:
+        raise ValueError(
+            "a model of landmarks cannot be exported: other networks find the landmarks"
+            " that it reads; export a model of pictures"
         )
     return write_program(out, lambda: clip_program(recognizer), _card(recognizer))
 

@@ -25,14 +25,15 @@ from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.sign_language.data.clip import (
     Clip,
     Places,
-    normalise,
+    network_input,
     sample_frames,
 )
-from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
     from coursepkg.projects.sign_language.data.cache import CachedClips
+    from coursepkg.projects.sign_language.landmarks.steps import LandmarkClip
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,8 @@ class Recognition:
     where the network has no attention pooling, and for a clip that could not be
     read."""
     times: np.ndarray
-    """When the sampled frames are shown, in seconds from the start of the clip, float64
-    (T,)."""
+    """When the frames that were looked at are shown, in seconds from the start of the
+    clip, float64 (T,): the sampled ones, or with enrolled words all of them."""
     flaw: str = ""
     """What is wrong with the clip although it was read, in one line."""
     error: str = ""
@@ -122,7 +123,7 @@ def views_of(count: int) -> tuple[View, ...]:
 
 def predict_clips(
     model: nn.Module,
-    clips: "CachedClips | Sequence[Clip]",
+    clips: "CachedClips | Sequence[Clip | LandmarkClip]",
     recipe: Recipe,
     *,
     batch_size: int = 32,
@@ -137,7 +138,7 @@ def predict_clips(
     Args:
         model: `ClipClassifier`.
         clips: what to look at; clips in memory have frames of the size that the
-            network reads.
+            network reads, or are landmarks where it reads these.
         recipe: frames, padding, `views` and `adjust`.
         batch_size: clips at once; it changes the result by rounding alone.
         limit: so many clips, the first ones; 0 takes all.
@@ -155,11 +156,7 @@ def predict_clips(
     source = _InMemory(clips) if isinstance(clips, Sequence) else clips
     if not len(source):
         raise ValueError("clips must hold at least one clip, got none")
-    if source.size != recipe.size:
-        raise ValueError(
-            f"the clips have {source.size} pixels and the model reads {recipe.size};"
-            f" prepare them with --size {recipe.size}"
-        )
+    _check_kind(source, recipe)
     if recipe.adjust and not counts:
         raise ValueError(
             f"--adjust {recipe.adjust:g} needs the number of training clips of each"
@@ -178,6 +175,22 @@ def predict_clips(
         probabilities = adjust_probabilities(probabilities, counts, recipe.adjust)
     kept = [weights for weights in weighed if weights is not None]
     return Predicted(probabilities.numpy(), torch.cat(kept).numpy() if kept else None)
+
+
+def _check_kind(source: "CachedClips | _InMemory", recipe: Recipe) -> None:
+    """Raise a ValueError unless clips are what a network by the recipe reads."""
+    wanted = architecture_of(recipe.backbone).n_features
+    if source.n_features != wanted:
+        kinds = ("pictures", "landmarks")
+        raise ValueError(
+            f"the clips are {kinds[source.n_features > 0]} and the model reads"
+            f" {kinds[wanted > 0]}; load them by the recipe of the model"
+        )
+    if not wanted and source.size != recipe.size:
+        raise ValueError(
+            f"the clips have {source.size} pixels and the model reads {recipe.size};"
+            f" prepare them with --size {recipe.size}"
+        )
 
 
 def log_prior(counts: Sequence[int]) -> Tensor:
@@ -225,13 +238,16 @@ def adjust_probabilities(
 def view_of(
     source: "CachedClips | _InMemory", number: int, recipe: Recipe, view: View
 ) -> tuple[Tensor, Tensor]:
-    """A clip as a network takes it: float32 (T, 3, size, size), mask bool (T,)."""
+    """A clip as a network takes it: float32 (T, 3, size, size), mask bool (T,).
+
+    One of landmarks is float32 (T, F), and no view crops it.
+    """
     places = _moved(view.offset) if view.offset else None
     sampled = sample_frames(
         source.times(number), recipe.n_frames, recipe.padding, places=places
     )
-    frames = normalise(source.frames(number, sampled.numbers))
-    if view.crop < 1:
+    frames = network_input(source.frames(number, sampled.numbers))
+    if view.crop < 1 and frames.dim() == 4:
         side = round(view.crop * recipe.size)
         at = (recipe.size - side) // 2
         inside = frames[..., at : at + side, at : at + side]
@@ -244,10 +260,11 @@ def view_of(
 class _InMemory:
     """Clips in memory as `CachedClips` gives those in a file."""
 
-    def __init__(self, clips: Sequence[Clip]) -> None:
+    def __init__(self, clips: "Sequence[Clip | LandmarkClip]") -> None:
         self.clips = clips
         for clip in clips:
-            if clip.frames.shape[1:3] != (self.size, self.size):
+            shape = clip.frames.shape[1:3]
+            if not self.n_features and shape != (self.size, self.size):
                 height, width = clip.frames.shape[1:3]
                 raise ValueError(
                     f"{clip.name}: frames must be squares of one size, {self.size}, got"
@@ -261,6 +278,12 @@ class _InMemory:
     def size(self) -> int:
         """Height and width of the frames, in pixels."""
         return int(self.clips[0].frames.shape[1]) if self.clips else 0
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of a step where the clips are landmarks, 0 where they are pictures."""
+        first = self.clips[0].frames if self.clips else np.zeros(0)
+        return int(first.shape[1]) if first.ndim == 2 else 0
 
     def times(self, number: int) -> np.ndarray:
         """When the frames of a clip are shown, in seconds (N,)."""

@@ -2,13 +2,15 @@ r"""The ablation ladder: its rows, what makes one of them, its command, its tabl
 
     lstm-last -> lstm-mean -> lstm-attention -> transformer -> improved      from the
         baseline to the preset
+    lstm-last -> landmarks-lstm -> landmarks-transformer     landmarks for pictures
     improved -> bag-of-frames                what order is worth
     improved -> one change at a time         pictures, time, mixing, smoothing, rate
     improved -> plain-sampler -> the losses and adjustments of the long tail
     improved -> sampler-and-weights, sampler-and-post-hoc        controls: correct twice
     improved -> second-seed -> ensemble       what chance alone does, and its mean
 
-The backbone is that of the preset in every row. All rows see equally many clips, save
+The backbone is that of the preset in every row, save those of landmarks, which pass
+over the clips up to 15 times as often. All other rows see equally many clips, save
 those that train nothing. Beside the run of a row lie its answers, `dev.json`.
 
     coursepkg sign-language ladder --preset small --rows lstm-last improved
@@ -30,8 +32,9 @@ Source: source 002, second tutorial, sections IV to VIII.
 import dataclasses
 import shutil
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -43,16 +46,18 @@ from coursepkg.app.ladder import (
     Ladder,
     LadderRow,
     LadderRun,
+    Times,
     by_conditions,
     conditions_of,
     ladder_row,
     results_folder,
+    seed_lines,
     stored_rows,
 )
 from coursepkg.app.options import RUNS, Flag
 from coursepkg.app.output import print_json, silent
 from coursepkg.app.published_results import PublishedResults, write_measurement
-from coursepkg.app.report import aligned, interval_text, mean_interval, mean_text
+from coursepkg.app.report import aligned, interval_text
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json, write_json
 from coursepkg.processor import check_threads
@@ -116,6 +121,7 @@ def _asks(*names: str) -> dict[str, Any]:
     return {"needs": names, "trains": False}
 
 
+PASSES = Times(15.0)
 LADDER = Ladder(
     [
         _row(
@@ -148,6 +154,23 @@ LADDER = Ladder(
             "1D convolutions before it: the preset",
             "transformer",
             n_convolutions=AS_PRESET,
+        ),
+        _row(
+            "landmarks-lstm",
+            "landmarks of body and hands instead of pictures; they cost less, so the"
+            " same seconds hold up to 15 times the passes; finding them is not counted",
+            "lstm-last",
+            backbone="landmarks",
+            max_epochs=PASSES,
+            patience=PASSES,
+        ),
+        _row(
+            "landmarks-transformer",
+            "the Transformer and attention pooling on the same landmarks",
+            "landmarks-lstm",
+            temporal=AS_PRESET,
+            n_layers=AS_PRESET,
+            pooling=AS_PRESET,
         ),
         _row(
             "bag-of-frames",
@@ -319,7 +342,8 @@ class RowMaker:
     """What makes the rows of a call, beside what all ladders have."""
 
     run: LadderRun
-    corpus: SignCorpus
+    load: Callable[[Recipe], SignCorpus]
+    """The corpus as a row reads it: its clips as pictures, or as landmarks."""
     clock: str = "wall"
     """What a budget of seconds counts, see `TrainConfig`."""
     timed: bool = False
@@ -336,9 +360,9 @@ class RowMaker:
             ValueError: the row cannot be made, or its run has other settings.
             FileNotFoundError: a run whose network it asks is not there.
         """
-        run, corpus = self.run, self.corpus
-        recipe, path = LADDER.recipe(row, run.base), run.file(row.name, seed)
-        numbers = self._train(row, recipe, seed) if row.trains else {}
+        run, recipe = self.run, LADDER.recipe(row, self.run.base)
+        corpus, path = self.load(recipe), run.file(row.name, seed)
+        numbers = self._train(row, recipe, corpus, seed) if row.trains else {}
         asked = (row.name,) if row.trains else row.needs
         networks = [read_model(run.folder(name, seed)).model for name in asked]
         clips = corpus.part(run.part)
@@ -376,7 +400,9 @@ class RowMaker:
             write_measurement(path, whole)
         return read_json(path, needs=NEEDS)
 
-    def _train(self, row: LadderRow, recipe: Recipe, seed: int) -> dict[str, Any]:
+    def _train(
+        self, row: LadderRow, recipe: Recipe, corpus: SignCorpus, seed: int
+    ) -> dict[str, Any]:
         """Train the network of a row; what its logs say."""
         folder = self.run.folder(row.name, seed)
         if self.timed and not (folder / "model").is_dir():
@@ -385,7 +411,7 @@ class RowMaker:
         speed = row.settings.get("speed")
         trained = train(
             recipe,
-            self.corpus,
+            corpus,
             folder,
             seed=seed + row.settings.get("seed_shift", 0),
             resume=True,
@@ -457,7 +483,8 @@ def maker_of(options: LadderOptions) -> RowMaker:
     """
     results, base = results_of(options), base_of(options)
     common = options.common
-    corpus = load_corpus(common.corpus_name, base, split=common.protocol)
+    load = partial(load_corpus, common.corpus_name, split=common.protocol)
+    corpus = load(base)
     budget = f"{base.max_epochs}epochs"
     if options.seconds:
         budget += f"_{options.seconds:g}s-of-{options.clock}"
@@ -465,7 +492,7 @@ def maker_of(options: LadderOptions) -> RowMaker:
     conditions = conditions_of(name, corpus.protocol, preset, budget)
     runs = common.out or RUNS / "sign-language-ladder"
     run = LadderRun(LADDER, base, conditions, runs, results, NEEDS, options.part)
-    return RowMaker(run, corpus, options.clock, timed=bool(options.seconds))
+    return RowMaker(run, load, options.clock, timed=bool(options.seconds))
 
 
 def base_of(options: LadderOptions) -> Recipe:
@@ -494,7 +521,10 @@ def known_row(row: LadderRow) -> dict[str, Any]:
         "name": row.name,
         "about": row.about,
         "builds_on": row.builds_on,
-        "changes": dict(row.changes),
+        "changes": {
+            name: f"times {one.factor:g}" if isinstance(one, Times) else one
+            for name, one in row.changes.items()
+        },
         "models": [] if row.trains else list(row.needs),
         "seed_shift": row.settings.get("seed_shift", 0),
         "speed": row.settings.get("speed", 0.0),
@@ -521,7 +551,7 @@ def ladder_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
                 (*cells[:PAIRS_AT], cell, *cells[PAIRS_AT:])
                 for cells, cell in zip(table, within, strict=True)
             ]
-        lines += [heading, *aligned(table), *seed_lines(here), ""]
+        lines += [heading, *aligned(table), *seed_lines(here, LADDER.first), ""]
     return lines
 
 
@@ -556,36 +586,6 @@ def _pairs_cell(row: Mapping[str, Any]) -> str:
         return ""
     one = row["order_pairs"]["accuracy"]
     return f"{one['value']:.3f}{interval_text(one['interval'], '.3f')}"
-
-
-def seed_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What several seeds say of each row and its difference to the first one.
-
-    A mean has the interval of Student's t over the seeds. A difference whose interval
-    holds 0 is undecided. Rows of one seed say nothing of chance and are left out.
-
-    Args:
-        rows: of the same conditions.
-    """
-    by_name: dict[str, dict[int, float]] = {}
-    for row in rows:
-        value = row["scores"]["macro_f1"]["value"]
-        by_name.setdefault(row["row"], {})[row["seed"]] = value
-    first, lines = by_name.get(LADDER.first, {}), []
-    for name, values in by_name.items():
-        if len(values) < 2:
-            continue
-        told = (
-            f"{name}: macro-F1 over {len(values)} seeds {mean_text([*values.values()])}"
-        )
-        both = [seed for seed in values if seed in first]
-        if name != LADDER.first and len(both) > 1:
-            differences = [values[seed] - first[seed] for seed in both]
-            middle, half = mean_interval(differences)
-            told += f"; to {LADDER.first} {mean_text(differences, '+')}"
-            told += ", undecided" if abs(middle) <= half else ""
-        lines.append(told)
-    return lines
 
 
 def _list(options: LadderOptions) -> int:

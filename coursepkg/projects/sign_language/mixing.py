@@ -28,6 +28,11 @@ from coursepkg.projects.sign_language.augmentation import (
     PictureConfig,
     WarpConfig,
 )
+from coursepkg.projects.sign_language.data.batches import ChangeFrames
+from coursepkg.projects.sign_language.landmarks.augmentation import (
+    LandmarkAugmentation,
+    LandmarkConfig,
+)
 from coursepkg.validation import check_choice, check_count, check_field
 
 KINDS = ("mixup", "mixup-time", "cutmix-space", "cutmix-time")
@@ -60,7 +65,8 @@ class Weights:
     """How much of the first clip is left at every place; its partner has the rest."""
 
     places: Tensor
-    """Float32 (B, T, 1, H, W) or what broadcasts to it, in [0, 1]."""
+    """Float32 (B, T, 1, H, W) or what broadcasts to it, in [0, 1]; of landmarks H and W
+    are 1."""
     partners: Tensor
     """Which clip of the batch each is mixed with, int64 (B,)."""
 
@@ -113,7 +119,7 @@ def apply_weights(
     each clip has in what is seen, on average over real frames.
 
     Args:
-        frames: (B, T, 3, H, W).
+        frames: (B, T, 3, H, W), or landmarks (B, T, F).
         mask: bool (B, T), True where a frame is real.
         targets: float32 (B, V), each row adds up to 1.
         weights: drawn by `draw_weights`.
@@ -129,7 +135,10 @@ def apply_weights(
     places = torch.where(
         own & others, weights.places, torch.where(others & ~own, 0.0, 1.0)
     )
-    mixed = torch.lerp(frames[weights.partners], frames, places.to(frames.dtype))
+    shares = places.to(frames.dtype)
+    if frames.dim() == 3:
+        shares = shares[..., 0, 0]
+    mixed = torch.lerp(frames[weights.partners], frames, shares)
     real = mask | mask[weights.partners]
     left = places.mean(dim=(2, 3, 4))  # (B, T)
     share = (left * real).sum(1) / real.sum(1).clamp_min(1)
@@ -162,7 +171,8 @@ class MixClips:
         if rng.random() >= self.config.rate:
             return replace(batch, targets=targets)
         kind = self.config.kinds[int(rng.integers(len(self.config.kinds)))]
-        clips, frames, _, height, width = batch.frames.shape
+        clips, frames = batch.frames.shape[:2]
+        height, width = batch.frames.shape[3:] or (1, 1)
         weights = draw_weights(
             kind, (clips, frames, height, width), self.config.alpha, rng
         )
@@ -263,28 +273,50 @@ def stronger(settings: AugmentSettings) -> AugmentSettings:
     )
 
 
-def batch_steps(settings: AugmentSettings, n_classes: int) -> dict[str, Any]:
+def batch_steps(
+    settings: AugmentSettings, n_classes: int, *, of_landmarks: bool = False
+) -> dict[str, Any]:
     """Return the four changes for `ClipBatches` by name; an unused change is None.
 
     Args:
         settings: how strongly.
         n_classes: of the label list, V.
+        of_landmarks: whether the clips are landmarks; rotation and flip alone hold for
+            these.
 
     Raises:
+        ValueError: landmarks cannot be mixed so.
         ImportError: pictures are to be changed and kornia is not installed.
     """
-    usual, strong = pictures_of(settings), pictures_of(stronger(settings))
+    if of_landmarks and settings.mix == "cutmix-space":
+        raise ValueError(
+            "--mix cutmix-space cuts boxes out of pictures, and --backbone landmarks"
+            " reads none; choose another --mix"
+        )
+    usual, strong = (
+        _change(one, of_landmarks) for one in (settings, stronger(settings))
+    )
     mixed = settings.mix != "none"
     return {
         "draw_places": DrawWarp(WarpConfig(settings.warp)) if settings.warp else None,
-        "change_frames": None if usual.is_idle else PictureAugmentation(usual),
-        "change_strong": None if strong.is_idle else PictureAugmentation(strong),
+        "change_frames": usual,
+        "change_strong": strong,
         "mix_clips": (
             MixClips(MixConfig((settings.mix,), alpha=settings.mix_alpha), n_classes)
             if mixed
             else None
         ),
     }
+
+
+def _change(settings: AugmentSettings, of_landmarks: bool) -> ChangeFrames | None:
+    """What changes the frames of a clip; None where nothing does."""
+    if of_landmarks:
+        config = LandmarkConfig(settings.rotation, settings.flip)
+        changes = config.rotation or config.flip
+        return LandmarkAugmentation(config) if changes else None
+    pictures = pictures_of(settings)
+    return None if pictures.is_idle else PictureAugmentation(pictures)
 
 
 def pictures_of(settings: AugmentSettings) -> PictureConfig:

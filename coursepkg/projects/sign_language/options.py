@@ -1,6 +1,6 @@
 """The options of `coursepkg sign-language`, but for those of its ladder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,6 +33,27 @@ from coursepkg.projects.sign_language.recipe import (
     StreamConfig,
 )
 from coursepkg.validation import check_field, check_finite
+
+WITH_WORDS = (
+    "goes with a trained model, and --words names enrolled words; leave one of them out"
+)
+"""Why an option is refused beside --words."""
+
+
+def refuse_given(flags: Iterable[tuple[str, object]], reason: str) -> None:
+    """Refuse the first option that is given.
+
+    Args:
+        flags: names of options, and whether each is given.
+        reason: how the message goes on behind the option's name.
+
+    Raises:
+        ValueError: one is given.
+    """
+    for flag, given in flags:
+        if given:
+            raise ValueError(f"{flag} {reason}")
+
 
 PresetOption = Annotated[
     Literal["tiny", "small", "crnn-baseline", "report"] | None,

@@ -1,4 +1,4 @@
-"""What `coursepkg sign-language predict` does; for streams see `predict_stream`.
+"""What `coursepkg sign-language predict` does; for streams see `streams.predict`.
 
 Answers to clips grow in `OUT.part`, a document a line, a batch of clips at a time. At
 the end the part gets its name, or becomes the contest's file.
@@ -40,7 +40,12 @@ from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.scan import SUFFIXES, TEST_PARTS
 from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.inference import Recognition
-from coursepkg.projects.sign_language.options import Predict
+from coursepkg.projects.sign_language.options import (
+    WITH_WORDS,
+    Predict,
+    Use,
+    refuse_given,
+)
 from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.recognizer import (
     SignRecognizer,
@@ -296,7 +301,7 @@ def predict_command(options: Predict) -> int:
 def _answer(options: Predict, paths: OutputPaths, show: Show) -> RunStats:
     """Name the clips that are given, or the signs of streams or of a camera."""
     if options.camera is not None:
-        from coursepkg.projects.sign_language.predict_stream import answer_camera
+        from coursepkg.projects.sign_language.streams.predict import answer_camera
 
         return answer_camera(_recognizer(options), options, show)
     if options.contest is not None:
@@ -308,7 +313,7 @@ def _answer(options: Predict, paths: OutputPaths, show: Show) -> RunStats:
         log_to_stderr(f"note: {note}")
     recognizer = _recognizer(options)
     if options.stream:
-        from coursepkg.projects.sign_language.predict_stream import answer_streams
+        from coursepkg.projects.sign_language.streams.predict import answer_streams
 
         return answer_streams(recognizer, options, sources, show)
     return answer_clips(
@@ -376,22 +381,21 @@ def _check(options: Predict, paths: OutputPaths) -> None:
 def _check_words(options: Predict) -> None:
     """What goes with enrolled words, and what does not."""
     use, common = options.use, options.common
-    for flag, given in (
-        ("--model", bool(use.model)),
-        ("--preset", common.preset is not None),
-        ("--views", use.views is not None),
-        ("--adjust", use.adjust is not None),
-        ("--contest", options.contest is not None),
-        *(
-            (f"--{one.name}", getattr(options.windows, one.name) != one.default)
-            for one in fields(StreamConfig)
-        ),
-    ):
-        if given:
-            raise ValueError(
-                f"{flag} goes with a trained model, and --words names enrolled words;"
-                " leave one of them out"
-            )
+    refuse_given(
+        [
+            ("--model", use.model),
+            ("--preset", common.preset),
+            ("--views", use.views is not None),
+            ("--adjust", use.adjust is not None),
+            ("--batch-size", use.batch_size != Use.batch_size),
+            ("--contest", options.contest is not None),
+            *(
+                (f"--{one.name}", getattr(options.windows, one.name) != one.default)
+                for one in fields(StreamConfig)
+            ),
+        ],
+        WITH_WORDS,
+    )
 
 
 def _print_record(record: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ A backbone turns one frame into one vector. To add one, write its class in
 `model/backbones.py` and enter it into `ARCHITECTURES`; `--backbone` then takes its
 name. The class is made with a `ModelConfig`, and has
 
-    forward(frames)     (N, 3, H, W), ImageNet-normalised -> (N, out_channels)
+    forward(frames)     (N, 3, H, W), ImageNet-normalised, or where its entry has
+                        `n_features` (N, F), landmarks -> (N, out_channels)
     out_channels        width of the vector
     depths              names of its parts, from the frame to the vector
     load_pretrained     gives it weights by name or folder; needed where its entry
@@ -76,6 +77,9 @@ class Architecture:
     """Channels are multiples of it: the dimension of an attention head, or else 1."""
     patch: int = 1
     """Side in pixels of the squares that a frame is cut into."""
+    n_features: int = 0
+    """Numbers of a frame where it reads landmarks (F), see `landmarks.steps`; 0 where it
+    reads pictures."""
     doubles: bool = False
     """Whether each stage has twice the channels of the one before, on half the places.
     """
@@ -132,6 +136,9 @@ ARCHITECTURES: dict[str, Architecture] = {
     "swin-tiny": _library(
         "swin", _HALVED, (2, 2, 6, 2), _SWIN, head_width=32, patch=4, doubles=True
     ),
+    "landmarks": Architecture(
+        f"{MODEL}backbones:LandmarkLayer", "landmarks", (), (), n_features=137
+    ),
 }
 """By the name that `--backbone` takes."""
 
@@ -185,7 +192,8 @@ class Recipe:
     """What fills up a clip with fewer frames: its last one, the clip again, or nothing
     that is looked at."""
     backbone: BackboneName = "small"
-    """The CNN of this package, or a network of the transformers library."""
+    """The CNN of this package, a network of the transformers library, or landmarks: one
+    linear layer on the landmarks of body and hands instead of pictures."""
     pretrained: str = ""
     """Name or folder of the weights that the backbone begins with, as
     microsoft/resnet-18; empty begins at random."""
@@ -255,7 +263,8 @@ class Recipe:
     colour: Share = 0.3
     """Largest change of brightness, contrast and saturation, as a share, in [0, 1]."""
     rotation: Annotated[float, within(0, 45)] = 5.0
-    """Largest rotation in degrees, in [0, 45]."""
+    """Largest rotation in degrees, in [0, 45]. Landmarks are also scaled, moved, hidden
+    and made noisy where it is above 0; crop and colour do not change them."""
     flip: Share = 0.0
     """Probability that a clip is mirrored, in [0, 1]; a left hand becomes a right one.
     """
@@ -342,6 +351,8 @@ class ModelConfig:
 
     def _check_backbone(self) -> None:
         known, name = architecture_of(self.backbone), self.backbone
+        if known.n_features:
+            return
         n_stages = known.n_stages if known.family == "vit" else len(self.stage_channels)
         for field, values, least in (
             ("channels", self.stage_channels, 1),

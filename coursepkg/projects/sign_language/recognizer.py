@@ -33,9 +33,14 @@ from coursepkg.projects.sign_language.inference import (
     Recognition,
     predict_clips,
 )
+from coursepkg.projects.sign_language.landmarks.steps import (
+    LandmarkClip,
+    landmark_clip,
+    read_landmark_clip,
+)
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, rebuild
 from coursepkg.projects.sign_language.options import Common, Use
-from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
 from coursepkg.training.saved_model import CARD
 from coursepkg.validation import as_list, check_count, one_line
 
@@ -98,6 +103,12 @@ def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
                 f"{name} has other words than {names[0]}; an ensemble must know the"
                 " same ones"
             )
+        kinds = [architecture_of(each.recipe.backbone) for each in (first, one)]
+        if kinds[0].n_features != kinds[1].n_features:
+            raise ValueError(
+                f"of {names[0]} and {name} one reads pictures and the other landmarks;"
+                " the models of an ensemble must agree"
+            )
         for field in ("size", "n_frames", "padding"):
             ours, theirs = getattr(first.recipe, field), getattr(one.recipe, field)
             if ours != theirs:
@@ -107,6 +118,8 @@ def check_ensemble(names: Sequence[str], read: Sequence[TrainedModel]) -> None:
                 )
 
 
+ReadableClip = Clip | LandmarkClip
+"""A clip as a network reads it: small pictures, or steps of landmarks."""
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: small, trained on generated signers."""
 
@@ -216,10 +229,10 @@ class SignRecognizer:
         from coursepkg.projects.sign_language.few_shot.words import Words
 
         known = None if words is None else Words.load(words)
-        found, left_out = recognizer.enroll(scan_clips(clips).files, known)
-        if left_out:
-            raise ValueError(left_out[0])
-        return recognizer.WordRecognizer(found)
+        found = recognizer.enroll(scan_clips(clips).files, known)
+        if found.left_out:
+            raise ValueError(found.left_out[0])
+        return recognizer.WordRecognizer(found.words)
 
     def with_settings(
         self, *, views: int | None = None, adjust: float | None = None
@@ -310,13 +323,13 @@ class SignRecognizer:
         rest = iter(paths)
         while chunk := list(islice(rest, batch_size)):
             read = [self._read(Path(path), keep_going) for path in chunk]
-            clips = [one for one, _ in read if isinstance(one, Clip)]
+            clips = [one for one, _ in read if not isinstance(one, str)]
             found = iter(self._name(clips, n_best))
             for path, (one, flaw) in zip(chunk, read, strict=True):
-                if isinstance(one, Clip):
-                    yield replace(next(found), flaw=flaw)
-                else:
+                if isinstance(one, str):
                     yield Recognition(str(path), (), None, np.zeros(0), error=one)
+                else:
+                    yield replace(next(found), flaw=flaw)
 
     def recognize_clips(
         self, clips: Sequence[Clip], *, n_best: int = 5
@@ -324,15 +337,20 @@ class SignRecognizer:
         """Name the words of clips in memory, of any size and length, all at once."""
         clips = as_list("clips", clips, Clip, "clips")
         check_count("n_best", n_best)
-        return self._name(
-            [made_small(clip, self.cache_config) for clip in clips], n_best
-        )
+        return self._name([self._prepared(clip) for clip in clips], n_best)
 
     def probabilities(self, clip: Clip) -> np.ndarray:
         """The probability of each word for one clip in memory, float32 (V,)."""
-        return self._look([made_small(clip, self.cache_config)]).probabilities[0]
+        return self._look([self._prepared(clip)]).probabilities[0]
 
-    def _look(self, clips: Sequence[Clip]) -> Predicted:
+    def _prepared(self, clip: Clip) -> ReadableClip:
+        """A clip in memory as the network reads it."""
+        config = self.cache_config
+        if config.n_features:
+            return landmark_clip(clip, config.frames)
+        return made_small(clip, config)
+
+    def _look(self, clips: Sequence[ReadableClip]) -> Predicted:
         first, *others = self.models
         return predict_clips(
             first,
@@ -343,16 +361,20 @@ class SignRecognizer:
             counts=self.counts,
         )
 
-    def _read(self, path: Path, keep_going: bool) -> tuple[Clip | str, str]:
+    def _read(self, path: Path, keep_going: bool) -> tuple[ReadableClip | str, str]:
         """A clip and its flaw; or why it cannot be read."""
+        config = self.cache_config
         try:
-            return read_small(path, self.cache_config)
+            if config.n_features:
+                found = read_landmark_clip(path, config.frames)
+                return found, found.flaw
+            return read_small(path, config)
         except (ValueError, OSError) as reason:
             if not keep_going:
                 raise
             return one_line(reason), ""
 
-    def _name(self, clips: Sequence[Clip], n_best: int) -> list[Recognition]:
+    def _name(self, clips: Sequence[ReadableClip], n_best: int) -> list[Recognition]:
         if not clips:
             return []
         found = self._look(clips)
@@ -367,7 +389,10 @@ class SignRecognizer:
                 clip.times, self.recipe.n_frames, self.recipe.padding
             )
             named.append(
-                Recognition(clip.name, words, weights, clip.times[sampled.numbers])
+                Recognition(
+                    *(clip.name, words, weights, clip.times[sampled.numbers]),
+                    flaw=clip.flaw if isinstance(clip, LandmarkClip) else "",
+                )
             )
         return named
 

@@ -45,7 +45,7 @@ from coursepkg.projects.sign_language.model.classifier import (
 )
 from coursepkg.projects.sign_language.options import Train
 from coursepkg.projects.sign_language.quality.plan import check_words
-from coursepkg.projects.sign_language.recipe import Recipe
+from coursepkg.projects.sign_language.recipe import Recipe, architecture_of
 from coursepkg.projects.sign_language.recognizer import read_model
 from coursepkg.projects.sign_language.scoring import evaluate
 from coursepkg.training import task as training_task
@@ -63,7 +63,7 @@ class LabelledClips(Protocol):
 
     @property
     def frames(self) -> Tensor:
-        """(B, T, 3, H, W), ImageNet-normalised."""
+        """(B, T, 3, H, W), ImageNet-normalised, or landmarks (B, T, F)."""
 
     @property
     def mask(self) -> Tensor:
@@ -204,12 +204,14 @@ def make_batches(
         ImportError: pictures are to be changed and kornia is not installed.
     """
     clips = corpus.part("train")
-    if clips.size != recipe.size:
+    n_features = architecture_of(recipe.backbone).n_features
+    if not n_features and clips.size != recipe.size:
         raise ValueError(
             f"the clips have {clips.size} pixels and --size is {recipe.size}; give both"
             " the same"
         )
-    steps: dict[str, Any] = batch_steps(AugmentSettings.of(recipe), len(corpus.labels))
+    settings, n_words = AugmentSettings.of(recipe), len(corpus.labels)
+    steps = batch_steps(settings, n_words, of_landmarks=n_features > 0)
     if draw_places is not None:
         steps["draw_places"] = draw_places
     return ClipBatches(

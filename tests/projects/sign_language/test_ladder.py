@@ -36,7 +36,7 @@ def maker_in(
     lines: list[str] = []
     places = folder / "runs", folder / "results"
     run = LadderRun(LADDER, base, "blocks", *places, NEEDS, "dev", lines.append)
-    return RowMaker(run, corpus, **options), lines  # type: ignore[arg-type]
+    return RowMaker(run, lambda recipe: corpus, **options), lines  # type: ignore[arg-type]
 
 
 def make_rows(maker: RowMaker, names: tuple[str, ...]) -> list[dict]:
@@ -75,10 +75,11 @@ def test_rows_are_made_once_and_added_to(blocks: SignCorpus, tmp_path: Path) -> 
 
 def _check_ensemble(maker: RowMaker, value: float) -> None:
     """The score of the ensemble is that of the mean of its two networks."""
-    clips = maker.corpus.part("dev")
+    corpus = maker.load(BASE)
+    clips = corpus.part("dev")
     one, other = (read_model(maker.run.folder(name, 0)).model for name in ("improved", "second-seed"))
     said = predict_clips(one, clips, BASE, models=[other])
-    assert evaluate(said, clips, maker.corpus.labels, maker.corpus.counts).macro_f1.value == value
+    assert evaluate(said, clips, corpus.labels, corpus.counts).macro_f1.value == value
 
 
 def test_a_table_shows_what_is_stored(blocks: SignCorpus, tmp_path: Path) -> None:

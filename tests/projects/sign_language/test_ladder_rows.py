@@ -62,9 +62,19 @@ def test_every_other_row_changes_what_it_says() -> None:
     assert LADDER.recipe(ROWS["resampling"], BASE).warp == 0.0
     assert [row.name for row in ROWS.values() if row.settings.get("speed")] == ["resampling"]
     assert all(LADDER.is_new(row, BASE) for row in ROWS.values())
-    # Every row builds a network, and all of them on the same backbone.
-    sizes = {config_of(LADDER.recipe(row, BASE), 24).stage_channels for row in ROWS.values()}
-    assert len(sizes) == 1
+    # Every row builds a network, and all of pictures on the same backbone.
+    configs = {name: config_of(LADDER.recipe(row, BASE), 24) for name, row in ROWS.items()}
+    of_landmarks = [name for name, one in configs.items() if one.backbone == "landmarks"]
+    assert of_landmarks == ["landmarks-lstm", "landmarks-transformer"]
+    assert len({one.stage_channels for name, one in configs.items() if name not in of_landmarks}) == 1
+
+
+def test_landmarks_take_the_place_of_pictures_and_nothing_else_changes_but_passes() -> None:
+    first, second = (ROWS[name] for name in ("landmarks-lstm", "landmarks-transformer"))
+    assert LADDER.changes(first, BASE) == {"backbone": "landmarks", "max_epochs": 45, "patience": 300}
+    assert LADDER.changes(second, BASE) == {"temporal": "transformer", "n_layers": 2, "pooling": "attention"}
+    heads = [LADDER.recipe(ROWS[name], BASE) for name in ("landmarks-transformer", "transformer")]
+    assert config_of(heads[0], 24) == replace(config_of(heads[1], 24), backbone="landmarks")
 
 
 def test_a_row_that_a_preset_has_already_is_not_new() -> None:

@@ -13,8 +13,8 @@ from coursepkg.projects.sign_language.predict import (
     find_clips,
     output_paths,
 )
-from coursepkg.projects.sign_language.predict_stream import watch_streams
 from coursepkg.projects.sign_language.recipe import StreamConfig
+from coursepkg.projects.sign_language.streams.predict import watch_streams
 from tests.projects.sign_language.data.films import write_sound
 from tests.projects.sign_language.signed import FPS, recognizer, word_of, write_film, write_films
 

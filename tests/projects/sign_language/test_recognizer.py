@@ -13,7 +13,7 @@ from coursepkg.projects.sign_language.data.video import VideoFrames, array_frame
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.recipe import Recipe, StreamConfig
 from coursepkg.projects.sign_language.recognizer import Recognition, SignRecognizer
-from coursepkg.projects.sign_language.stream import SignStream
+from coursepkg.projects.sign_language.streams.sliding_window import SignStream
 from coursepkg.projects.sign_language.synthetic.clips import write_video
 from coursepkg.training.saved_model import save_model
 from tests.projects.sign_language.data.films import cut, write_sound

@@ -21,7 +21,7 @@ from coursepkg.projects.sign_language.data.clip import (
     PADDINGS,
     Padding,
     Places,
-    normalise,
+    network_input,
     sample_frames,
 )
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
@@ -31,8 +31,8 @@ DrawPlaces = Callable[[np.random.Generator], Places]
 """From where chance comes from to the places in a clip where its frames are taken, as a
 warp of time has them."""
 ChangeFrames = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""The sampled frames of a clip, uint8 (T, height, width, 3), to others of the same
-shape; one draw for all of them."""
+"""The sampled frames of a clip, uint8 (T, height, width, 3) or landmarks, float32 (T, F),
+to others of the same shape; one draw for all of them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class ClipBatch:
     """Clips side by side, as the network takes them."""
 
     frames: Tensor
-    """Float32 (B, T, 3, height, width), in the statistics of ImageNet."""
+    """Float32 (B, T, 3, height, width), in the statistics of ImageNet, or of landmarks
+    (B, T, F)."""
     mask: Tensor
     """Bool (B, T), True where a frame is real."""
     targets: Tensor
@@ -176,13 +177,13 @@ class ClipBatches:
     def build(self, number: int, start: int, stop: int) -> ClipBatch:
         """The batch of the clips from place `start` to `stop` of epoch `number`."""
         order = self._order(number)
-        size = self.clips.size
-        frames = torch.empty(stop - start, self.n_frames, 3, size, size)
+        shape = self.clips.config.network_shape
+        frames = torch.empty(stop - start, self.n_frames, *shape)
         mask = torch.empty(stop - start, self.n_frames, dtype=torch.bool)
         for row, place in enumerate(range(start, stop)):
             chance = np.random.Generator(np.random.PCG64([self.seed, number, place]))
-            pixels, real = self._clip(self.chosen[order[place]], chance)
-            frames[row], mask[row] = normalise(pixels), torch.from_numpy(real)
+            kept, real = self._clip(self.chosen[order[place]], chance)
+            frames[row], mask[row] = network_input(kept), torch.from_numpy(real)
         targets = torch.tensor(
             [self.numbers[order[place]] for place in range(start, stop)]
         )
@@ -203,7 +204,7 @@ class ClipBatches:
     def _clip(
         self, i: int, chance: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a clip's frames, uint8 (T, height, width, 3), and a mask (T,).
+        """Return a clip's frames, as they are kept, and a mask (T,).
 
         The network sees these frames; the mask says which of them are real.
         """
@@ -217,9 +218,9 @@ class ClipBatches:
         if change is None:
             return frames, sampled.mask
         changed = change(frames, chance)
-        if changed.shape != frames.shape or changed.dtype != np.uint8:
+        if changed.shape != frames.shape or changed.dtype != frames.dtype:
             raise ValueError(
-                f"a change of frames must return uint8 {frames.shape}, got"
+                f"a change of frames must return {frames.dtype} {frames.shape}, got"
                 f" {changed.dtype} {changed.shape} for {self.clips.clips[i].name}"
             )
         return changed, sampled.mask

@@ -18,10 +18,11 @@ behind them is cut off. Called again in the same way it decodes only what is mis
 
 import hashlib
 import json
+import math
 import os
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -33,9 +34,12 @@ from coursepkg.files import check_seal, file_sha256, read_json, write_json
 from coursepkg.projects.sign_language.data.clip import Clip, ClipFile, kept_frames
 from coursepkg.projects.sign_language.data.video import (
     CacheConfig,
-    DecodedVideo,
     decode_needed,
     seen_frames,
+)
+from coursepkg.projects.sign_language.landmarks.steps import (
+    NOBODY,
+    read_landmark_clip,
 )
 from coursepkg.validation import one_line
 
@@ -126,6 +130,11 @@ class CachedClips:
         """Height and width of the frames, in pixels."""
         return self.config.size
 
+    @property
+    def n_features(self) -> int:
+        """Numbers of a step where clips are kept as landmarks, 0 of pictures."""
+        return self.config.n_features
+
     def numbers_of(self, places: Iterable[int]) -> list[int]:
         """Return the numbers of the clips that the files at these places became.
 
@@ -145,23 +154,27 @@ class CachedClips:
     ) -> np.ndarray:
         """Return all or the chosen frames of a clip, RGB, uint8 (T, size, size, 3).
 
-        `chosen` holds numbers of frames; None takes all of them.
+        Those of a cache of landmarks are float32 (T, F). `chosen` holds numbers of frames; None takes all of them.
 
         Raises:
             ValueError: the file was cut short after it was opened.
         """
         clip = self.clips[number]
-        count = len(clip.times) * self.size * self.size * 3
-        pixels = np.fromfile(
-            self._path, dtype=np.uint8, count=count, offset=clip.offset
-        )
-        if len(pixels) < count:
+        shape, kind = self.config.frame_shape, self.config.frame_type
+        count = len(clip.times) * math.prod(shape)
+        values = np.fromfile(self._path, dtype=kind, count=count, offset=clip.offset)
+        if len(values) < count:
             raise ValueError(f"{self._path} was cut short; cache the clips again")
-        frames = pixels.reshape(-1, self.size, self.size, 3)
+        frames = values.reshape(-1, *shape)
         return frames if chosen is None else frames[np.asarray(chosen)]
 
+    @property
+    def without_anybody(self) -> list[str]:
+        """Names of the clips, kept as landmarks, in which nobody was found."""
+        return [clip.name for clip in self.clips if NOBODY in clip.flaw]
+
     def clip(self, number: int) -> Clip:
-        """A clip with all frames that are kept of it."""
+        """A clip with all frames that are kept of it; of pictures only."""
         told = self.clips[number]
         return Clip(
             self.frames(number), self.times(number), told.label, told.signer, told.name
@@ -178,11 +191,11 @@ class CachedClips:
         """How much is kept, and every clip that is not or has a flaw, for readers."""
         flawed = [clip for clip in self.clips if clip.flaw]
         mib = self._seal["bytes"] / 2**20
-        what = ", without frames in one colour" if self.config.skip_solid else ""
-        lines = [
-            f"{self.folder}: {len(self):,} clips of {self.size} x {self.size}"
-            f" pixels{what}, {mib:,.0f} MiB"
-        ]
+        what = f"{self.size} x {self.size} pixels"
+        what += ", without frames in one colour" if self.config.skip_solid else ""
+        if self.config.n_features:
+            what = f"landmarks, {self.config.n_features} numbers a step"
+        lines = [f"{self.folder}: {len(self):,} clips of {what}, {mib:,.0f} MiB"]
         if self.left_out:
             lines += [
                 f"left out: {len(self.left_out):,}",
@@ -228,7 +241,7 @@ def _read_index(path: Path) -> dict[str, Any]:
 def _fills(index: Mapping[str, Any]) -> bool:
     """Whether the clips lie one after another and end where the frames do."""
     try:
-        one = 3 * int(index["config"]["size"]) ** 2
+        one = CacheConfig(**index["config"]).frame_bytes
         end = 0
         for row in index["clips"]:
             clip = CachedClip(*row)
@@ -238,6 +251,16 @@ def _fills(index: Mapping[str, Any]) -> bool:
         return bool(index["clips"]) and end == index["frames"].get("bytes")
     except (KeyError, TypeError, ValueError):
         return False
+
+
+class ReadClip(NamedTuple):
+    """What is kept of a file."""
+
+    frames: np.ndarray
+    """As `CacheConfig.frame_shape` has them."""
+    times: np.ndarray
+    """Of the frames, in seconds from the start of the file."""
+    flaw: str
 
 
 Told = tuple[str, str, str, str, str]
@@ -282,14 +305,14 @@ class Journal:
                 self._frames.flush()
                 os.fsync(self._frames.fileno())
 
-    def keep(self, told: Told, video: DecodedVideo, strong: bool, place: int) -> None:
+    def keep(self, told: Told, video: ReadClip, strong: bool, place: int) -> None:
         """Write the frames of a clip, then its line."""
         pixels = np.ascontiguousarray(video.frames)
         offset, crc32 = self._frames.tell(), zlib.crc32(pixels.data)
         self._frames.write(pixels.data)
         self._frames.flush()
         clip = CachedClip(
-            *told, video.times.tolist(), offset, crc32, video.complaint, strong, place
+            *told, video.times.tolist(), offset, crc32, video.flaw, strong, place
         )
         self.clips.append(clip)
         self._note("clip", clip)
@@ -393,7 +416,7 @@ def cache_clips(
     if made is not None:
         return made
     try:
-        with Journal(folder, source, bytes_of_frame=3 * config.size**2) as journal:
+        with Journal(folder, source, bytes_of_frame=config.frame_bytes) as journal:
             done = len(journal.clips) + len(journal.left_out)
             if done:
                 log(f"{done:,} of {len(files):,} clips were cached before")
@@ -427,9 +450,7 @@ def cache_clips(
     return CachedClips(folder, verify=False)
 
 
-def _decode(
-    path: Path, config: CacheConfig, usable: Usable | None
-) -> DecodedVideo | str:
+def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> ReadClip | str:
     """The frames of a file that are kept, or why there are none, in one line."""
 
     def choose(times: np.ndarray) -> np.ndarray:
@@ -437,13 +458,16 @@ def _decode(
         return numbers[kept_frames(times[numbers], config.frames)]
 
     try:
+        # Of landmarks too: a clip that lacks frames is left out of both or of neither.
         video = decode_needed(path, choose, size=config.size, fit=config.fit)
+        if video.lost >= config.most_lost:
+            return video.complaint
+        if config.n_features:
+            clip = read_landmark_clip(path, config.frames, usable)
+            return ReadClip(clip.frames, clip.times, clip.flaw)
     except (ValueError, OSError) as reason:
         return one_line(reason)
-    if video.lost >= config.most_lost:
-        return video.complaint
-    frames, times = seen_frames(video.frames, video.times, config)
-    return replace(video, frames=frames, times=times)
+    return ReadClip(*seen_frames(video.frames, video.times, config), video.complaint)
 
 
 def _finish(folder: Path, source: str, config: CacheConfig, journal: Journal) -> None:

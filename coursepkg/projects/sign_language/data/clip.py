@@ -232,6 +232,20 @@ def normalise(frames: np.ndarray | Tensor) -> Tensor:
     return upright.to(torch.float32).sub_(255 * mean).div_(255 * std)
 
 
+def network_input(frames: np.ndarray) -> Tensor:
+    """Frames of a clip as a network takes them.
+
+    Args:
+        frames: pictures, uint8 (..., height, width, 3), or landmarks, float32 (..., F).
+
+    Returns:
+        pictures normalised, float32 (..., 3, height, width), or landmarks as they are.
+    """
+    if frames.dtype == np.float32:
+        return torch.from_numpy(np.require(frames, requirements=["C", "W"]))
+    return normalise(frames)
+
+
 def to_unit(frames: Tensor) -> Tensor:
     """Normalised frames (..., 3, height, width) as float32 in [0, 1]."""
     mean, std = _constants(frames.device)

@@ -8,6 +8,7 @@ iterator of pictures like any other:
 >>> frames = array_frames(pictures_of_my_camera(), fps=30, size=96)
 """
 
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +41,11 @@ from coursepkg.projects.sign_language.data.video_file import (
     seconds_of,
     why_nothing,
 )
-from coursepkg.projects.sign_language.recipe import BrokenThresholds, Recipe
+from coursepkg.projects.sign_language.recipe import (
+    BrokenThresholds,
+    Recipe,
+    architecture_of,
+)
 from coursepkg.validation import check_finite
 
 MOST_BYTES = 2**30
@@ -426,9 +431,32 @@ class CacheConfig:
     most_lost: PositiveShare = 0.6
     """A clip of which this share of the frames or more cannot be decoded is left out,
     above 0 and up to 1."""
+    n_features: int = 0
+    """Numbers of a step where clips are kept as landmarks, in `frames` steps, see
+    `landmarks.steps`; 0 keeps pictures."""
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """Of one frame as it is kept: (size, size, 3), or (F,) of landmarks."""
+        return (self.n_features,) if self.n_features else (self.size, self.size, 3)
+
+    @property
+    def network_shape(self) -> tuple[int, ...]:
+        """Of one frame as a network takes it: (3, size, size), or (F,) of landmarks."""
+        return (self.n_features,) if self.n_features else (3, self.size, self.size)
+
+    @property
+    def frame_type(self) -> np.dtype[Any]:
+        """Of one number of a frame: uint8, or float32 of landmarks."""
+        return np.dtype(np.float32 if self.n_features else np.uint8)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Of one frame."""
+        return math.prod(self.frame_shape) * self.frame_type.itemsize
 
 
 def cache_config(recipe: Recipe) -> CacheConfig:
@@ -440,6 +468,7 @@ def cache_config(recipe: Recipe) -> CacheConfig:
         size=recipe.size,
         frames=max(32, 2 * recipe.n_frames),
         skip_solid=recipe.skip_solid,
+        n_features=architecture_of(recipe.backbone).n_features,
     )
 
 

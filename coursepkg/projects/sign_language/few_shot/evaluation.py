@@ -13,11 +13,14 @@ import numpy as np
 from coursepkg.projects.sign_language.few_shot.features import wrist_heights
 from coursepkg.projects.sign_language.few_shot.matching import Matcher, Method
 from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
-from coursepkg.projects.sign_language.few_shot.stream import FrameLandmarks, WordStream
 from coursepkg.projects.sign_language.few_shot.words import EnrolledClip, Words
 from coursepkg.projects.sign_language.landmarks.extract import MOST_RATE, Landmarks
 from coursepkg.projects.sign_language.scores import Answer, SignScores
 from coursepkg.projects.sign_language.scoring import N_RESAMPLES, score_answers
+from coursepkg.projects.sign_language.streams.raised_hands import (
+    FrameLandmarks,
+    WordStream,
+)
 
 Split = Literal["signer", "clip"]
 
@@ -29,20 +32,33 @@ class WordScores:
     scores: SignScores
     left_out: tuple[str, ...]
     """Clips whose word has no other signer, or no other clip, by their names."""
-    said_none: int
+    n_predicted_none: int
     """Clips that were taken for none of the words although their word was there."""
+    n_answered_rightly: int
+    """Clips that were answered with a word, and with theirs."""
     n_unknown: int
     """Clips that were asked about with their word taken out."""
-    refused: int
+    n_unknown_rejected: int
     """Those among them that were taken for none of the words."""
+    streams: "StreamScores | None" = None
+    """The same clips in streams, where a signer is left out at a time."""
+
+    @property
+    def n_answered(self) -> int:
+        """Clips that were answered with a word."""
+        return len(self.scores.answers) - self.n_predicted_none
 
     def __str__(self) -> str:
         n = len(self.scores.answers)
         lines = [
             str(self.scores),
-            f"taken for none of the words: {self.said_none} of {n} clips; with their"
-            f" word taken out {self.refused} of {self.n_unknown}",
+            f"answered with a word: {self.n_answered} of {n} clips,"
+            f" {self.n_answered_rightly} of them rightly; taken for none of the words:"
+            f" {self.n_predicted_none}, and with their word taken out"
+            f" {self.n_unknown_rejected} of {self.n_unknown}",
         ]
+        if self.streams is not None:
+            lines.append(str(self.streams))
         if self.left_out:
             named = ", ".join(self.left_out[:5])
             more = ", ..." if len(self.left_out) > 5 else ""
@@ -56,9 +72,11 @@ class WordScores:
         """Everything, as JSON can hold it."""
         return self.scores.as_json() | {
             "left_out": list(self.left_out),
-            "said_none": self.said_none,
+            "n_predicted_none": self.n_predicted_none,
+            "n_answered_rightly": self.n_answered_rightly,
             "n_unknown": self.n_unknown,
-            "refused": self.refused,
+            "n_unknown_rejected": self.n_unknown_rejected,
+            "streams": None if self.streams is None else self.streams.as_json(),
         }
 
 
@@ -95,7 +113,7 @@ def score_words(
         asked.setdefault(key, []).append(clip)
     answers: list[Answer] = []
     left_out: list[str] = []
-    none = refused = n_unknown = 0
+    n_none = n_right = n_unknown = n_rejected = 0
     for key, clips in asked.items():
         rest = [one for one in words.clips if one not in clips]
         known = [one for one in clips if any(o.word == one.word for o in rest)]
@@ -105,13 +123,14 @@ def score_words(
         matcher = Matcher([one.example for one in rest], method=method)
         found = [answer(matcher, one) for one in known]
         answers += [one for one, _ in found]
-        none += sum(is_none for _, is_none in found)
+        n_none += sum(is_none for _, is_none in found)
+        n_right += sum(one.is_right and not is_none for one, is_none in found)
         for one in known:
             others = [o.example for o in rest if o.word != one.word]
             if others:
                 n_unknown += 1
                 p = Matcher(others, method=method).probabilities(one.landmarks)
-                refused += bool(p.argmax() == len(p) - 1)
+                n_rejected += bool(p.argmax() == len(p) - 1)
         right = sum(one.is_right for one, _ in found)
         if split == "signer":
             log(f"without {key}: {right} of {len(found)} clips right")
@@ -126,7 +145,9 @@ def score_words(
     scores = score_answers(
         answers, labels, counts, protocol=told, n_resamples=n_resamples
     )
-    return WordScores(scores, tuple(left_out), none, n_unknown, refused)
+    streams = score_streams(words, method=method) if split == "signer" else None
+    counted = n_none, n_right, n_unknown, n_rejected
+    return WordScores(scores, tuple(left_out), *counted, streams)
 
 
 def answer(matcher: Matcher, clip: EnrolledClip) -> tuple[Answer, bool]:

@@ -232,6 +232,12 @@ def default_weights() -> dict[str, Weights]:
         FileNotFoundError: this installation has none.
         ValueError: the file is damaged.
     """
-    card = read_json(CHECKPOINT / CARD, needs={"meta": dict})["meta"]
-    fitted = card.get("weights_of_distances", {})
-    return {name: Weights(**fields) for name, fields in fitted.items()}
+    path = CHECKPOINT / CARD
+    fitted = read_json(path, needs={"meta": dict})["meta"].get("weights_of_distances")
+    try:
+        return {name: Weights(**fitted[name]) for name in METHODS if name != "auto"}
+    except (KeyError, TypeError) as reason:
+        raise ValueError(
+            f"{path} is damaged: it lacks the weights of a method; install the package"
+            " again"
+        ) from reason

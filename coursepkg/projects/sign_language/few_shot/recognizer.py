@@ -5,15 +5,18 @@
 ['coffee']
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from coursepkg.files import file_sha256
+from coursepkg.app.model_folder import weights_sha256
 from coursepkg.projects.sign_language.data.clip import ClipFile
+from coursepkg.projects.sign_language.few_shot.embedding import default_embedding
 from coursepkg.projects.sign_language.few_shot.features import (
     check_landmarks,
     is_at_rest,
@@ -28,9 +31,12 @@ from coursepkg.projects.sign_language.few_shot.words import (
 )
 from coursepkg.projects.sign_language.inference import Recognition
 from coursepkg.projects.sign_language.landmarks.extract import (
+    VERSION,
     Landmarks,
     LandmarkTracker,
     extract_landmarks,
+    film_sha256,
+    landmarks_sha256,
 )
 from coursepkg.validation import as_list, check_count, one_line
 
@@ -73,13 +79,14 @@ class WordRecognizer:
         """The words (V,)."""
         return self.matcher.words
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that changes an answer."""
-        told = [f"{one.word}\0{one.sha256}" for one in self.words.clips]
-        return hashlib.sha256(
-            "\n".join([self.matcher.method, *told]).encode()
-        ).hexdigest()
+        """SHA-256 of the enrolled landmarks, and of all else that changes an answer."""
+        matcher = self.matcher
+        clips = [[o.word, landmarks_sha256(o.landmarks)] for o in self.words.clips]
+        told = [VERSION, matcher.method, asdict(matcher.weights), clips]
+        networks = [default_embedding()] if matcher.uses_embedding else []
+        return weights_sha256(json.dumps(told), networks)
 
     def recognize(
         self, paths: Sequence[str | Path], *, n_best: int = 5, keep_going: bool = False
@@ -137,23 +144,32 @@ class WordRecognizer:
         )
 
 
+class Enrolment(NamedTuple):
+    """What `enroll` gives."""
+
+    words: Words
+    """All of them, the earlier ones too."""
+    new: frozenset[str]
+    """SHA-256 of the films that were enrolled this time."""
+    left_out: list[str]
+    """Why clips were left out, a line each."""
+
+
 def enroll(
     files: Iterable[ClipFile],
     words: Words | None = None,
     *,
     replace_words: bool = False,
     report: Callable[[str], None] = lambda line: None,
-) -> tuple[Words, list[str]]:
+) -> Enrolment:
     """Enrol clips.
 
     Args:
         files: videos with their words.
         words: those that are enrolled already.
         replace_words: the earlier clips of the words that `files` has go.
-        report: receives a line for each flaw of a clip that is enrolled all the same.
-
-    Returns:
-        all words, and why clips were left out, a line each.
+        report: receives a line for each flaw of a clip that is enrolled all the same,
+            and for each film that a word has twice.
 
     Raises:
         ValueError: no clip can be enrolled, or one film has two words.
@@ -161,27 +177,32 @@ def enroll(
     """
     found: list[EnrolledClip] = []
     left_out: list[str] = []
+    paths: dict[tuple[str, str], Path] = {}
     with LandmarkTracker() as tracker:
         for file in files:
             try:
-                word = checked_word(file.label)
-                landmarks = extract_landmarks(file.path, tracker=tracker)
+                word, sha256 = checked_word(file.label), film_sha256(file.path)
+                landmarks = extract_landmarks(file.path, tracker=tracker, sha256=sha256)
                 check_landmarks(landmarks)
             except (ValueError, OSError) as reason:
                 told, path = one_line(reason), str(file.path)
                 left_out.append(told if path in told else f"{path}: {told}")
                 continue
-            for flaw in clip_flaws(landmarks):
-                report(flaw)
+            same = paths.setdefault((word, sha256), file.path)
+            if same != file.path:
+                report(f"{same} and {file.path} are the same film; it is enrolled once")
+            else:
+                for flaw in clip_flaws(landmarks):
+                    report(flaw)
             # The folder of the films is nobody's business: names of files are kept.
             flaw = landmarks.flaw.replace(str(file.path), file.path.name)
             kept = replace(landmarks, name=file.path.name, flaw=flaw)
-            sha256 = file_sha256(file.path)
             found.append(EnrolledClip(word, file.path.name, sha256, file.signer, kept))
     if not found:
         reasons = f" ({left_out[0]})" if left_out else ""
         raise ValueError(f"no clip can be enrolled{reasons}")
-    return (words or Words()).added(found, replace=replace_words), left_out
+    added = (words or Words()).added(found, replace=replace_words)
+    return Enrolment(added, frozenset(one.sha256 for one in found), left_out)
 
 
 def clip_flaws(landmarks: Landmarks) -> list[str]:
@@ -217,27 +238,35 @@ def clip_flaws(landmarks: Landmarks) -> list[str]:
     return flaws
 
 
-def enrolment_notes(words: Words, close: float = 0.3) -> list[str]:
+def enrolment_notes(
+    words: Words, new: Collection[str] | None = None, close: float = 0.3
+) -> list[str]:
     """What a reader of enrolled words must know, a line each.
 
     Args:
         words: all of them.
+        new: SHA-256 of the films that the lines are about; None takes all.
         close: distance by warping below which two clips are one movement.
     """
-    notes = []
-    for word in words.labels:
-        if len(words.clips_of(word)) == 1:
-            notes.append(f"{word}: one clip; two or three, by two people, are surer")
-    told: set[tuple[str, str]] = set()
+    asked = [one for one in words.clips if new is None or one.sha256 in new]
+    if not asked:
+        return []
+    notes: dict[tuple[str, str], str] = {}
     matcher = Matcher(words.examples, method="dtw")
-    for clip in words.clips:
+    for clip in asked:
         distances = matcher.warping_distances(signs_of(clip.landmarks))
         for other, distance in zip(words.clips, distances.tolist(), strict=True):
             pair = (min(clip.word, other.word), max(clip.word, other.word))
-            if clip.word != other.word and distance < close and pair not in told:
-                told.add(pair)
-                notes.append(
+            if clip.word != other.word and distance < close and pair not in notes:
+                notes[pair] = (
                     f"{pair[0]} and {pair[1]}: {clip.name} and {other.name} show nearly"
                     " the same movement; if it is one word, enrol it once"
                 )
-    return notes
+    # Of a word that may be another one, no more clips are asked for.
+    doubted = {word for pair in notes for word in pair}
+    few = [
+        f"{word}: one clip; two or three, by two people, are surer"
+        for word in dict.fromkeys(one.word for one in asked)
+        if len(words.clips_of(word)) == 1 and word not in doubted
+    ]
+    return [*few, *notes.values()]

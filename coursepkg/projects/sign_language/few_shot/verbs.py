@@ -1,6 +1,9 @@
 """What `coursepkg sign-language enroll` does."""
 
+from pathlib import Path
+
 from coursepkg.app.output import log_to_stderr, print_json, required_out
+from coursepkg.projects.sign_language.data.clip import ClipFile
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.few_shot.recognizer import enroll, enrolment_notes
@@ -18,41 +21,62 @@ def enroll_command(options: Enroll) -> int:
     out = out.resolve()
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file; name a folder")
-    words = Words.load(out) if out.is_dir() and any(out.iterdir()) else Words()
-    if options.remove:
-        words = words.without([checked_word(word) for word in options.remove])
+    files = [] if options.clips is None else _files_with_words(options.clips)
+    remove = [checked_word(word) for word in options.remove]
+    replaced = {file.label.strip() for file in files if options.replace}
+    if out.is_dir() and any(out.iterdir()):
+        words = Words.load(out, remove=remove, replace=replaced)
+    else:
+        words = Words().without(remove)
+    notes: list[str] = []
     left_out: list[str] = []
-    if options.clips is not None:
-        import_av()
-        scan = scan_clips(options.clips)
-        for problem in scan.problems:
-            log_to_stderr(f"note: {problem}")
-        files = [file for file in scan.files if file.label]
-        if not files:
-            raise ValueError(
-                f"{options.clips}: no clip has a word; put the clips of each word into"
-                " a folder of its name"
-            )
-        words, left_out = enroll(
-            files,
-            words,
-            replace_words=options.replace,
-            report=lambda line: log_to_stderr(f"note: {line}"),
+
+    def note(line: str) -> None:
+        notes.append(line)
+        log_to_stderr(f"note: {line}")
+
+    new: frozenset[str] = frozenset()
+    if files:
+        words, new, left_out = enroll(
+            files, words, replace_words=options.replace, report=note
         )
     for reason in left_out:
         log_to_stderr(f"error: {reason}")
     words.save(out)
-    notes = enrolment_notes(words) if words.clips else []
     for word in words.labels:
         own = words.clips_of(word)
         signers = {one.signer for one in own if one.signer}
         people = f", {len(signers)} signers" if signers else ""
         print(f"{word}: {len(own)} clips{people}")
-    for note in notes:
-        log_to_stderr(f"note: {note}")
+    for word in sorted(replaced - set(words.labels)):
+        note(f"{word}: none of its clips could be enrolled, so the word is not there")
+    for line in enrolment_notes(words, new):
+        note(line)
     print(f"{len(words.labels)} words, {len(words.clips)} clips in {out}")
     if options.json:
         counts = {word: len(words.clips_of(word)) for word in words.labels}
         told = {"out": str(out), "words": counts}
         print_json({**told, "left_out": left_out, "notes": notes})
     return int(bool(left_out))
+
+
+def _files_with_words(folder: Path) -> list[ClipFile]:
+    """The clips of a folder; what is wrong with it is said.
+
+    Raises:
+        ValueError: no clip has a word.
+        ImportError: av is not installed.
+    """
+    import_av()
+    scan = scan_clips(folder)
+    for problem in scan.problems:
+        # A word with one clip cannot be both learnt and tested, but can be enrolled.
+        if problem.kind != "one clip":
+            log_to_stderr(f"note: {problem}")
+    files = [file for file in scan.files if file.label]
+    if not files:
+        raise ValueError(
+            f"{folder}: no clip has a word; put the clips of each word into a folder"
+            " of its name"
+        )
+    return files

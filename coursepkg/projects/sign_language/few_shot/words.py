@@ -102,12 +102,7 @@ class Words:
         Raises:
             ValueError: one of them is not enrolled.
         """
-        for word in words:
-            if word not in self.labels:
-                raise ValueError(
-                    f"the word {word!r} is not enrolled; there are"
-                    f" {', '.join(self.labels) or 'none'}"
-                )
+        _check_enrolled(words, self.labels)
         return Words(tuple(one for one in self.clips if one.word not in words))
 
     def save(self, folder: str | Path) -> None:
@@ -138,26 +133,45 @@ class Words:
                 place.unlink()
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Words":
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        remove: Collection[str] = (),
+        replace: Collection[str] = (),
+    ) -> "Words":
         """Read what `save` wrote.
+
+        Args:
+            folder: of the words.
+            remove: words that are left out.
+            replace: words that get other clips: those that are damaged are left out.
 
         Raises:
             FileNotFoundError: there is no such folder, or it holds no words.
-            ValueError: it is damaged or of another version.
+            ValueError: it is damaged or of another version, or a word that is to be
+                removed is not enrolled.
         """
         folder = Path(folder)
-        clips = []
-        for row in _read_card(folder):
-            place = _place(folder, row["sha256"])
-            landmarks = read_landmarks(place, row["name"])
-            if landmarks is None:
-                raise ValueError(
-                    f"{place}: the landmarks of {row['name']} ({row['word']}) are"
-                    f" missing, damaged or of another version; remove {folder} and"
-                    " enrol all clips again"
-                )
-            check_landmarks(landmarks)
-            clips.append(EnrolledClip(**row, landmarks=landmarks))
+        rows = _read_card(folder)
+        _check_enrolled(remove, dict.fromkeys(row["word"] for row in rows))
+        clips: list[EnrolledClip] = []
+        damaged: list[str] = []
+        for row in rows:
+            if row["word"] in remove:
+                continue
+            landmarks = _sound_landmarks(_place(folder, row["sha256"]), row["name"])
+            if landmarks is not None:
+                clips.append(EnrolledClip(**row, landmarks=landmarks))
+            elif row["word"] not in replace:
+                damaged.append(f"{row['word']!r} ({row['name']})")
+        if damaged:
+            more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""
+            raise ValueError(
+                f"{folder}: landmarks are missing, damaged or of another version, those"
+                f" of {', '.join(damaged[:5])}{more}; enrol the clips of each such word"
+                " again with --replace, or take it out with --remove"
+            )
         return cls(tuple(clips))
 
 
@@ -171,6 +185,26 @@ def checked_word(word: str) -> str:
     if not told or re.search(r"[/\\\x00-\x1f]", told):
         raise ValueError(f"{word!r} is no word; name the folder by what is signed")
     return told
+
+
+def _check_enrolled(words: Iterable[str], labels: Collection[str]) -> None:
+    for word in words:
+        if word not in labels:
+            raise ValueError(
+                f"the word {word!r} is not enrolled; there are"
+                f" {', '.join(labels) or 'none'}"
+            )
+
+
+def _sound_landmarks(path: Path, name: str) -> Landmarks | None:
+    """What `save` wrote of a clip; None where it is damaged or shows no sign."""
+    landmarks = read_landmarks(path, name)
+    if landmarks is not None:
+        try:
+            check_landmarks(landmarks)
+        except ValueError:
+            return None
+    return landmarks
 
 
 def _place(folder: Path, sha256: str) -> Path:

@@ -12,6 +12,7 @@ film is processed twice.
 """
 
 import contextlib
+import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -337,8 +339,23 @@ def as_arrays(
     return body, visibility, points, scores
 
 
+def film_sha256(path: Path) -> str:
+    """SHA-256 of a video file's bytes.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such video")
+    return file_sha256(path)
+
+
 def extract_landmarks(
-    path: str | Path, *, tracker: LandmarkTracker | None = None, keep: bool = True
+    path: str | Path,
+    *,
+    tracker: LandmarkTracker | None = None,
+    keep: bool = True,
+    sha256: str = "",
 ) -> Landmarks:
     """The landmarks of a video file, from the user's cache where they are kept.
 
@@ -346,6 +363,7 @@ def extract_landmarks(
         path: of the video.
         tracker: to use; None makes one.
         keep: read from the cache, and write into it.
+        sha256: of the file, where it is known; empty computes it.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -353,9 +371,8 @@ def extract_landmarks(
         ImportError: av, ai-edge-litert or OpenCV is not installed.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such video")
-    place = cache_folder() / "sign-language" / "landmarks" / f"{file_sha256(path)}.npz"
+    sha256 = sha256 or film_sha256(path)
+    place = cache_folder() / "sign-language" / "landmarks" / f"{sha256}.npz"
     kept = read_landmarks(place, str(path)) if keep else None
     if kept is not None:
         return kept
@@ -374,7 +391,14 @@ def extract_landmarks(
     return found
 
 
-_ARRAYS = ("times", "body", "visibility", "hands", "scores")
+_ARRAYS: dict[str, tuple[type, tuple[int, ...]]] = {
+    "times": (np.float64, ()),
+    "body": (np.float32, (pose.N_LANDMARKS, 3)),
+    "visibility": (np.float32, (pose.N_LANDMARKS,)),
+    "hands": (np.float32, (2, hands.N_LANDMARKS, 3)),
+    "scores": (np.float32, (2,)),
+}
+"""Kind of the numbers in each array, and its shape behind the frames (T)."""
 _DAMAGE = (
     *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, RuntimeError),
     *(BadZipFile, zlib.error, struct.error),
@@ -388,7 +412,10 @@ def write_landmarks(path: Path, landmarks: Landmarks) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    arrays = {name: getattr(landmarks, name) for name in _ARRAYS}
+    arrays: dict[str, Any] = {
+        name: np.asarray(getattr(landmarks, name), kind)
+        for name, (kind, _) in _ARRAYS.items()
+    }
     told = np.array([VERSION, *landmarks.size, landmarks.n_people])
     # Another file with the same bytes may have another name.
     flaw = np.array(landmarks.flaw.removeprefix(f"{landmarks.name}: "))
@@ -411,7 +438,7 @@ def read_landmarks(path: Path, name: str) -> Landmarks | None:
             flaw = str(kept["flaw"])
     except _DAMAGE:
         return None
-    if version != VERSION:
+    if version != VERSION or not _fit_together(arrays):
         return None
     return Landmarks(
         **arrays,
@@ -419,4 +446,22 @@ def read_landmarks(path: Path, name: str) -> Landmarks | None:
         n_people=n_people,
         name=name,
         flaw=f"{name}: {flaw}" if flaw else "",
+    )
+
+
+def landmarks_sha256(landmarks: Landmarks) -> str:
+    """SHA-256 of all numbers that `write_landmarks` keeps of the frames."""
+    digest = hashlib.sha256()
+    for name, (kind, _) in _ARRAYS.items():
+        array: np.ndarray = np.asarray(getattr(landmarks, name), kind)
+        digest.update(f"{name} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def _fit_together(arrays: dict[str, np.ndarray]) -> bool:
+    """Whether arrays have the kinds and shapes of the same frames, at least one."""
+    n_frames = arrays["times"].shape[:1]
+    return n_frames > (0,) and all(
+        arrays[name].dtype == kind and arrays[name].shape == (*n_frames, *behind)
+        for name, (kind, behind) in _ARRAYS.items()
     )

@@ -1,7 +1,7 @@
-"""Backbones of the transformers library; the small CNN stands in `classifier`.
+"""Backbones of the transformers library, and the layer that takes landmarks instead.
 
-They are random without weights and need no network then. Each family ends in the mean
-over its places:
+The small CNN stands in `classifier`. Those of the library are random without weights
+and need no network then. Each family ends in the mean over its places:
 
     resnet     mean over the last map                                    (C,)
     convnext   mean over the last map, then LayerNorm                    (C,)
@@ -37,6 +37,32 @@ MUST_EQUAL = {
     "swin": ("embed_dim", "depths", "num_heads", "window_size", "patch_size"),
 }
 """Fields of the library's configuration that weights must agree in."""
+
+
+class LandmarkLayer(nn.Module):
+    """Landmarks of a frame to a vector by one linear layer.
+
+    What a CNN has to find in pictures is found already.
+
+    Args:
+        config: its backbone and its `d_model`.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        n_features = architecture_of(config.backbone).n_features
+        self.layer = nn.Linear(n_features, config.d_model)
+        self.out_channels = config.d_model
+
+    @property
+    def depths(self) -> list[str]:
+        """Names of its parts."""
+        return ["layer"]
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """frames (N, F) -> (N, out_channels)."""
+        vectors: Tensor = self.layer(frames)
+        return vectors
 
 
 class LibraryBackbone(nn.Module):

@@ -359,7 +359,8 @@ class ClipClassifier(nn.Module):
         """Score clips.
 
         Args:
-            frames: (B, T, 3, H, W), ImageNet-normalised.
+            frames: (B, T, 3, H, W), ImageNet-normalised, or landmarks (B, T, F) where
+                the backbone reads these.
             mask: bool (B, T), True at a real frame; padding stands behind the real
                 frames. None: all are real.
 
@@ -388,10 +389,10 @@ class ClipClassifier(nn.Module):
             frames = with_motion(frames, mask, self.config.motion)
         real = (
             frames.flatten(0, 1) if mask is None else frames[mask]
-        )  # (real frames, C, H, W)
-        found: Tensor = self.backbone(
-            real.contiguous(memory_format=torch.channels_last)
-        )
+        )  # (real frames, C, H, W) or (real frames, F)
+        if real.dim() == 4:
+            real = real.contiguous(memory_format=torch.channels_last)
+        found: Tensor = self.backbone(real)
         if mask is None:
             return found.unflatten(0, frames.shape[:2])
         vectors = found.new_zeros(*mask.shape, found.shape[-1])
@@ -400,15 +401,19 @@ class ClipClassifier(nn.Module):
 
 
 def check_clips(frames: Tensor, mask: Tensor | None, config: ModelConfig) -> None:
-    """Raise a ValueError unless frames (B, T, 3, size, size) and mask (B, T) fit."""
-    wanted = (3, config.size, config.size)
+    """Raise a ValueError unless frames (B, T, ...) and mask (B, T) fit.
+
+    A frame is (3, size, size), or (F,) where the backbone reads landmarks.
+    """
+    n_features = architecture_of(config.backbone).n_features
+    wanted = (n_features,) if n_features else (3, config.size, config.size)
     if (
-        frames.dim() != 5
+        frames.dim() != 2 + len(wanted)
         or frames.shape[2:] != wanted
         or not frames.is_floating_point()
     ):
         raise ValueError(
-            f"frames must be floating point (B, T, 3, {config.size}, {config.size}), "
+            f"frames must be floating point (B, T, {', '.join(map(str, wanted))}), "
             f"got {frames.dtype} {tuple(frames.shape)}"
         )
     if not frames.shape[0] or not 1 <= frames.shape[1] <= config.n_frames:

@@ -1,9 +1,13 @@
 """Matching by examples: what must hold for any embedding, and what the shipped one does to made-up words."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from coursepkg.projects.sign_language.few_shot import matching
 from coursepkg.projects.sign_language.few_shot.embedding import (
     CHECKPOINT,
     EmbeddingConfig,
@@ -22,6 +26,7 @@ from coursepkg.projects.sign_language.few_shot.matching import (
     default_weights,
     prototypes,
 )
+from coursepkg.training.saved_model import CARD
 
 WEIGHTS = Weights(dtw=1.0, embedding=2.0, none=1.5)
 
@@ -173,3 +178,14 @@ def test_the_checkpoint_says_what_it_is_and_is_small() -> None:
     assert all(one.none > 0 for one in default_weights().values())
     assert sum(p.numel() for p in default_embedding().parameters()) < 600_000
     assert sum(file.stat().st_size for file in CHECKPOINT.iterdir()) < 1_500_000
+
+
+def test_a_card_without_the_weights_of_a_method_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = json.loads((CHECKPOINT / CARD).read_text())
+    del card["meta"]["weights_of_distances"]["dtw-mean"]
+    (tmp_path / CARD).write_text(json.dumps(card))
+    monkeypatch.setattr(matching, "CHECKPOINT", tmp_path)
+    with pytest.raises(ValueError, match="is damaged: it lacks the weights of a method"):
+        default_weights.__wrapped__()

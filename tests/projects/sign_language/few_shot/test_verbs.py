@@ -1,45 +1,21 @@
 """Enrol, name and score drawn films by the command line, as the page on words of one's own does."""
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from coursepkg.cli import main
 from coursepkg.projects.sign_language import SignRecognizer
 from coursepkg.projects.sign_language.few_shot.words import Words
-from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
-from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 from tests.projects.profiled import profiled
-
-CONFIG = SignersConfig(size=224, least_frames=24)
-FILMS = {"Tôi": (1, 3), "Xin chào": (1, 3), "Uống": (1,)}
-
-
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Drawn films, a folder a word, and beside them one more of `Tôi`, noise, and an empty room."""
-    folder = tmp_path_factory.mktemp("films")
-    for word, signers in FILMS.items():
-        for signer in signers:
-            path = folder / "clips" / word / f"{signer}.mp4"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_video(path, draw_clip(word, signer, 0, 40 + signer, CONFIG).frames, CONFIG.fps)
-    write_video(folder / "new.mp4", draw_clip("Tôi", 1, 0, 77, CONFIG).frames, CONFIG.fps)
-    room = np.full((20, 128, 128, 3), (120, 90, 60), np.uint8)
-    write_video(folder / "room.mp4", room, CONFIG.fps)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def words(films: Path) -> Path:
-    folder = films / "words"
-    assert main(["sign-language", "enroll", str(films / "clips"), "--out", str(folder)]) == 0
-    return folder
+from tests.projects.sign_language.few_shot.conftest import FILMS
 
 
 def last_json(text: str) -> dict[str, object]:
@@ -126,12 +102,17 @@ def test_words_are_scored_by_leaving_clips_out(
         (["predict", "x.mp4", "--words", "w", "--preset", "tiny"], "--preset goes with a trained model"),
         (["predict", "x.mp4", "--words", "w", "--views", "2"], "--views goes with a trained model"),
         (["predict", "x.mp4", "--words", "w", "--contest", "c.csv"], "--contest goes with a trained model"),
-        (["predict", "x.mp4", "--words", "w", "--stream"], "--stream goes with a trained model"),
+        (["predict", "x.mp4", "--words", "w", "--window", "2"], "--window goes with a trained model"),
         (["evaluate", "--words", "nowhere"], "nowhere: there are no words"),
         (
             ["evaluate", "--words", "w", "--leave-one-signer-out"],
             "--leave-one-signer-out goes with a trained",
         ),
+        (["evaluate", "--words", "w", "--batch-size", "8"], "--batch-size goes with a trained model"),
+        (["evaluate", "--words", "w", "--worst", "3"], "--worst goes with a trained model"),
+        (["evaluate", "--words", "w", "--worst", "-1"], "--worst"),
+        (["evaluate", "--words", "w", "--seed", "3"], "--seed goes with a trained model"),
+        (["evaluate", "--method", "dtw"], "--method compares enrolled words; name their folder with --words"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(
@@ -172,8 +153,20 @@ def test_naming_by_words_is_light(films: Path, words: Path) -> None:
     assert [name for name in modules if set(name.split(".")) & forbidden] == []
 
 
-def test_the_commands_of_the_page_on_words_of_ones_own_run(
-    films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the wheel of this package is installed."""
+    wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
+    root, pip = Path(__file__).parents[4], [sys.executable, "-m", "pip", "-q"]
+    offline = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", wheels, root], check=True)
+    (wheel,) = wheels.iterdir()
+    subprocess.run([*pip, "install", *offline, "--target", target, wheel], check=True)
+    return target
+
+
+def test_the_commands_of_the_page_on_words_of_ones_own_run_from_an_installed_wheel(
+    films: Path, installed: Path, tmp_path: Path
 ) -> None:
     page = (Path(__file__).parents[4] / "book" / "your_own_signs.md").read_text()
     commands = [
@@ -182,11 +175,21 @@ def test_the_commands_of_the_page_on_words_of_ones_own_run(
         for line in block.strip().splitlines()
     ]
     assert {command[1] for command in commands} == {"enroll", "evaluate", "predict"}
-    monkeypatch.chdir(tmp_path)
     shutil.copytree(films / "clips", tmp_path / "clips")
-    shutil.copy(films / "new.mp4", tmp_path / "clip.mp4")
+    for name in ("clip.mp4", "film.mp4"):
+        shutil.copy(films / "new.mp4", tmp_path / name)
     rows = [f"{word}/{signer}.mp4,{word},{signer}" for word, signers in FILMS.items() for signer in signers]
     (tmp_path / "clips" / "manifest.csv").write_text("\n".join(["path,label,signer", *rows]))
-    assert [main(command) for command in commands] == [0] * len(commands)
+    own = os.environ | {"PYTHONPATH": str(installed)}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("-c", "import coursepkg; print(coursepkg.__file__)").startswith(str(installed))
+    told = [run("-m", "coursepkg", *command) for command in commands]
+    assert sum("Tôi" in one for one in told) >= 4
     (python,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(compile(python, "your_own_signs.md", "exec"), {})
+    assert "Tôi" in run("-c", python)

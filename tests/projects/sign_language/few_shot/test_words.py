@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coursepkg.projects.sign_language.few_shot.embedding import SignEmbedding, default_embedding
 from coursepkg.projects.sign_language.few_shot.evaluation import score_words
 from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
 from coursepkg.projects.sign_language.few_shot.recognizer import (
@@ -133,6 +134,37 @@ def test_a_folder_that_lies_is_refused_in_one_line(how: str, words: Words, tmp_p
     assert "\n" not in str(caught.value)
 
 
+def test_words_are_taken_out_or_replaced_although_their_landmarks_are_damaged(
+    words: Words, tmp_path: Path
+) -> None:
+    folder = tmp_path / "words"
+    words.save(folder)
+    lost, cut = words.clips[0], words.clips[4]
+    (folder / "landmarks" / f"{lost.sha256}.npz").unlink()
+    (folder / "landmarks" / f"{cut.sha256}.npz").write_bytes(b"PK")
+    said = r"those of 'từ 0' \(0-0\.mp4\), 'từ 1' \(1-1\.mp4\); enrol .* with --replace, or .* --remove"
+    with pytest.raises(ValueError, match=said):
+        Words.load(folder)
+    with pytest.raises(ValueError, match=r"those of 'từ 1' \(1-1\.mp4\); enrol"):
+        Words.load(folder, remove=["từ 0"])
+    rest = Words.load(folder, remove=["từ 0"], replace=["từ 1"])
+    assert [one.name for one in rest.clips[:2]] == ["1-0.mp4", "1-2.mp4"], "whole clips stay"
+    assert rest.labels == words.labels[1:]
+    with pytest.raises(ValueError, match=r"'từ 9' is not enrolled; there are từ 0, từ 1"):
+        Words.load(folder, remove=["từ 9"])
+    rest.save(folder)
+    assert Words.load(folder).labels == words.labels[1:]
+
+
+def test_the_landmarks_of_many_damaged_words_are_one_short_line(words: Words, tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    words.save(folder)
+    for place in (folder / "landmarks").iterdir():
+        place.unlink()
+    with pytest.raises(ValueError, match=r"'từ 1' \(1-1\.mp4\) and 11 more; enrol"):
+        Words.load(folder)
+
+
 def test_another_folder_is_not_overwritten(words: Words, tmp_path: Path) -> None:
     words.save(tmp_path / "words")
     (tmp_path / "words" / "mine.txt").write_text("notes")
@@ -160,13 +192,45 @@ def test_a_recogniser_names_its_own_clips_and_says_none_beyond(words: Words) -> 
     assert (unsure.label, unsure.confidence) == ("", 0.99)
 
 
+def test_the_fingerprint_tells_all_that_changes_an_answer(
+    words: Words, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Words(words.clips[:4])
+    moved = replace(few.clips[0].landmarks, body=few.clips[0].landmarks.body + 1)
+    other = SignEmbedding(replace(default_embedding().config, n_layers=1)).eval()
+    told = [
+        WordRecognizer(few).fingerprint,
+        WordRecognizer(few, method="dtw").fingerprint,
+        WordRecognizer(few, method="embedding").fingerprint,
+        WordRecognizer(Words(words.clips[:3])).fingerprint,
+        WordRecognizer(Words((replace(few.clips[0], word="khác"), *few.clips[1:]))).fingerprint,
+        WordRecognizer(Words((replace(few.clips[0], landmarks=moved), *few.clips[1:]))).fingerprint,
+    ]
+    assert WordRecognizer(few).fingerprint == told[0]
+    weighted = WordRecognizer(few)
+    weighted.matcher.weights = replace(weighted.matcher.weights, none=99.0)
+    told.append(weighted.fingerprint)
+    with monkeypatch.context() as patch:
+        patch.setattr("coursepkg.projects.sign_language.few_shot.recognizer.VERSION", 99)
+        told.append(WordRecognizer(few).fingerprint)
+    monkeypatch.setattr(
+        "coursepkg.projects.sign_language.few_shot.recognizer.default_embedding", lambda: other
+    )
+    told.append(WordRecognizer(few).fingerprint)
+    assert len(set(told)) == len(told)
+    assert WordRecognizer(few, method="dtw").fingerprint == told[1], "warping has no network"
+
+
 def test_leaving_a_signer_out_asks_each_clip_once(words: Words) -> None:
     found = score_words(words, method="dtw", n_resamples=20)
     assert len(found.scores.answers) == 15
     assert found.left_out == ("5-0.mp4",)
     assert found.n_unknown == 15
     assert "left out: 1 clips whose word nobody else signs (5-0.mp4)" in str(found)
-    assert found.as_json()["left_out"] == ["5-0.mp4"]
+    document = found.as_json()
+    assert document["left_out"] == ["5-0.mp4"]
+    assert document["n_predicted_none"] == found.n_predicted_none <= 15
+    assert document["n_unknown_rejected"] == found.n_unknown_rejected <= 15
 
 
 def test_leaving_a_clip_out_needs_no_signers(words: Words) -> None:
@@ -196,7 +260,12 @@ def test_flaws_of_a_clip_are_told(words: Words) -> None:
 def test_notes_name_words_of_one_clip_and_words_that_are_one(words: Words) -> None:
     assert enrolment_notes(words) == ["từ 5: one clip; two or three, by two people, are surer"]
     twin = replace(words.clips[0], word="twin", sha256="e" * 64, name="twin.mp4")
-    notes = enrolment_notes(words.added([twin]))
-    assert any(
-        note.startswith("twin and từ 0: twin.mp4 and 0-0.mp4 show nearly the same movement") for note in notes
+    more = words.added([twin])
+    alike = (
+        "twin and từ 0: twin.mp4 and 0-0.mp4 show nearly the same movement; if it is one word, enrol it once"
     )
+    assert alike in enrolment_notes(more)
+    assert not any(note.startswith("twin: one clip") for note in enrolment_notes(more)), "contradicts"
+    assert alike in enrolment_notes(more, {twin.sha256})
+    assert enrolment_notes(more, {words.clips_of("từ 5")[0].sha256}) == enrolment_notes(words)
+    assert enrolment_notes(more, ()) == []

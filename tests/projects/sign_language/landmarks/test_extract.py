@@ -547,5 +547,37 @@ def test_landmarks_come_back_as_they_were_written(found: Landmarks, tmp_path: Pa
     assert read_landmarks(tmp_path / "none.npz", "none") is None
 
 
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_file_whose_arrays_do_not_fit_together_is_damaged(
+    name: str, found: Landmarks, tmp_path: Path
+) -> None:
+    path = tmp_path / "film.npz"
+    write_landmarks(path, found)
+    with np.load(path) as file:
+        whole = dict(file)
+    good = whole[name]
+    others = [good[:-1], good[..., None], good[0], good.astype(np.float16), good.astype(str)]
+    others += [good[..., :-1]] if good.ndim > 1 else []
+    for other in others:
+        np.savez(path, **{**whole, name: other})
+        assert read_landmarks(path, "film") is None, (other.shape, other.dtype)
+    np.savez(path, **{**whole, **{one: whole[one][:0] for one in ARRAYS}})
+    assert read_landmarks(path, "film") is None, "no frame"
+    np.savez(path, **{**whole, "told": whole["told"][:-1]})
+    assert read_landmarks(path, "film") is None, "a number less"
+    np.savez(path, **whole)
+    assert_equal(read_landmarks(path, "film"), found)
+
+
+def test_a_hash_that_is_known_is_not_computed_again(
+    film: Path, tracker: LandmarkTracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256 = extract.film_sha256(film)
+    monkeypatch.setattr(extract, "file_sha256", refuse_decoding)
+    first = extract_landmarks(film, tracker=tracker, sha256=sha256)
+    monkeypatch.setattr(extract, "VideoFrames", refuse_decoding)
+    assert_equal(extract_landmarks(film, tracker=tracker, sha256=sha256), first)
+
+
 def test_the_body_has_the_numbers_of_its_names() -> None:
     assert (pose.NOSE, *extract.SHOULDERS, *extract.WRISTS) == (0, 11, 12, 15, 16)

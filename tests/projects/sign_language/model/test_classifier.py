@@ -186,3 +186,36 @@ def test_bad_clips_are_named() -> None:
             model(frames, wrong)
     with pytest.raises(ValueError, match=r"mask must be bool \(2, 6\)"):
         model(frames, mask.long())
+
+
+@pytest.mark.parametrize("head", HEADS, ids=lambda h: "-".join(map(str, h.values())))
+def test_padding_and_batching_change_nothing_of_landmarks(head: dict[str, object]) -> None:
+    model = network(backbone="landmarks", **head)
+    _, mask = clips([6, 4, 1])
+    frames = torch.randn(3, 6, 137, generator=torch.Generator().manual_seed(1)).double()
+    together = model(frames, mask)
+    noisy = model(torch.where(mask[..., None], frames, 100.0), mask)
+    torch.testing.assert_close(noisy.logits, together.logits)
+    for i, n in enumerate([6, 4, 1]):
+        alone = model(frames[i : i + 1, :n])
+        torch.testing.assert_close(together.logits[i], alone.logits[0])
+        assert not together.weights[i, n:].any()
+
+
+def test_a_network_of_landmarks_takes_no_pictures_and_the_reverse() -> None:
+    frames, _ = clips([6])
+    with pytest.raises(ValueError, match=r"must be floating point \(B, T, 137\), got .* \(1, 6, 3, 16, 16\)"):
+        network(backbone="landmarks")(frames)
+    with pytest.raises(ValueError, match=r"must be floating point \(B, T, 3, 16, 16\), got .* \(1, 6, 137\)"):
+        network()(torch.zeros(1, 6, 137).double())
+
+
+def test_the_layer_of_landmarks_is_one_linear_map_that_can_be_frozen() -> None:
+    model = network(backbone="landmarks")
+    frames = torch.randn(2, 6, 137).double()
+    layer = model.backbone.layer
+    torch.testing.assert_close(model.frame_vectors(frames, None), frames @ layer.weight.T + layer.bias)
+    model.freeze(1)
+    assert not any(p.requires_grad for p in model.backbone.parameters())
+    with pytest.raises(ValueError, match=r"--frozen must lie in 0..1 for landmarks"):
+        model.freeze(2)

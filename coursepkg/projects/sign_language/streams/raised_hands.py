@@ -31,7 +31,7 @@ from coursepkg.projects.sign_language.landmarks.extract import (
 )
 from coursepkg.projects.sign_language.landmarks.hands import Hand
 from coursepkg.projects.sign_language.landmarks.pose import Pose
-from coursepkg.projects.sign_language.stream import SignEvent
+from coursepkg.projects.sign_language.streams.sliding_window import SignEvent
 
 MOST_SECONDS = 8.0
 """Longest stretch that is taken for one sign, and longest time that is remembered."""

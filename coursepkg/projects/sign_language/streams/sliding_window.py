@@ -81,11 +81,20 @@ class SignStream:
     Args:
         recognizer: names the windows.
         config: windows and events; None takes the usual ones.
+
+    Raises:
+        ValueError: the recogniser reads landmarks, which take too long for a stream.
     """
 
     def __init__(
         self, recognizer: NamesClips, config: StreamConfig | None = None
     ) -> None:
+        reading = getattr(recognizer, "cache_config", None)
+        if getattr(reading, "n_features", 0):
+            raise ValueError(
+                "a model of landmarks names clips and no stream; leave --stream out, or"
+                " take a model of pictures"
+            )
         self.recognizer, self.config = recognizer, config or StreamConfig()
 
     def readings(

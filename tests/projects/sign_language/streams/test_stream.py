@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.recipe import StreamConfig
-from coursepkg.projects.sign_language.stream import (
+from coursepkg.projects.sign_language.streams.sliding_window import (
     SignEvent,
     SignStream,
     WindowReading,

@@ -1,7 +1,7 @@
 """What `coursepkg sign-language predict --stream` does: signs in films, or at a camera.
 
-    trained model   a window slides over the frames, see `stream`
-    words           of one's own: stretches of raised hands, see `few_shot.stream`
+    trained model   a window slides over the frames, see `sliding_window`
+    words           of one's own: stretches of raised hands, see `raised_hands`
 
 Events of films grow beside `OUT`. What grows in `OUT.part` is what the network says of
 each window, or the events of each film: the same command goes on from there. A camera
@@ -27,15 +27,18 @@ from coursepkg.app.jobs import (
 )
 from coursepkg.app.output import Log, log_to_stderr, silent
 from coursepkg.files import whole_file
-from coursepkg.projects.sign_language.camera import Camera, Preview
 from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.video import TimedFrame, VideoFrames
 from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
-from coursepkg.projects.sign_language.few_shot.stream import WordStream
 from coursepkg.projects.sign_language.options import Predict
 from coursepkg.projects.sign_language.recipe import StreamConfig
 from coursepkg.projects.sign_language.recognizer import SignRecognizer
-from coursepkg.projects.sign_language.stream import SignEvent, SignStream
+from coursepkg.projects.sign_language.streams.camera import Camera, Preview
+from coursepkg.projects.sign_language.streams.raised_hands import WordStream
+from coursepkg.projects.sign_language.streams.sliding_window import (
+    SignEvent,
+    SignStream,
+)
 from coursepkg.validation import one_line
 
 Show = Callable[[dict[str, Any]], None]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from coursepkg.cli import main
-from coursepkg.projects.sign_language.camera import Camera, Preview
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.landmarks.drawing import ARMS, draw_skeleton
+from coursepkg.projects.sign_language.streams.camera import Camera, Preview
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
@@ -31,7 +31,7 @@ class Capture:
     def set(self, what: int, value: float) -> bool:
         return True
 
-    def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
+    def isOpened(self) -> bool:
         return self.is_open
 
     def read(self) -> tuple[bool, Any]:

@@ -14,15 +14,15 @@ from coursepkg.projects.sign_language.few_shot.evaluation import joined, score_s
 from coursepkg.projects.sign_language.few_shot.features import LEAST_REST, wrist_heights
 from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
 from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
-from coursepkg.projects.sign_language.few_shot.stream import (
+from coursepkg.projects.sign_language.few_shot.words import EnrolledClip, Words
+from coursepkg.projects.sign_language.landmarks.extract import Landmarks
+from coursepkg.projects.sign_language.streams.raised_hands import (
     BEFORE,
     MOST_SECONDS,
     FrameLandmarks,
     RecentLandmarks,
     WordStream,
 )
-from coursepkg.projects.sign_language.few_shot.words import EnrolledClip, Words
-from coursepkg.projects.sign_language.landmarks.extract import Landmarks
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
@@ -51,7 +51,7 @@ def enrolled(word: str, signer: str, landmarks: Landmarks) -> EnrolledClip:
 
 def rests_low(landmarks: Landmarks) -> bool:
     heights, _ = wrist_heights(landmarks.body)
-    return bool(-1.6 < heights.min() and heights.min(axis=0).max() < -1.1 and heights.max() > 0)
+    return bool(heights.min() > -1.6 and heights.min(axis=0).max() < -1.1 and heights.max() > 0)
 
 
 def stretches(landmarks: Landmarks) -> Iterator[tuple[float, float]]:
@@ -212,7 +212,7 @@ def test_a_film_without_a_word_says_so(films: Path, capsys: pytest.CaptureFixtur
 
 def test_a_stopped_run_goes_on(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second film is not looked at again by the command that goes on."""
-    from coursepkg.projects.sign_language import predict_stream
+    from coursepkg.projects.sign_language.streams import predict as predict_stream
 
     out = tmp_path / "events.jsonl"
     inputs = [str(films / "film.mp4"), str(films / "clips" / "Tôi" / "1.mp4")]

@@ -11,7 +11,7 @@ from PIL import Image
 from coursepkg.projects.sign_language.data.video import VideoFrames, array_frames, decode_video
 from coursepkg.projects.sign_language.data.video_file import VideoError
 from coursepkg.projects.sign_language.recipe import StreamConfig
-from coursepkg.projects.sign_language.stream import sliding_windows
+from coursepkg.projects.sign_language.streams.sliding_window import sliding_windows
 from tests.projects.sign_language.data.films import (
     cut,
     number_of,

@@ -1,0 +1,1 @@
+"""Signs in streams: by sliding windows, by raised hands, in front of a camera."""
