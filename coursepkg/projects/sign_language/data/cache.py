@@ -154,7 +154,8 @@ class CachedClips:
     ) -> np.ndarray:
         """Return all or the chosen frames of a clip, RGB, uint8 (T, size, size, 3).
 
-        Those of a cache of landmarks are float32 (T, F). `chosen` holds numbers of frames; None takes all of them.
+        Those of a cache of landmarks are float32 (T, F). `chosen` holds numbers of
+        frames; None takes all of them.
 
         Raises:
             ValueError: the file was cut short after it was opened.
