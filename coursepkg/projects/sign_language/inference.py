@@ -281,7 +281,7 @@ class _InMemory:
 
     @property
     def n_features(self) -> int:
-        """Numbers of a step where the clips are landmarks, 0 for pictures."""
+        """Numbers of a step where the clips are landmarks, 0 of pictures."""
         first = self.clips[0].frames if self.clips else np.zeros(0)
         return int(first.shape[1]) if first.ndim == 2 else 0
 

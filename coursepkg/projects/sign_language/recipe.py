@@ -78,8 +78,8 @@ class Architecture:
     patch: int = 1
     """Side in pixels of the squares that a frame is cut into."""
     n_features: int = 0
-    """Numbers of a frame where it reads landmarks (F), see `landmarks.steps`; 0 for
-    pictures."""
+    """Numbers of a frame where it reads landmarks (F), see `landmarks.steps`; 0 where
+    it reads pictures."""
     doubles: bool = False
     """Whether each stage has twice the channels of the one before, on half the places.
     """

@@ -31,7 +31,7 @@ DrawPlaces = Callable[[np.random.Generator], Places]
 """From where chance comes from to the places in a clip where its frames are taken, as a
 warp of time has them."""
 ChangeFrames = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""The sampled frames of a clip, uint8 (T, height, width, 3), or landmarks, float32 (T,
+"""The sampled frames of a clip, uint8 (T, height, width, 3) or landmarks, float32 (T,
 F), to others of the same shape; one draw for all of them."""
 
 
