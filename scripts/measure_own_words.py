@@ -54,20 +54,40 @@ def write_films(folder: Path) -> None:
         write_video(path, wide, FPS)
 
 
+LAUNCHER = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(usage.ru_maxrss)
+sys.exit(bool(status))
+"""
+"""Runs a command and prints its largest resident size. A process that is started from here directly would have the
+size of this one in its own."""
+
+
 def measured(command: str, folder: Path) -> dict[str, Any]:
     """Seconds and largest memory of a command in a process of its own."""
-    words = [sys.executable, "-m", *command.split()]
+    words = [
+        sys.executable,
+        "-S",
+        "-c",
+        LAUNCHER,
+        sys.executable,
+        "-m",
+        *command.split(),
+    ]
     own = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     start = time.perf_counter()
-    process = subprocess.Popen(words, cwd=folder, env=own, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    done = subprocess.run(
+        words, cwd=folder, env=own, stdout=subprocess.PIPE, text=True, check=False
+    )
     seconds = time.perf_counter() - start
-    if status:
-        raise SystemExit(f"error: {command} ended with {status}")
+    if done.returncode:
+        raise SystemExit(f"error: {command} failed")
     return {
         "command": command,
         "seconds": round(seconds, 2),
-        "peak_memory": usage.ru_maxrss * MAXRSS_UNIT,
+        "peak_memory": int(done.stdout) * MAXRSS_UNIT,
     }
 
 

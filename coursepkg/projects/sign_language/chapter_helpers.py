@@ -222,16 +222,22 @@ def with_interval(one: Score) -> str:
     return f"{one.value:.2f} [{one.interval.lower:.2f}, {one.interval.upper:.2f}]"
 
 
-def stored_ladder(names: Sequence[str]) -> list[dict[str, Any]]:
+def stored_ladder(
+    names: Sequence[str], ladder: str = "ladder"
+) -> list[dict[str, Any]]:
     """Return the stored rows of these names in the ladder's order.
 
     The list is empty where the package came without them.
+
+    Args:
+        names: of rows.
+        ladder: folder of the stored rows, such as `ladder-hard`.
 
     Raises:
         ValueError: a file is damaged.
     """
     folder = RESULTS.folder()
-    stored = read_rows(folder / "ladder") if folder else []
+    stored = read_rows(folder / ladder) if folder else []
     return [row for row in stored if row["row"] in names]
 
 
