@@ -24,7 +24,7 @@ from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.landmarks.extract import write_landmarks
 from coursepkg.projects.sign_language.landmarks.steps import NOBODY
 from coursepkg.projects.sign_language.recognizer import SignRecognizer, check_ensemble, read_model
-from coursepkg.projects.sign_language.stream import SignStream
+from coursepkg.projects.sign_language.streams.sliding_window import SignStream
 from coursepkg.projects.sign_language.training import make_batches, train
 from tests.projects.sign_language.blocks import FAST
 from tests.projects.sign_language.folders import sign_language
