@@ -222,9 +222,7 @@ def with_interval(one: Score) -> str:
     return f"{one.value:.2f} [{one.interval.lower:.2f}, {one.interval.upper:.2f}]"
 
 
-def stored_ladder(
-    names: Sequence[str], ladder: str = "ladder"
-) -> list[dict[str, Any]]:
+def stored_ladder(names: Sequence[str], ladder: str = "ladder") -> list[dict[str, Any]]:
     """Return the stored rows of these names in the ladder's order.
 
     The list is empty where the package came without them.

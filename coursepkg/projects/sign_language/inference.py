@@ -24,6 +24,7 @@ from torch.nn import functional as F
 from coursepkg.blocks.norm import to_float32
 from coursepkg.projects.sign_language.data.clip import (
     Clip,
+    LandmarkClip,
     Places,
     network_input,
     sample_frames,
@@ -33,7 +34,6 @@ from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
     from coursepkg.projects.sign_language.data.cache import CachedClips
-    from coursepkg.projects.sign_language.landmarks.steps import LandmarkClip
 
 
 @dataclass(frozen=True, eq=False)

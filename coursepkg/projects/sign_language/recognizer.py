@@ -21,7 +21,11 @@ from coursepkg.app.model_folder import (
     read_trained,
     weights_sha256,
 )
-from coursepkg.projects.sign_language.data.clip import Clip, sample_frames
+from coursepkg.projects.sign_language.data.clip import (
+    Clip,
+    LandmarkClip,
+    sample_frames,
+)
 from coursepkg.projects.sign_language.data.label_mapping import LabelMapping
 from coursepkg.projects.sign_language.data.video import (
     cache_config,
@@ -32,11 +36,6 @@ from coursepkg.projects.sign_language.inference import (
     Predicted,
     Recognition,
     predict_clips,
-)
-from coursepkg.projects.sign_language.landmarks.steps import (
-    LandmarkClip,
-    landmark_clip,
-    read_landmark_clip,
 )
 from coursepkg.projects.sign_language.model.classifier import ClipClassifier, rebuild
 from coursepkg.projects.sign_language.options import Common, Use
@@ -347,6 +346,8 @@ class SignRecognizer:
         """A clip in memory as the network reads it."""
         config = self.cache_config
         if config.n_features:
+            from coursepkg.projects.sign_language.landmarks.steps import landmark_clip
+
             return landmark_clip(clip, config.frames)
         return made_small(clip, config)
 
@@ -366,6 +367,10 @@ class SignRecognizer:
         config = self.cache_config
         try:
             if config.n_features:
+                from coursepkg.projects.sign_language.landmarks.steps import (
+                    read_landmark_clip,
+                )
+
                 found = read_landmark_clip(path, config.frames)
                 return found, found.flaw
             return read_small(path, config)

@@ -63,6 +63,24 @@ class ClipFile:
 
 
 @dataclass(frozen=True, eq=False)
+class LandmarkClip:
+    """A clip with landmarks in place of pictures, see `landmarks.steps`."""
+
+    frames: np.ndarray
+    """Numbers of its steps, float32 (N, F)."""
+    times: np.ndarray
+    """Of the steps, in seconds from the start of the film, float64 (N,), rising."""
+    label: str
+    """The word that is signed, in NFC; empty where it is not known."""
+    signer: str
+    """Who signs; empty where it is not known."""
+    name: str
+    """Where the clip is from."""
+    flaw: str = ""
+    """What is wrong with it, in one line; empty where nothing is."""
+
+
+@dataclass(frozen=True, eq=False)
 class Clip:
     """A clip holds frames with their label.
 

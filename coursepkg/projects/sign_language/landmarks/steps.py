@@ -12,12 +12,11 @@ Where nobody is found, all numbers are 0, and the clip is said to be so.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from coursepkg.projects.sign_language.data.clip import Clip
+from coursepkg.projects.sign_language.data.clip import Clip, LandmarkClip
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.few_shot.embedding import (
     N_FEATURES,
@@ -33,24 +32,6 @@ from coursepkg.projects.sign_language.landmarks.extract import (
 
 NOBODY = "nobody is found in it, so that all its landmarks are 0"
 """Begins what is said of such a clip, behind its name."""
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkClip:
-    """A clip as `data.clip.Clip` has it, with landmarks in place of pictures."""
-
-    frames: np.ndarray
-    """Numbers of its steps, float32 (N, F)."""
-    times: np.ndarray
-    """Of the steps, in seconds from the start of the film, float64 (N,), rising."""
-    label: str
-    """The word that is signed, in NFC; empty where it is not known."""
-    signer: str
-    """Who signs; empty where it is not known."""
-    name: str
-    """Where the clip is from."""
-    flaw: str = ""
-    """What is wrong with it, in one line; empty where nothing is."""
 
 
 def step_numbers(
