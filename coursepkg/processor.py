@@ -1,4 +1,4 @@
-"""What the processor gives: how many threads help, how they wait, and bfloat16.
+"""What processor and process give: threads that help, bfloat16, a deferred Ctrl-C.
 
 A program that sees two cores may own less: a container has a quota, two hardware
 threads share one core, a virtual machine shares cores with others. OpenMP threads that
@@ -13,14 +13,16 @@ Nothing is imported here that takes time: `coursepkg` itself calls `wait_passive
 import hashlib
 import math
 import os
+import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
 from coursepkg.validation import check_count
 
@@ -340,3 +342,28 @@ def multiplies_bfloat16() -> bool:
         for name in ("avx512_bf16", "amx_tile")
     )
     return any(ask() for ask in asks)
+
+
+@contextmanager
+def defer_sigint() -> Iterator[Callable[[], bool]]:
+    """Defer the first Ctrl-C; the function that this yields says whether it came.
+
+    Outside the main thread Python delivers no signals, so there is nothing to note.
+    """
+    noted = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal noted
+        noted = True
+        # The second Ctrl-C is not deferred: it ends a step that hangs.
+        signal.signal(signal.SIGINT, before)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: noted
+    finally:
+        signal.signal(signal.SIGINT, before)

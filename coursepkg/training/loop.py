@@ -11,16 +11,13 @@ pieces, and the pieces spread over processes give the same step.
 """
 
 import math
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import torch
@@ -28,6 +25,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from coursepkg.processor import defer_sigint
 from coursepkg.training.config import (
     CLOCKS,
     TrainConfig,
@@ -174,31 +172,6 @@ def _give_up(run: Run, what: str, where: str) -> None:
         " training stopped, checkpoints stored before are kept; look at that batch,"
         " lower the learning rate, or clip"
     )
-
-
-@contextmanager
-def defer_sigint() -> Iterator[Callable[[], bool]]:
-    """Defer the first Ctrl-C; the function that this yields says whether it came.
-
-    Outside the main thread Python delivers no signals, so there is nothing to note.
-    """
-    noted = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal noted
-        noted = True
-        # The second Ctrl-C is not deferred: it ends a step that hangs.
-        signal.signal(signal.SIGINT, before)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: noted
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 class ProgressBar:

@@ -389,12 +389,14 @@ def _generated(
 def _prepared(path: Path, recipe: Recipe) -> SignCorpus:
     corpus = open_corpus(path)
     held = corpus.part("train").config
-    if held.n_features != architecture_of(recipe.backbone).n_features:
+    wanted = architecture_of(recipe.backbone).n_features
+    if held.n_features != wanted:
+        holds, reads = ("pictures", "films") if wanted else ("landmarks", "pictures")
         raise ValueError(
-            f"{path} holds decoded pictures, and --backbone landmarks reads films; name"
-            " the folder of their videos"
+            f"{path} holds {holds}, and --backbone {recipe.backbone} reads {reads};"
+            " name the folder of the videos"
         )
-    if held.size != recipe.size:
+    if not wanted and held.size != recipe.size:
         raise ValueError(
             f"{path} holds clips of {held.size} pixels; give --size {held.size}, or"
             f" prepare them with --size {recipe.size}"

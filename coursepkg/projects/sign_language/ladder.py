@@ -9,14 +9,15 @@ r"""The ablation ladder: its rows, what makes one of them, its command, its tabl
     improved -> sampler-and-weights, sampler-and-post-hoc        controls: correct twice
     improved -> second-seed -> ensemble       what chance alone does, and its mean
 
-The backbone is that of the preset in every row, save those of landmarks. All rows see
-equally many clips, save those that train nothing. Beside the run of a row lie its
-answers, `dev.json`.
+The backbone is that of the preset in every row, save those of landmarks. All rows make
+equally many passes over the clips, unless --seconds ends one sooner; some train
+nothing. Beside the run of a row lie its answers, `dev.json`.
 
     coursepkg sign-language ladder --preset small --rows lstm-last improved
 
-On `signers-hard`, where half of the words differ in order alone, each row trains for
-ten minutes of one core, and its score within those pairs is stored beside the others.
+On `signers-hard`, where half of the words differ in order alone, each row trains for 20
+passes or ten minutes of one core, whatever comes first, and its score within those
+pairs is stored beside the others.
 What is stored is not made again, so the same command goes on:
 
     for seed in 0 1 2; do
@@ -289,7 +290,7 @@ ROWS = LADDER.rows
 
 @dataclass(frozen=True)
 class LadderOptions:
-    """Train the rows of the ablation ladder on equally many clips each, and say what
+    """Train the rows of the ablation ladder by equally many passes each, and say what
     each change gave.
     """  # noqa: D205 - the help of the command line
 

@@ -287,7 +287,8 @@ def predict_command(options: Predict) -> int:
     def show(record: dict[str, Any]) -> None:
         if not writes:
             _print_record(record)
-            answers.append(record)
+            if common.json:
+                answers.append(record)
 
     with with_threads(use.threads):
         stats = _answer(options, paths, show)

@@ -346,9 +346,14 @@ class SignRecognizer:
         """A clip in memory as the network reads it."""
         config = self.cache_config
         if config.n_features:
-            from coursepkg.projects.sign_language.landmarks.steps import landmark_clip
+            from coursepkg.projects.sign_language.landmarks.steps import (
+                check_somebody,
+                landmark_clip,
+            )
 
-            return landmark_clip(clip, config.frames)
+            found = landmark_clip(clip, config.frames)
+            check_somebody(found)
+            return found
         return made_small(clip, config)
 
     def _look(self, clips: Sequence[ReadableClip]) -> Predicted:
@@ -368,10 +373,12 @@ class SignRecognizer:
         try:
             if config.n_features:
                 from coursepkg.projects.sign_language.landmarks.steps import (
+                    check_somebody,
                     read_landmark_clip,
                 )
 
                 found = read_landmark_clip(path, config.frames)
+                check_somebody(found)
                 return found, found.flaw
             return read_small(path, config)
         except (ValueError, OSError) as reason:

@@ -19,10 +19,10 @@ from coursepkg.projects.sign_language.data.clip import Clip, ClipFile
 from coursepkg.projects.sign_language.data.video import cache_config
 from coursepkg.projects.sign_language.evaluate_verb import score_part
 from coursepkg.projects.sign_language.export import export_program
+from coursepkg.projects.sign_language.few_shot.features import NO_PERSON
 from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
 from coursepkg.projects.sign_language.inference import predict_clips
 from coursepkg.projects.sign_language.landmarks.extract import write_landmarks
-from coursepkg.projects.sign_language.landmarks.steps import NOBODY
 from coursepkg.projects.sign_language.recognizer import SignRecognizer, check_ensemble, read_model
 from coursepkg.projects.sign_language.streams.sliding_window import SignStream
 from coursepkg.projects.sign_language.training import make_batches, train
@@ -137,11 +137,14 @@ def test_clips_without_anybody_are_counted_and_named(
     assert found.described()["nobody_found"] == {"train": 1}
 
 
-def test_a_film_without_anybody_is_answered_with_its_flaw(trained: Path, tmp_path: Path) -> None:
+def test_a_film_without_anybody_is_named_and_not_guessed(trained: Path, tmp_path: Path) -> None:
     path = write_film(tmp_path / "empty.mp4", BLOCKS[1])
-    (found,) = SignRecognizer.load(trained).recognize([path])
-    assert found.flaw == f"{path}: {NOBODY}"
-    assert found.label in WORDS
+    recognizer = SignRecognizer.load(trained)
+    (found,) = recognizer.recognize([path], keep_going=True)
+    assert found.error == f"{path}: {NO_PERSON}"
+    assert not found.candidates
+    with pytest.raises(ValueError, match="no person is seen"):
+        recognizer.recognize([path])
 
 
 def test_what_needs_pictures_is_refused_in_one_line(
@@ -151,11 +154,11 @@ def test_what_needs_pictures_is_refused_in_one_line(
     with pytest.raises(ValueError, match=r"a model of landmarks cannot be exported: .*; export a model of"):
         export_program(recognizer, tmp_path / "program")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match=r"leave --stream out"):
+    with pytest.raises(ValueError, match=r"take a model of pictures for --stream"):
         SignStream(recognizer)
     with pytest.raises(ValueError, match=r"the clips are pictures and the model reads landmarks"):
         predict_clips(recognizer.model, blocks.part("dev"), RECIPE)
-    with pytest.raises(ValueError, match=r"holds decoded pictures, and --backbone landmarks reads films"):
+    with pytest.raises(ValueError, match=r"holds pictures, and --backbone landmarks reads films"):
         corpora.load_corpus(str(blocks.part("dev").folder.parent), RECIPE)
     one = read_model(trained)
     other = replace(one, recipe=replace(RECIPE, backbone="small"))
@@ -163,12 +166,12 @@ def test_what_needs_pictures_is_refused_in_one_line(
         check_ensemble(["a", "b"], [one, other])
 
 
-def test_a_clip_in_memory_is_read_at_any_size(trained: Path) -> None:
+def test_a_clip_in_memory_without_anybody_is_named(trained: Path) -> None:
     recognizer = SignRecognizer.load(trained)
     gray = Clip(np.full((6, 48, 64, 3), 90, np.uint8), np.arange(6) / 12, "", "", "gray")
-    (found,) = recognizer.recognize_clips([gray])
-    assert found.flaw == f"gray: {NOBODY}"
-    np.testing.assert_allclose(recognizer.probabilities(gray)[[WORDS.index(found.label)]], found.confidence)
+    for look in (recognizer.probabilities, lambda clip: recognizer.recognize_clips([clip])):
+        with pytest.raises(ValueError, match="gray: no person is seen"):
+            look(gray)
 
 
 def test_the_verbs_name_score_and_refuse(

@@ -37,6 +37,9 @@ from coursepkg.projects.sign_language.data.video import (
     decode_needed,
     seen_frames,
 )
+from coursepkg.projects.sign_language.landmarks.extract import (
+    VERSION as LANDMARKS_VERSION,
+)
 from coursepkg.projects.sign_language.landmarks.steps import (
     NOBODY,
     read_landmark_clip,
@@ -459,7 +462,7 @@ def _decode(path: Path, config: CacheConfig, usable: Usable | None) -> ReadClip 
         return numbers[kept_frames(times[numbers], config.frames)]
 
     try:
-        # Of landmarks too: a clip that lacks frames is left out of both or of neither.
+        # Checked for landmarks too, so that both kinds keep the same clips.
         video = decode_needed(path, choose, size=config.size, fit=config.fit)
         if video.lost >= config.most_lost:
             return video.complaint
@@ -531,5 +534,10 @@ def _source(
         [name, file.label, file.signer, file.group, sha256]
         for name, file, sha256 in zip(names, files, hashes, strict=True)
     ]
-    content = json.dumps([VERSION, asdict(config), plan, rows])
+    told = asdict(config)
+    if config.n_features:
+        told["landmarks"] = LANDMARKS_VERSION
+    else:
+        del told["n_features"]  # so that earlier caches of pictures stay good
+    content = json.dumps([VERSION, told, plan, rows])
     return hashlib.sha256(content.encode()).hexdigest()

@@ -22,6 +22,8 @@ N_STEPS = 24
 LEAST_FRAMES = 4
 LONGEST_GAP = 0.5
 """Seconds for which a hand may be lost, as in a fast movement, and still be there."""
+NO_PERSON = "no person is seen; film head, shoulders and hands from the front"
+NO_HAND = "no hand is seen in any frame; film with both hands in the picture"
 SHOULDERS, ELBOWS, WRISTS = (11, 12), (13, 14), (15, 16)
 FACE = (0, 7, 8)
 """Nose and ears."""
@@ -79,18 +81,14 @@ def check_landmarks(landmarks: Landmarks) -> None:
         )
     person = np.isfinite(landmarks.body[:, 0, 0])
     if not person.any():
-        raise ValueError(
-            f"{name}: no person is seen; film head, shoulders and hands from the front"
-        )
+        raise ValueError(f"{name}: {NO_PERSON}")
     if person.sum() < LEAST_FRAMES:
         raise ValueError(
             f"{name}: somebody is seen in {person.sum()} frames only, and a sign needs"
             f" at least {LEAST_FRAMES}; film it anew"
         )
     if not (landmarks.seen.any(axis=1) & person).any():
-        raise ValueError(
-            f"{name}: no hand is seen in any frame; film with both hands in the picture"
-        )
+        raise ValueError(f"{name}: {NO_HAND}")
 
 
 def resample(

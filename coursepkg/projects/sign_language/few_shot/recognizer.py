@@ -207,35 +207,54 @@ def enroll(
 
 def clip_flaws(landmarks: Landmarks) -> list[str]:
     """What makes a clip less sure, a line each; see `check_landmarks` for the rest."""
-    name, flaws = landmarks.name, []
-    if landmarks.flaw:
-        flaws.append(landmarks.flaw)
-    if landmarks.n_people > 1:
-        flaws.append(
-            f"{name}: {landmarks.n_people} people are seen and one is followed; film"
-            " one person alone"
-        )
+    flaws = []
     if is_at_rest(landmarks):
         flaws.append(
-            f"{name}: the hands stay down, so it is answered with none of these; film"
-            " the whole sign"
+            "the hands stay down, so it is answered with none of these; film the whole"
+            " sign"
         )
-    span = float(landmarks.times[-1] - landmarks.times[0])
-    rate = (len(landmarks.times) - 1) / span if span > 0 else 0.0
-    if 0 < rate < SLOW:
-        flaws.append(
-            f"{name}: {rate:.0f} frames a second, too few to follow fast hands; film at"
-            " 15 or more"
-        )
-    heights, frames = wrist_heights(landmarks.body)
-    raised = frames[(heights > heights.min(axis=0) + 0.5).any(axis=1)]
-    seen = landmarks.seen[raised].any(axis=1).mean() if len(raised) else 1.0
+    seconds = float(landmarks.times[-1] - landmarks.times[0])
+    flaws += film_flaws(landmarks.n_people, len(landmarks.times), seconds)
+    seen = share_of_seen_hands(landmarks)
     if seen < HIDDEN:
         flaws.append(
-            f"{name}: hands are out of sight in {1 - seen:.0%} of the frames in which"
-            " an arm is raised; film with both hands in the picture"
+            f"hands are out of sight in {1 - seen:.0%} of the frames in which an arm is"
+            " raised; film with both hands in the picture"
+        )
+    found = [f"{landmarks.name}: {flaw}" for flaw in flaws]
+    return [landmarks.flaw, *found] if landmarks.flaw else found
+
+
+def film_flaws(n_people: int, n_frames: int, seconds: float) -> list[str]:
+    """What makes a film less sure, whatever is signed in it, a line each.
+
+    Args:
+        n_people: most people that were seen at once.
+        n_frames: of the film that were looked at.
+        seconds: from the first of them to the last.
+    """
+    flaws = []
+    if n_people > 1:
+        flaws.append(
+            f"{n_people} people are seen and one is followed; film one person alone"
+        )
+    rate = (n_frames - 1) / seconds if seconds > 0 else 0.0
+    if 0 < rate < SLOW:
+        flaws.append(
+            f"{rate:.0f} frames a second, too few to follow fast hands; film at 15 or"
+            " more"
         )
     return flaws
+
+
+def share_of_seen_hands(landmarks: Landmarks) -> float:
+    """In what share of the frames in which an arm is raised a hand is seen, in [0, 1].
+
+    It is 1 where no arm is ever raised.
+    """
+    heights, frames = wrist_heights(landmarks.body)
+    raised = frames[(heights > heights.min(axis=0) + 0.5).any(axis=1)]
+    return float(landmarks.seen[raised].any(axis=1).mean()) if len(raised) else 1.0
 
 
 def enrolment_notes(

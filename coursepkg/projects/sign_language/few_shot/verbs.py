@@ -9,6 +9,7 @@ from coursepkg.projects.sign_language.data.video_file import import_av
 from coursepkg.projects.sign_language.few_shot.recognizer import enroll, enrolment_notes
 from coursepkg.projects.sign_language.few_shot.words import Words, checked_word
 from coursepkg.projects.sign_language.options import Enroll
+from coursepkg.validation import counted
 
 
 def enroll_command(options: Enroll) -> int:
@@ -24,10 +25,6 @@ def enroll_command(options: Enroll) -> int:
     files = [] if options.clips is None else _files_with_words(options.clips)
     remove = [checked_word(word) for word in options.remove]
     replaced = {file.label.strip() for file in files if options.replace}
-    if out.is_dir() and any(out.iterdir()):
-        words = Words.load(out, remove=remove, replace=replaced)
-    else:
-        words = Words().without(remove)
     notes: list[str] = []
     left_out: list[str] = []
 
@@ -35,6 +32,10 @@ def enroll_command(options: Enroll) -> int:
         notes.append(line)
         log_to_stderr(f"note: {line}")
 
+    if out.is_dir() and any(out.iterdir()):
+        words = Words.load(out, remove=remove, replace=replaced, report=note)
+    else:
+        words = Words().without(remove)
     new: frozenset[str] = frozenset()
     if files:
         words, new, left_out = enroll(
@@ -47,7 +48,7 @@ def enroll_command(options: Enroll) -> int:
         own = words.clips_of(word)
         signers = {one.signer for one in own if one.signer}
         people = f", {len(signers)} signers" if signers else ""
-        print(f"{word}: {len(own)} clips{people}")
+        print(f"{word}: {counted(len(own), 'clip')}{people}")
     for word in sorted(replaced - set(words.labels)):
         note(f"{word}: none of its clips could be enrolled, so the word is not there")
     for line in enrolment_notes(words, new):

@@ -8,9 +8,10 @@ and the list of words last: a run that is stopped leaves the earlier words as th
 Other files in the folder stay.
 """
 
+import dataclasses
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,8 @@ class Words:
                     f" {clip.word!r}; leave it in one folder, or take out the other"
                     f" with --remove {other.word!r}"
                 )
-            if clip.signer or other is None:
-                known[clip.sha256] = clip
+            signer = clip.signer or ("" if other is None else other.signer)
+            known[clip.sha256] = dataclasses.replace(clip, signer=signer)
         return Words(
             tuple(sorted(known.values(), key=lambda one: (one.word, one.name)))
         )
@@ -139,6 +140,7 @@ class Words:
         *,
         remove: Collection[str] = (),
         replace: Collection[str] = (),
+        report: Callable[[str], None] = lambda line: None,
     ) -> "Words":
         """Read what `save` wrote.
 
@@ -146,6 +148,7 @@ class Words:
             folder: of the words.
             remove: words that are left out.
             replace: words that get other clips: those that are damaged are left out.
+            report: receives a line for each clip that is left out as damaged.
 
         Raises:
             FileNotFoundError: there is no such folder, or it holds no words.
@@ -163,7 +166,9 @@ class Words:
             landmarks = _sound_landmarks(_place(folder, row["sha256"]), row["name"])
             if landmarks is not None:
                 clips.append(EnrolledClip(**row, landmarks=landmarks))
-            elif row["word"] not in replace:
+            elif row["word"] in replace:
+                report(f"{row['word']}: {row['name']} is damaged and left out")
+            else:
                 damaged.append(f"{row['word']!r} ({row['name']})")
         if damaged:
             more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""

@@ -11,10 +11,13 @@ recogniser of landmarks learns from clips that are. Time is warped elsewhere.
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from coursepkg.app.recipe import Share, check_fields, within
 
 PARTS = (120, 2, 4, 4, 6, 1)
 """Numbers of a step (F): hands, how much they are seen, wrists, elbows, face, length;
@@ -102,13 +105,20 @@ def mirrored(rows: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LandmarkConfig:
-    """How landmarks are changed."""
+    """How landmarks are changed.
 
-    rotation: float = 5.0
+    Raises:
+        ValueError: a field is out of range.
+    """
+
+    rotation: Annotated[float, within(0, 45)] = 5.0
     """Most degrees by which arms are turned in the picture, in [0, 45]; 0 leaves
     landmarks as they are."""
-    flip: float = 0.0
+    flip: Share = 0.0
     """How often left and right are exchanged, in [0, 1]."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,7 @@ def track_frames(
     )
 
 
-def thinned(
+def subsample_frames(
     frames: Iterable[TimedFrame], rate: float = MOST_RATE
 ) -> Iterator[TimedFrame]:
     """At most so many frames a second, as evenly as those that are there allow.
@@ -379,9 +379,9 @@ def extract_landmarks(
     frames = VideoFrames(path)
     if tracker is None:
         with LandmarkTracker() as own:
-            found = track_frames(own, thinned(frames), name=str(path))
+            found = track_frames(own, subsample_frames(frames), name=str(path))
     else:
-        found = track_frames(tracker, thinned(frames), name=str(path))
+        found = track_frames(tracker, subsample_frames(frames), name=str(path))
     found = replace(found, flaw=frames.complaint)
     if keep:
         # What cannot be kept is extracted anew the next time.

@@ -22,11 +22,12 @@ from coursepkg.projects.sign_language.few_shot.embedding import (
     N_FEATURES,
     step_features,
 )
-from coursepkg.projects.sign_language.few_shot.features import steps_between
+from coursepkg.projects.sign_language.few_shot.features import NO_PERSON, steps_between
 from coursepkg.projects.sign_language.landmarks.extract import (
     Landmarks,
     LandmarkTracker,
     extract_landmarks,
+    subsample_frames,
     track_frames,
 )
 
@@ -34,7 +35,7 @@ NOBODY = "nobody is found in it, so that all its landmarks are 0"
 """Begins what is said of such a clip, behind its name."""
 
 
-def step_numbers(
+def landmark_features(
     landmarks: Landmarks, n_steps: int, used: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of a clip's steps, and their times.
@@ -72,7 +73,7 @@ def read_landmark_clip(
 
     Args:
         path: of the video.
-        n_steps: see `step_numbers`.
+        n_steps: see `landmark_features`.
         usable: from the times of all frames to the numbers of those that may be used;
             None uses all.
 
@@ -94,8 +95,14 @@ def landmark_clip(clip: Clip, n_steps: int) -> LandmarkClip:
     """
     with LandmarkTracker() as tracker:
         frames = map(TimedFrame, clip.times.tolist(), clip.frames)
-        landmarks = track_frames(tracker, frames, name=clip.name)
+        landmarks = track_frames(tracker, subsample_frames(frames), name=clip.name)
     return _clip(landmarks, n_steps, None, clip.label, clip.signer, clip.name)
+
+
+def check_somebody(clip: LandmarkClip) -> None:
+    """Raise a ValueError where nobody is found in a clip, so that none is guessed."""
+    if not clip.frames.any():
+        raise ValueError(f"{clip.name}: {NO_PERSON}")
 
 
 def _clip(
@@ -106,7 +113,7 @@ def _clip(
     signer: str,
     name: str,
 ) -> LandmarkClip:
-    numbers, times = step_numbers(landmarks, n_steps, used)
+    numbers, times = landmark_features(landmarks, n_steps, used)
     said = [landmarks.flaw] if landmarks.flaw else []
     said += [] if numbers.any() else [f"{name}: {NOBODY}"]
     return LandmarkClip(numbers, times, label, signer, name, "; ".join(said))

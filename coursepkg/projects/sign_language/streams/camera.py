@@ -24,7 +24,10 @@ TITLE = "coursepkg sign-language: q ends"
 
 
 class Camera:
-    """The frames of a camera, the newest one each time, with times from the first one.
+    """The frames of a camera, with times from the first one.
+
+    Frames that come while another one is looked at are dropped, as far as the driver
+    allows.
 
     Use it in a `with` statement, or `close` it.
 
@@ -96,11 +99,16 @@ class Preview:
 
     Args:
         log: receives a line where there can be no window.
+
+    Raises:
+        ImportError: OpenCV is not installed.
     """
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._cv2, self._log = import_cv2(), log
-        self._has_window = True
+        self._is_refused = self._is_open = False
+        self.is_closed = False
+        """Whether q or Escape was pressed."""
         self.caption = ""
         """What stands in the picture, such as the last word."""
 
@@ -110,12 +118,8 @@ class Preview:
         person: Pose | None = None,
         sides: Sequence[Hand | None] = (None, None),
     ) -> None:
-        """Show a frame with the skeleton that was found in it.
-
-        Raises:
-            KeyboardInterrupt: q or Escape is pressed, which ends as Ctrl-C does.
-        """
-        if not self._has_window:
+        """Show a frame with the skeleton that was found in it."""
+        if self._is_refused:
             return
         body, _, hands, _ = as_arrays(person, sides)
         picture = draw_skeleton(
@@ -125,15 +129,15 @@ class Preview:
             self._cv2.imshow(TITLE, np.ascontiguousarray(picture[..., ::-1]))
             key = self._cv2.waitKey(1) & 0xFF
         except self._cv2.error:
-            self._has_window = False
+            self._is_refused = True
             self._log(
                 "note: this OpenCV opens no window, so there is no preview; on a"
                 " machine with a screen, opencv-python has one instead of"
                 " opencv-python-headless"
             )
             return
-        if key in (ord("q"), 27):
-            raise KeyboardInterrupt
+        self._is_open = True
+        self.is_closed = self.is_closed or key in (ord("q"), 27)
 
     def shown(self, frames: Iterable[TimedFrame]) -> Iterator[TimedFrame]:
         """Frames, each shown as it comes."""
@@ -143,5 +147,5 @@ class Preview:
 
     def close(self) -> None:
         """Close the window."""
-        if self._has_window:
+        if self._is_open:
             self._cv2.destroyAllWindows()

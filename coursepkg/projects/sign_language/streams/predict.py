@@ -5,16 +5,16 @@
 
 Events of films grow beside `OUT`. What grows in `OUT.part` is what the network says of
 each window, or the events of each film: the same command goes on from there. A camera
-cannot be asked again; its events are written as they come.
+cannot be asked again: its events are written into `OUT` as they come, and stay there.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from coursepkg.app.jobs import (
     printable_name,
 )
 from coursepkg.app.output import Log, log_to_stderr, silent
-from coursepkg.files import whole_file
+from coursepkg.files import check_new, part_of, whole_file
+from coursepkg.processor import defer_sigint
 from coursepkg.projects.sign_language.data.clip import Clip
 from coursepkg.projects.sign_language.data.video import TimedFrame, VideoFrames
 from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
@@ -56,27 +57,37 @@ def answer_streams(
 ) -> RunStats:
     """Find the signs of every video, in order, as the options say."""
     out = options.common.out
-    told: dict[str, Any] = {"show": show, "log": log_to_stderr}
     # Where events are printed, that there is none is printed as well.
-    told["nothing"] = print if out is None else log_to_stderr
+    log_empty = print if out is None else log_to_stderr
+    logs: dict[str, Any] = {"log": log_to_stderr, "log_empty": log_empty}
     if isinstance(recognizer, WordRecognizer):
-        return watch_words(WordStream(recognizer), sources, out, **told)
-    return watch_streams(recognizer, sources, options.windows, out, **told)
+        stream = WordStream(recognizer)
+        return watch_words(stream, sources, out, show=show, **logs)
+    windows = options.windows
+    return watch_streams(recognizer, sources, windows, out, show=show, **logs)
 
 
 def answer_camera(
     recognizer: SignRecognizer | WordRecognizer, options: Predict, show: Show
 ) -> RunStats:
-    """Find the signs in front of a camera, with a preview where there can be one."""
-    number, preview = options.camera or 0, Preview(log_to_stderr)
+    """Find the signs in front of a camera, with a preview where there can be one.
 
-    def watched(frames: Iterable[TimedFrame]) -> Iterator[SignEvent]:
-        if isinstance(recognizer, WordRecognizer):
-            stream = WordStream(recognizer)
-            yield from stream.events(frames, watch=preview.show)
-        else:
-            windows = SignStream(recognizer, options.windows)
-            yield from windows.events(preview.shown(frames))
+    Raises:
+        ValueError: there is no such camera, it gives no picture, or the model reads
+            landmarks.
+        ImportError: OpenCV is not installed.
+    """
+    number, out = options.camera, options.common.out
+    assert number is not None
+    preview = Preview(log_to_stderr)
+    events: Events
+    if isinstance(recognizer, WordRecognizer):
+        events = partial(WordStream(recognizer).events, on_frame=preview.show)
+    else:
+        windows = SignStream(recognizer, options.windows)
+
+        def events(frames: Iterable[TimedFrame]) -> Iterator[SignEvent]:
+            return windows.events(preview.shown(frames))
 
     def show_and_caption(record: dict[str, Any]) -> None:
         preview.caption = record["label"]
@@ -84,8 +95,14 @@ def answer_camera(
 
     with Camera(number) as camera, closing(preview):
         log_to_stderr(f"note: camera {number} runs; Ctrl-C ends")
-        out = options.common.out
-        return watch_camera(watched, camera, out, show=show_and_caption)
+        return watch_camera(
+            events,
+            camera,
+            out,
+            is_closed=lambda: preview.is_closed,
+            show=show_and_caption,
+            log=log_to_stderr,
+        )
 
 
 def watch_streams(
@@ -96,7 +113,7 @@ def watch_streams(
     *,
     show: Show = lambda record: None,
     log: Log = silent,
-    nothing: Log = silent,
+    log_empty: Log = silent,
 ) -> RunStats:
     """Find the signs of every video with a trained model, in order.
 
@@ -107,7 +124,7 @@ def watch_streams(
         out: JSON, an event a line; None writes none.
         show: receives each event as soon as it is over.
         log: receives a line for each video that cannot be read or is flawed.
-        nothing: receives a line for each video that can be read and has no event.
+        log_empty: receives a line for each video that can be read and has no event.
 
     Raises:
         ValueError: the part beside the output belongs to another command.
@@ -121,8 +138,8 @@ def watch_streams(
         stats = RunStats("video")
         for source in sources.files:
             frames = frames_of(source.path)
-            told: Any = {"show": show, "log": log, "nothing": nothing}
-            failed = _watch(events, frames, source, NO_SURE_WORD, **told)
+            logs = {"log": log, "log_empty": log_empty}
+            failed = _watch(events, frames, source, NO_SURE_WORD, show, **logs)
             stats.count(failed=failed)
         return stats
 
@@ -152,18 +169,18 @@ def watch_words(
     *,
     show: Show = lambda record: None,
     log: Log = silent,
-    nothing: Log = silent,
+    log_empty: Log = silent,
 ) -> RunStats:
     """Find the enrolled words of every video, in order; see `watch_streams`."""
     stats = RunStats("video")
 
     def watch(source: InputFile, show: Show) -> bool:
-        told: Any = {"show": show, "log": log, "nothing": nothing}
         frames = VideoFrames(source.path)
-        failed = _watch(stream.events, frames, source, NO_ENROLLED_WORD, **told)
-        if stream.n_unknown and not failed:
-            n, name = stream.n_unknown, printable_name(source.name)
-            log(f"note: {name}: {n} times hands were raised for none of the words")
+        logs = {"log": log, "log_empty": log_empty}
+        failed = _watch(stream.events, frames, source, NO_ENROLLED_WORD, show, **logs)
+        if not failed:
+            for note in stream.notes(printable_name(source.name)):
+                log(f"note: {note}")
         return failed
 
     if out is None:
@@ -175,7 +192,7 @@ def watch_words(
     stats.resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
     with whole_file(whole) as file:
         for source in sources.files:
-            failed, *lines = part.next_result(partial(_told, watch, source))
+            failed, *lines = part.next_result(partial(_as_lines, watch, source))
             stats.count(failed=bool(failed))
             for line in lines:
                 file.write(f"{line}\n".encode())
@@ -189,43 +206,60 @@ def watch_camera(
     camera: Camera,
     out: Path | None = None,
     *,
+    is_closed: Callable[[], bool] = lambda: False,
     show: Show = lambda record: None,
+    log: Log = silent,
 ) -> RunStats:
     """Find the signs in front of a camera, until Ctrl-C or until it stops.
 
     Args:
         events: see `Events`.
         camera: in use.
-        out: JSON, an event a line, each written as it comes; None writes none.
+        out: JSON, an event a line, each written as it comes, and kept whatever comes
+            behind it; None writes none.
+        is_closed: whether the preview was closed, which is another end.
         show: receives each event as soon as it is over.
+        log: receives a line where the camera stops by itself.
 
     Raises:
         ValueError: the camera gives no picture.
         OSError: the output cannot be written.
     """
     source = InputFile(Path(f"camera-{camera.number}"), "")
+    with defer_sigint() as interrupted, ExitStack() as opened:
+        is_ended = False
 
-    def follow(show: Show) -> None:
-        try:
-            for event in events(camera):
-                show(event_record(source, event))
-        except KeyboardInterrupt:
-            pass  # which is how a camera is left
+        def frames() -> Iterator[TimedFrame]:
+            nonlocal is_ended
+            for frame in camera:
+                is_ended = interrupted() or is_closed()
+                if is_ended:
+                    return
+                yield frame
 
-    stats = RunStats("camera")
-    if out is None:
-        follow(show)
-    else:
-        with whole_file(out) as file:
-
-            def write(record: dict[str, Any]) -> None:
+        file = None if out is None else opened.enter_context(_lines_of(out))
+        for event in events(frames()):
+            record = event_record(source, event)
+            if file is not None:
                 file.write(_line(record))
                 file.flush()
-                show(record)
+            show(record)
+    if not is_ended:
+        log(f"note: camera {camera.number} gives no more pictures")
+    return RunStats("camera", done=1)
 
-            follow(write)
-    stats.count(failed=False)
-    return stats
+
+@contextmanager
+def _lines_of(out: Path) -> Iterator[BinaryIO]:
+    """A new file that stays on an error too, unless nothing is in it."""
+    check_new(part_of(out), "finish that run, or choose another --out")
+    with out.open("xb") as file:
+        try:
+            yield file
+        except BaseException:
+            if not file.tell():
+                out.unlink()
+            raise
 
 
 def event_record(source: InputFile, event: SignEvent) -> dict[str, Any]:
@@ -240,11 +274,11 @@ def _watch(
     events: Events,
     frames: VideoFrames,
     source: InputFile,
-    lacking: str,
-    *,
+    empty_message: str,
     show: Show,
+    *,
     log: Log,
-    nothing: Log,
+    log_empty: Log,
 ) -> bool:
     """Show the events of a video; whether it cannot be read."""
     n_events, failed = 0, False
@@ -254,16 +288,16 @@ def _watch(
             show(event_record(source, event))
     except (ValueError, FileNotFoundError) as reason:
         # Any other error of the system is one of writing, and stops the command.
-        failed, told, path = True, one_line(reason), str(source.path)
-        log(f"error: {told if path in told else f'{path}: {told}'}")
+        failed, message, path = True, one_line(reason), str(source.path)
+        log(f"error: {message if path in message else f'{path}: {message}'}")
     if not failed and not n_events:
-        nothing(f"{printable_name(source.name)}: {lacking}")
+        log_empty(f"{printable_name(source.name)}: {empty_message}")
     if frames.complaint:
         log(f"note: {frames.complaint}")
     return failed
 
 
-def _told(watch: Callable[[InputFile, Show], bool], source: InputFile) -> list[str]:
+def _as_lines(watch: Callable[[InputFile, Show], bool], source: InputFile) -> list[str]:
     """Whether a video cannot be read, as text, and its events, a line each."""
     records: list[dict[str, Any]] = []
     failed = watch(source, records.append)

@@ -92,8 +92,8 @@ class SignStream:
         reading = getattr(recognizer, "cache_config", None)
         if getattr(reading, "n_features", 0):
             raise ValueError(
-                "a model of landmarks names clips and no stream; leave --stream out, or"
-                " take a model of pictures"
+                "a model of landmarks names clips and no stream; take a model of"
+                " pictures for --stream and --camera"
             )
         self.recognizer, self.config = recognizer, config or StreamConfig()
 

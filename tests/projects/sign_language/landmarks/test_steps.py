@@ -17,8 +17,8 @@ from coursepkg.projects.sign_language.landmarks.extract import Landmarks, extrac
 from coursepkg.projects.sign_language.landmarks.steps import (
     NOBODY,
     landmark_clip,
+    landmark_features,
     read_landmark_clip,
-    step_numbers,
 )
 from coursepkg.projects.sign_language.recipe import ARCHITECTURES
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
@@ -55,7 +55,7 @@ def test_the_numbers_are_those_of_the_steps_from_the_first_person_to_the_last(ma
     body = made_up.body.copy()
     body[[0, 1, -1]] = np.nan
     clip = replace(made_up, body=body)
-    numbers, times = step_numbers(clip, N)
+    numbers, times = landmark_features(clip, N)
     last = len(clip.times) - 2
     whole = steps_between(clip.times, clip.body, clip.hands, clip.seen, 2, last, N)
     np.testing.assert_array_equal(numbers, step_features(whole))
@@ -70,17 +70,17 @@ def test_a_frame_that_may_not_be_used_shows_nobody(made_up: Landmarks) -> None:
     body[5] = np.nan
     others = np.delete(np.arange(len(body)), 5)
     for one, other in zip(
-        step_numbers(made_up, N, others), step_numbers(replace(made_up, body=body), N), strict=True
+        landmark_features(made_up, N, others), landmark_features(replace(made_up, body=body), N), strict=True
     ):
         np.testing.assert_array_equal(one, other)
-    assert not np.array_equal(step_numbers(made_up, N)[0], step_numbers(made_up, N, others)[0])
+    assert not np.array_equal(landmark_features(made_up, N)[0], landmark_features(made_up, N, others)[0])
 
 
 def test_where_nobody_is_all_numbers_are_zero(made_up: Landmarks) -> None:
-    numbers, times = step_numbers(replace(made_up, body=np.full_like(made_up.body, np.nan)), N)
+    numbers, times = landmark_features(replace(made_up, body=np.full_like(made_up.body, np.nan)), N)
     assert not numbers.any()
     assert len(times) == len(numbers) == N
-    numbers, times = step_numbers(made_up, N, np.array([4]))
+    numbers, times = landmark_features(made_up, N, np.array([4]))
     assert len(numbers) == len(times) == 1, "one frame is one step"
     assert numbers.any()
 
@@ -96,14 +96,14 @@ def test_a_mirrored_clip_gives_mirrored_numbers(made_up: Landmarks) -> None:
     other = replace(made_up, body=body, hands=hands, scores=made_up.scores[:, ::-1])
     found = made_up.times, made_up.body, made_up.hands, made_up.seen
     whole = steps_between(*found, 0, len(made_up.times) - 1, N)
-    np.testing.assert_allclose(step_numbers(other, N)[0], step_features(whole.mirrored()), atol=1e-4)
+    np.testing.assert_allclose(landmark_features(other, N)[0], step_features(whole.mirrored()), atol=1e-4)
 
 
 def test_a_cache_of_landmarks_gives_back_what_a_film_shows(films: list[Path], tmp_path: Path) -> None:
     files = [ClipFile(path, word) for path, word in zip(films, ("Tôi", "lên"), strict=True)]
     kept = cache_clips(files, tmp_path / "cache", CONFIG)
     landmarks = extract_landmarks(films[0])
-    numbers, times = step_numbers(landmarks, N)
+    numbers, times = landmark_features(landmarks, N)
     np.testing.assert_array_equal(kept.frames(0), numbers)
     np.testing.assert_array_equal(kept.times(0), times)
     np.testing.assert_array_equal(kept.frames(0, [3, 1]), numbers[[3, 1]])
@@ -115,13 +115,18 @@ def test_a_cache_of_landmarks_gives_back_what_a_film_shows(films: list[Path], tm
     assert again.fingerprint == kept.fingerprint
     assert cache_clips(files, tmp_path / "cache", CONFIG).clips == kept.clips, "made once"
     one = cache_clips(files, tmp_path / "cleaned", CONFIG, usable=[lambda t: np.arange(2, 10)] * 2)
-    np.testing.assert_array_equal(one.frames(0), step_numbers(landmarks, N, np.arange(2, 10))[0])
+    np.testing.assert_array_equal(one.frames(0), landmark_features(landmarks, N, np.arange(2, 10))[0])
 
 
-def test_a_clip_in_memory_has_the_landmarks_of_its_film(films: list[Path]) -> None:
-    clip = read_clip(films[0], label="Tôi")
-    found, kept = landmark_clip(clip, N), read_landmark_clip(films[0], N)
+@pytest.mark.parametrize("fps", [12, 60])
+def test_a_clip_in_memory_has_the_landmarks_of_its_film(fps: int, films: list[Path], tmp_path: Path) -> None:
+    """At 60 frames a second both ways look at the same third of the frames."""
+    film = tmp_path / "film.mp4"
+    write_video(film, read_clip(films[0]).frames, fps)
+    clip = read_clip(film, label="Tôi")
+    found, kept = landmark_clip(clip, N), read_landmark_clip(film, N)
     np.testing.assert_array_equal(found.frames, kept.frames)
+    np.testing.assert_array_equal(found.times, kept.times)
     assert (found.label, found.flaw, kept.flaw) == ("Tôi", "", "")
     gray = np.full((6, 48, 48, 3), 128, np.uint8)
     nobody = landmark_clip(Clip(gray, np.arange(6) / 12, "", "", "gray"), N)

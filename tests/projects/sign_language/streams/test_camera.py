@@ -1,6 +1,9 @@
 """A camera as a stream, with a capture that stands for one: its times, its end, its preview, its bad input."""
 
 import json
+import signal
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,8 @@ from coursepkg.cli import main
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.landmarks.drawing import ARMS, draw_skeleton
 from coursepkg.projects.sign_language.streams.camera import Camera, Preview
+from coursepkg.projects.sign_language.streams.predict import watch_camera
+from coursepkg.projects.sign_language.streams.sliding_window import SignEvent
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip, write_video
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
@@ -36,7 +41,7 @@ class Capture:
 
     def read(self) -> tuple[bool, Any]:
         if self.taken == self.interrupt_at:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         if self.taken == len(self.pictures):
             return False, None
         self.taken += 1
@@ -71,10 +76,18 @@ def test_frames_are_rgb_and_have_rising_times_from_zero(capture: type[Capture]) 
 
 
 def test_a_camera_that_is_not_there_or_shows_nothing_is_named(
-    capture: type[Capture], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capture: type[Capture],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with Camera(0) as camera, pytest.raises(ValueError, match="--camera 0 gives no picture"):
         list(camera)
+
+    def refuse() -> None:
+        raise cv2.error("The function is not implemented")
+
+    monkeypatch.setattr(cv2, "destroyAllWindows", refuse)
     out = tmp_path / "events.jsonl"
     assert main(["sign-language", "predict", "--camera", "0", "--out", str(out)]) == 2
     capture.is_open = False
@@ -118,8 +131,9 @@ def test_the_preview_shows_skeleton_and_word_until_q(monkeypatch: pytest.MonkeyP
     preview.show(frame)
     np.testing.assert_array_equal(shown[0], frame.pixels)
     preview.caption = "cà phê"
-    with pytest.raises(KeyboardInterrupt):
-        preview.show(frame)
+    assert not preview.is_closed
+    preview.show(frame)
+    assert preview.is_closed
     changed = np.flatnonzero((shown[1] != 60).any(axis=(1, 2)))
     assert len(changed)
     assert changed.min() > 60
@@ -128,10 +142,11 @@ def test_the_preview_shows_skeleton_and_word_until_q(monkeypatch: pytest.MonkeyP
 
 
 def test_without_windows_there_is_one_note_and_no_preview(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(title: str, picture: np.ndarray) -> None:
+    def refuse(*given: object) -> None:
         raise cv2.error("The function is not implemented")
 
     monkeypatch.setattr(cv2, "imshow", refuse)
+    monkeypatch.setattr(cv2, "destroyAllWindows", refuse)
     lines: list[str] = []
     preview, frame = Preview(lines.append), TimedFrame(0.0, np.zeros((48, 64, 3), np.uint8))
     for _ in range(3):
@@ -167,8 +182,9 @@ def test_words_are_named_at_the_camera_until_ctrl_c(
     assert main(["sign-language", "enroll", str(tmp_path / "clips"), "--out", str(tmp_path / "words")]) == 0
     frames = draw_clip("Tôi", 1, 0, 77, CONFIG).frames
     rest = np.repeat(frames[:1], 12, axis=0)
+    # Ctrl-C comes right behind the sign: it is named all the same.
     capture.pictures = tuple(np.concatenate([rest, frames, rest]))
-    capture.interrupt_at = len(capture.pictures)
+    capture.interrupt_at = len(rest) + len(frames)
     moments = iter(np.arange(1000) / CONFIG.fps)
     monkeypatch.setattr(Camera.__init__, "__kwdefaults__", {"clock": lambda: float(next(moments))})
     monkeypatch.setattr(cv2, "imshow", lambda title, picture: None)
@@ -185,7 +201,36 @@ def test_words_are_named_at_the_camera_until_ctrl_c(
         "--out",
         str(out),
     ]
+    part = tmp_path / "events.jsonl.part"
+    part.touch()
+    assert main(command) == 2
+    assert "events.jsonl.part" in capsys.readouterr().err
+    part.unlink()
+    moments = iter(np.arange(1000) / CONFIG.fps)
     assert main(command) == 0
     (event,) = [json.loads(line) for line in out.read_text().splitlines()]
     assert (event["clip"], event["label"]) == ("camera-0", "Tôi")
-    assert "Ctrl-C ends" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "Ctrl-C ends" in told
+    assert "gives no more pictures" not in told
+
+
+def test_events_stay_when_the_camera_breaks(capture: type[Capture], tmp_path: Path) -> None:
+    """What was written before an error is kept; the error is not hidden, and neither is an end."""
+    capture.pictures = tuple(np.zeros((4, 8, 8, 3), np.uint8))
+    out, lines = tmp_path / "events.jsonl", []
+
+    def events(frames: Iterable[TimedFrame], most: int = 2) -> Iterator[SignEvent]:
+        for number, frame in enumerate(frames):
+            if number == most:
+                raise ValueError("the camera broke")
+            yield SignEvent(frame.seconds, frame.seconds, "Tôi", 1.0)
+
+    with pytest.raises(ValueError, match="the camera broke"):
+        watch_camera(events, Camera(0), out)
+    assert len(out.read_text().splitlines()) == 2
+    with pytest.raises(ValueError, match="the camera broke"):
+        watch_camera(partial(events, most=0), Camera(0), tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
+    watch_camera(partial(events, most=9), Camera(0), log=lines.append)
+    assert lines == ["note: camera 0 gives no more pictures"]

@@ -37,7 +37,7 @@ def words() -> Words:
     found: list[EnrolledClip] = []
     for number in range(400):
         pair = [clips.clip(2 * number + i) for i in range(2)]
-        if all(one.has_hands and rests_low(one) and len(list(stretches(one))) == 1 for one in pair):
+        if all(one.has_hands and rests_low(one) and len(list(segments(one))) == 1 for one in pair):
             word = f"word {len(found) // 2}"
             found += [enrolled(word, str(i), one) for i, one in enumerate(pair)]
     assert len(found) >= 16
@@ -54,8 +54,8 @@ def rests_low(landmarks: Landmarks) -> bool:
     return bool(heights.min() > -1.6 and heights.min(axis=0).max() < -1.1 and heights.max() > 0)
 
 
-def stretches(landmarks: Landmarks) -> Iterator[tuple[float, float]]:
-    """The stretches of a clip with rest around it."""
+def segments(landmarks: Landmarks) -> Iterator[tuple[float, float]]:
+    """The segments of a clip with rest around it."""
     recent = RecentLandmarks()
     rows, _ = joined([landmarks])
     for row in rows:
@@ -93,15 +93,56 @@ def test_each_word_is_named_once_shortly_after_it(words: Words) -> None:
     assert len(right) >= 5
 
 
-def test_rest_and_an_empty_room_have_no_event(words: Words) -> None:
-    clip = words.clips[0].landmarks
-    rows, _ = joined([clip])
-    rest = [row._replace(seconds=0.05 * i) for i, row in enumerate([rows[0]] * 200)]
-    nobody = [row._replace(body=np.full_like(row.body, np.nan), scores=0 * row.scores) for row in rest]
-    for still in (rest, nobody):
-        stream = WordStream(WordRecognizer(words))
-        assert list(stream.events_of_landmarks(still)) == []
-        assert stream.n_unknown == 0
+def test_rest_has_no_event(words: Words) -> None:
+    rows, _ = joined([words.clips[0].landmarks])
+    shown = next(row for row in rows if row.scores.any())
+    rest = [rows[0]._replace(seconds=0.05 * i, scores=shown.scores) for i in range(200)]
+    stream = WordStream(WordRecognizer(words))
+    assert list(stream.events_of_landmarks(rest)) == []
+    assert stream.n_unknown == 0
+    assert stream.notes("film") == []
+
+
+def test_nobody_and_no_hand_are_said(words: Words) -> None:
+    rows, _ = joined([words.clips[0].landmarks])
+    nobody = [row._replace(body=np.full_like(row.body, np.nan)) for row in rows]
+    with pytest.raises(ValueError, match="no person is seen"):
+        list(WordStream(WordRecognizer(words)).events_of_landmarks(nobody))
+    handless = [row._replace(scores=0 * row.scores) for row in rows]
+    with pytest.raises(ValueError, match="no hand is seen in any frame"):
+        list(WordStream(WordRecognizer(words)).events_of_landmarks(handless))
+
+
+def test_a_sign_without_hands_does_not_end_the_stream(words: Words) -> None:
+    """Its hand is seen in a frame without a body alone, so nothing can be named; the others are."""
+    clips = [one.landmarks for one in of_signer(words, "1").clips[:3]]
+    rows, spans = joined(clips)
+    whole = WordStream(WordRecognizer(of_signer(words, "0")))
+    expected = [one for one in whole.events_of_landmarks(rows) if not spans[1][0] <= one.start <= spans[1][1]]
+    changed = []
+    for row in rows:
+        is_second = spans[1][0] <= row.seconds <= spans[1][1]
+        changed.append(row._replace(scores=0 * row.scores) if is_second else row)
+    middle = next(i for i, row in enumerate(changed) if row.seconds > sum(spans[1]) / 2)
+    nobody = np.full_like(changed[middle].body, np.nan)
+    changed[middle] = changed[middle]._replace(body=nobody, scores=np.ones(2, np.float32))
+    stream = WordStream(WordRecognizer(of_signer(words, "0")))
+    found = list(stream.events_of_landmarks(changed))
+    assert [one.label for one in found] == [one.label for one in expected]
+    assert stream.n_unknown == whole.n_unknown + (len(expected) < 3)
+    assert any("raised for none of the words" in line for line in stream.notes("film"))
+
+
+def test_a_slow_film_and_hidden_hands_are_noted(words: Words) -> None:
+    rows, _ = joined([words.clips[0].landmarks])
+    stream = WordStream(WordRecognizer(words))
+    list(stream.events_of_landmarks([row._replace(seconds=2.5 * row.seconds) for row in rows]))
+    assert any("8 frames a second, too few" in line for line in stream.notes("film"))
+    shown = [i for i, row in enumerate(rows) if row.scores.any()]
+    top = min(shown, key=lambda i: rows[i].body[15:17, 1].min())
+    hidden = [row._replace(scores=row.scores * (i == top)) for i, row in enumerate(rows)]
+    list(stream.events_of_landmarks(hidden))
+    assert any("1 time the hands were out of sight" in line for line in stream.notes("film"))
 
 
 def test_a_hand_that_stays_up_is_named_all_the_same_and_memory_stays(words: Words) -> None:
@@ -112,9 +153,9 @@ def test_a_hand_that_stays_up_is_named_all_the_same_and_memory_stays(words: Word
     for number, row in enumerate(held):
         recent.add(row._replace(seconds=0.05 * number))
         lengths.append(len(recent._rows))
-        stretch = recent.take_finished()
-        if stretch is not None:
-            found.append(stretch)
+        segment = recent.take_finished()
+        if segment is not None:
+            found.append(segment)
     assert max(lengths) <= (MOST_SECONDS + BEFORE) / 0.05 + 2
     assert found
     assert all(one.end - one.start <= MOST_SECONDS + 0.05 for one in found)
@@ -123,7 +164,7 @@ def test_a_hand_that_stays_up_is_named_all_the_same_and_memory_stays(words: Word
 def test_a_stream_that_ends_in_a_sign_still_names_it(words: Words) -> None:
     clip = words.clips[0].landmarks
     rows, _ = joined([clip])
-    ((begin, end),) = stretches(clip)
+    ((begin, end),) = segments(clip)
     cut = [row for row in rows if row.seconds < max(end - LEAST_REST, (begin + end) / 2)]
     recent = RecentLandmarks()
     for row in cut:
@@ -195,19 +236,19 @@ def test_the_words_of_a_film_are_printed_and_written(
     assert [one.name for one in tmp_path.iterdir()] == ["events.jsonl"]
 
 
-def test_a_film_without_a_word_says_so(films: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    still = np.repeat(draw_clip("Tôi", 1, 0, 77, CONFIG).frames[:1], 24, axis=0)
-    write_video(films / "still.mp4", still, CONFIG.fps)
-    command = [
-        "sign-language",
-        "predict",
-        str(films / "still.mp4"),
-        "--words",
-        str(films / "words"),
-        "--stream",
-    ]
-    assert main(command) == 0
-    assert "still.mp4: no enrolled word was signed" in capsys.readouterr().out
+def test_a_film_without_a_word_and_one_without_anybody_say_so(
+    films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = draw_clip("Uống", 1, 0, 77, CONFIG).frames
+    rest = np.repeat(other[:1], 12, axis=0)
+    write_video(tmp_path / "other.mp4", np.concatenate([rest, other, rest]), CONFIG.fps)
+    write_video(tmp_path / "room.mp4", np.full((24, 128, 128, 3), 90, np.uint8), CONFIG.fps)
+    command = ["sign-language", "predict", str(tmp_path), "--words", str(films / "words"), "--stream"]
+    assert main(command) == 1
+    told = capsys.readouterr()
+    assert "other.mp4: no enrolled word was signed" in told.out
+    assert "other.mp4: 1 time a hand was raised for none of the words" in told.err
+    assert "room.mp4: no person is seen" in told.err
 
 
 def test_a_stopped_run_goes_on(films: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
