@@ -91,8 +91,9 @@ class Words:
                     f" {clip.word!r}; leave it in one folder, or take out the other"
                     f" with --remove {other.word!r}"
                 )
-            signer = clip.signer or ("" if other is None else other.signer)
-            known[clip.sha256] = dataclasses.replace(clip, signer=signer)
+            if other is not None and not clip.signer:
+                clip = dataclasses.replace(other, name=clip.name)
+            known[clip.sha256] = clip
         return Words(
             tuple(sorted(known.values(), key=lambda one: (one.word, one.name)))
         )

@@ -269,3 +269,10 @@ def test_notes_name_words_of_one_clip_and_words_that_are_one(words: Words) -> No
     assert alike in enrolment_notes(more, {twin.sha256})
     assert enrolment_notes(more, {words.clips_of("từ 5")[0].sha256}) == enrolment_notes(words)
     assert enrolment_notes(more, ()) == []
+
+
+def test_a_film_that_has_another_name_now_takes_it_and_keeps_its_signer(words: Words) -> None:
+    first = words.clips[0]
+    renamed = replace(first, name="other.mp4", signer="")
+    (found,) = (one for one in words.added([renamed]).clips if one.sha256 == first.sha256)
+    assert (found.name, found.signer) == ("other.mp4", first.signer)
