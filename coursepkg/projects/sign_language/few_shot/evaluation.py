@@ -100,21 +100,10 @@ def score_words(
     Raises:
         ValueError: no clip can be asked about, or with `signer` a clip has none.
     """
-    if split == "signer":
-        nameless = [one.name for one in words.clips if not one.signer]
-        if nameless:
-            raise ValueError(
-                f"{nameless[0]} has no signer, so nobody can be left out; enrol from a"
-                " manifest.csv with the column signer, or give --split clip"
-            )
-    asked: dict[str, list[EnrolledClip]] = {}
-    for clip in words.clips:
-        key = clip.signer if split == "signer" else clip.sha256
-        asked.setdefault(key, []).append(clip)
     answers: list[Answer] = []
     left_out: list[str] = []
     n_none = n_right = n_unknown = n_rejected = 0
-    for key, clips in asked.items():
+    for key, clips in _groups(words, split).items():
         rest = [one for one in words.clips if one not in clips]
         known = [one for one in clips if any(o.word == one.word for o in rest)]
         left_out += [one.name for one in clips if one not in known]
@@ -125,12 +114,8 @@ def score_words(
         answers += [one for one, _ in found]
         n_none += sum(is_none for _, is_none in found)
         n_right += sum(one.is_right and not is_none for one, is_none in found)
-        for one in known:
-            others = [o.example for o in rest if o.word != one.word]
-            if others:
-                n_unknown += 1
-                p = Matcher(others, method=method).probabilities(one.landmarks)
-                n_rejected += bool(p.argmax() == len(p) - 1)
+        rejected = _rejected(known, rest, method)
+        n_unknown, n_rejected = n_unknown + len(rejected), n_rejected + sum(rejected)
         right = sum(one.is_right for one, _ in found)
         if split == "signer":
             log(f"without {key}: {right} of {len(found)} clips right")
@@ -148,6 +133,34 @@ def score_words(
     streams = score_streams(words, method=method) if split == "signer" else None
     counted = n_none, n_right, n_unknown, n_rejected
     return WordScores(scores, tuple(left_out), *counted, streams)
+
+
+def _groups(words: Words, split: Split) -> dict[str, list[EnrolledClip]]:
+    """The clips that are left out together, by signer or each by itself."""
+    if split == "clip":
+        return {clip.sha256: [clip] for clip in words.clips}
+    groups: dict[str, list[EnrolledClip]] = {}
+    for clip in words.clips:
+        if not clip.signer:
+            raise ValueError(
+                f"{clip.name} has no signer, so nobody can be left out; enrol from a"
+                " manifest.csv with the column signer, or give --split clip"
+            )
+        groups.setdefault(clip.signer, []).append(clip)
+    return groups
+
+
+def _rejected(
+    known: Sequence[EnrolledClip], rest: Sequence[EnrolledClip], method: Method
+) -> list[bool]:
+    """Whether each clip is taken for none of the words when its own is taken out."""
+    found = []
+    for clip in known:
+        others = [one.example for one in rest if one.word != clip.word]
+        if others:
+            p = Matcher(others, method=method).probabilities(clip.landmarks)
+            found.append(bool(p.argmax() == len(p) - 1))
+    return found
 
 
 def answer(matcher: Matcher, clip: EnrolledClip) -> tuple[Answer, bool]:
