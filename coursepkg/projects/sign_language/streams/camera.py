@@ -46,6 +46,7 @@ class Camera:
         check_count("--camera", number, least=0)
         cv2 = import_cv2()
         self.number, self._clock = number, clock
+        cv2.setLogLevel(0)  # the error below says all that OpenCV would
         self._capture: Any = cv2.VideoCapture(number)
         # A picture that waited in the driver is late.
         self._capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
