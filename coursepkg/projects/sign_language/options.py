@@ -280,6 +280,11 @@ class Predict:
     """Find the signs in front of this camera, 0 the first, instead of those of videos;
     a window shows it where OpenCV has windows."""
 
+    @property
+    def finds_events(self) -> bool:
+        """Whether signs are found moment by moment, and clips not named as a whole."""
+        return self.stream or self.camera is not None
+
 
 @dataclass(frozen=True)
 class Enroll:

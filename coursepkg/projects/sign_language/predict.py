@@ -358,8 +358,7 @@ def _check(options: Predict, paths: OutputPaths) -> None:
             " that is named"
         )
     flag = "--stream" if options.camera is None else "--camera"
-    finds_events = options.stream or options.camera is not None
-    if finds_events and options.contest is not None:
+    if options.finds_events and options.contest is not None:
         raise ValueError(
             f"--contest wants one answer a clip, and {flag} finds several; leave one"
             " of them out"
@@ -371,7 +370,7 @@ def _check(options: Predict, paths: OutputPaths) -> None:
     if options.words is not None:
         _check_words(options)
     check_count("--n-best", options.n_best)
-    if finds_events and options.n_best > 1:
+    if options.finds_events and options.n_best > 1:
         raise ValueError("--n-best goes with clips; a stream names one word at a time")
     check_count("--batch-size", options.use.batch_size)
     check_threads(options.use.threads)
@@ -426,8 +425,8 @@ def _document(
         models = [str(options.words)]
     counts = {"clips": stats.done, "failed": stats.failed}
     counts["resumed_after"] = stats.resumed
-    is_stream = options.stream or options.camera is not None
-    found = {} if written else {"events" if is_stream else "answers": answers}
+    kind = "events" if options.finds_events else "answers"
+    found = {} if written else {kind: answers}
     return {**written, "model": models or ["default"], **counts, **found}
 
 

@@ -31,9 +31,11 @@ from coursepkg.training.saved_model import load_model
 
 CHECKPOINT = Path(__file__).parent / "checkpoint"
 """The embedding that ships with the package."""
-N_FEATURES = 2 * 20 * 3 + 2 + 4 + 4 + 6 + 1
+PARTS = (2 * 20 * 3, 2, 4, 4, 6, 1)
 """Numbers of a step: both hands without their wrists, how much they are seen, wrists,
-elbows, face, and the logarithm of the seconds (F)."""
+elbows, face, and the logarithm of the seconds."""
+N_FEATURES = sum(PARTS)
+"""All of them (F)."""
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,7 @@ def score_words(
             log(f"without {key}: {right} of {len(found)} clips right")
     if not answers:
         by = "signed by two signers" if split == "signer" else "of two clips"
-        raise ValueError(
-            f"no word is {by}, so none can be scored; enrol more clips of other people"
-        )
+        raise _nothing_to_score(by)
     labels = list(words.labels)
     counts = [len(words.clips_of(word)) for word in labels]
     told = f"enrolled words, one {split} left out at a time, {matcher.method}"
@@ -133,6 +131,12 @@ def score_words(
     streams = score_streams(words, method=method) if split == "signer" else None
     counted = n_none, n_right, n_unknown, n_rejected
     return WordScores(scores, tuple(left_out), *counted, streams)
+
+
+def _nothing_to_score(by: str) -> ValueError:
+    return ValueError(
+        f"no word is {by}, so none can be scored; enrol more clips of other people"
+    )
 
 
 def _groups(words: Words, split: Split) -> dict[str, list[EnrolledClip]]:
@@ -262,10 +266,7 @@ def score_streams(words: Words, *, method: Method = "auto") -> StreamScores:
         n_clips += len(asked)
         seconds += rows[-1].seconds
     if not n_clips:
-        raise ValueError(
-            "no word is signed by two signers, so none can be scored; enrol more clips"
-            " of other people"
-        )
+        raise _nothing_to_score("signed by two signers")
     return StreamScores(n_clips, found, false_alarms, seconds, tuple(delays))
 
 

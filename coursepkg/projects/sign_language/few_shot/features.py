@@ -10,6 +10,7 @@ What goes: clothes, light, room, where the person stands, how large the picture 
 stays: where the hands are, how they are shaped and turned, and in what order.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -162,16 +163,28 @@ def active_parts(heights: np.ndarray, times: np.ndarray) -> list[tuple[int, int]
     frames = np.flatnonzero(raised_frames(heights)).tolist()
     if len(frames) < LEAST_FRAMES:
         return [(0, len(heights) - 1)]
+    parts = [one for one in segments(frames, times) if may_be_sign(*one, times)]
+    whole = frames[0], frames[-1]
+    return parts if len(parts) == 1 else [*parts, whole]
+
+
+def segments(frames: Sequence[int], times: np.ndarray) -> list[tuple[int, int]]:
+    """First and last frame of each run of raised hands between two rests.
+
+    Args:
+        frames: in which a hand is up, ascending, at least one.
+        times: of all frames, in seconds (T,).
+    """
     rests = [(i, j) for i, j in pairwise(frames) if times[j] - times[i] > LEAST_REST]
     begins = [frames[0], *(j for _, j in rests)]
     ends = [*(i for i, _ in rests), frames[-1]]
-    parts = [
-        (begin, end)
-        for begin, end in zip(begins, ends, strict=True)
-        if end - begin >= LEAST_FRAMES - 1 and times[end] - times[begin] >= LEAST_SIGN
-    ]
-    whole = frames[0], frames[-1]
-    return parts if len(parts) == 1 else [*parts, whole]
+    return list(zip(begins, ends, strict=True))
+
+
+def may_be_sign(begin: int, end: int, times: np.ndarray) -> bool:
+    """Whether a segment has as many frames and seconds as a sign has at least."""
+    is_long = times[end] - times[begin] >= LEAST_SIGN
+    return bool(is_long and end - begin >= LEAST_FRAMES - 1)
 
 
 def trimmed(

@@ -18,10 +18,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.app.recipe import Share, check_fields, within
-
-PARTS = (120, 2, 4, 4, 6, 1)
-"""Numbers of a step (F): hands, how much they are seen, wrists, elbows, face, length;
-see `few_shot.embedding.step_features`."""
+from coursepkg.projects.sign_language.few_shot.embedding import PARTS
 
 
 def augmented(

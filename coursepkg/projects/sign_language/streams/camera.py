@@ -7,7 +7,6 @@ OpenCV was built without windows there is none, and that is said once
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ class Camera:
     Frames that come while another one is looked at are dropped, as far as the driver
     allows.
 
-    Use it in a `with` statement, or `close` it.
+    `close` gives it back.
 
     Args:
         number: of the camera, from 0.
@@ -56,17 +55,6 @@ class Camera:
                 f"--camera {number}: there is no such camera, or another program uses"
                 " it; try another number"
             )
-
-    def __enter__(self) -> "Camera":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the camera back."""

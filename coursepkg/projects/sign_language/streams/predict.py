@@ -10,7 +10,7 @@ cannot be asked again: its events are written into `OUT` as they come, and stay 
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -93,7 +93,7 @@ def answer_camera(
         preview.caption = record["label"]
         show(record)
 
-    with Camera(number) as camera, closing(preview):
+    with closing(Camera(number)) as camera, closing(preview):
         log_to_stderr(f"note: camera {number} runs; Ctrl-C ends")
         return watch_camera(
             events,
@@ -132,34 +132,24 @@ def watch_streams(
         ImportError: av is not installed.
     """
     stream, reading = SignStream(recognizer, config), recognizer.cache_config
-    frames_of = partial(VideoFrames, size=reading.size, fit=reading.fit)
+    logs = {"log": log, "log_empty": log_empty}
 
-    def watch(events: Events, show: Show) -> RunStats:
+    def watch(part: ResumableJsonl | None, show: Show) -> RunStats:
+        look = None if part is None else partial(_kept_look, part, recognizer)
+        events = partial(stream.events, look=look)
         stats = RunStats("video")
         for source in sources.files:
-            frames = frames_of(source.path)
-            logs = {"log": log, "log_empty": log_empty}
+            frames = VideoFrames(source.path, size=reading.size, fit=reading.fit)
             failed = _watch(events, frames, source, NO_SURE_WORD, show, **logs)
             stats.count(failed=failed)
         return stats
 
-    if out is None:
-        return watch(stream.events, show)
-    decides = {"inputs": sources.fingerprint, "model": recognizer.fingerprint}
-    windows = {"window": config.window, "hop": config.hop}
-    part = ResumableJsonl(out, {**decides, **windows})
-    resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
-    with whole_file(whole) as file:
+    def decides() -> dict[str, Any]:
+        windows = {"window": config.window, "hop": config.hop}
+        model = recognizer.fingerprint
+        return {"inputs": sources.fingerprint, "model": model, **windows}
 
-        def write(record: dict[str, Any]) -> None:
-            file.write(_line(record))
-            show(record)
-
-        look = partial(_kept_look, part, recognizer)
-        stats = watch(partial(stream.events, look=look), write)
-    stats.resumed = resumed
-    _finish(part, whole, stats)
-    return stats
+    return _written(watch, out, decides, show)
 
 
 def watch_words(
@@ -172,33 +162,34 @@ def watch_words(
     log_empty: Log = silent,
 ) -> RunStats:
     """Find the enrolled words of every video, in order; see `watch_streams`."""
-    stats = RunStats("video")
+    logs = {"log": log, "log_empty": log_empty}
 
-    def watch(source: InputFile, show: Show) -> bool:
+    def watch_one(source: InputFile, show: Show) -> bool:
         frames = VideoFrames(source.path)
-        logs = {"log": log, "log_empty": log_empty}
         failed = _watch(stream.events, frames, source, NO_ENROLLED_WORD, show, **logs)
         if not failed:
             for note in stream.notes(printable_name(source.name)):
                 log(f"note: {note}")
         return failed
 
-    if out is None:
+    def watch(part: ResumableJsonl | None, show: Show) -> RunStats:
+        stats = RunStats("video")
         for source in sources.files:
-            stats.count(failed=watch(source, show))
+            if part is None:
+                failed = watch_one(source, show)
+            else:
+                told = part.next_result(partial(_as_lines, watch_one, source))
+                failed = bool(told[0])
+                for line in told[1:]:
+                    show(json.loads(line))
+            stats.count(failed=failed)
         return stats
-    identity = {"inputs": sources.fingerprint, "words": stream.recognizer.fingerprint}
-    part = ResumableJsonl(out, identity)
-    stats.resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
-    with whole_file(whole) as file:
-        for source in sources.files:
-            failed, *lines = part.next_result(partial(_as_lines, watch, source))
-            stats.count(failed=bool(failed))
-            for line in lines:
-                file.write(f"{line}\n".encode())
-                show(json.loads(line))
-    _finish(part, whole, stats)
-    return stats
+
+    def decides() -> dict[str, Any]:
+        words = stream.recognizer.fingerprint
+        return {"inputs": sources.fingerprint, "words": words}
+
+    return _written(watch, out, decides, show)
 
 
 def watch_camera(
@@ -309,13 +300,40 @@ def _line(record: dict[str, Any]) -> bytes:
     return f"{json.dumps(record, ensure_ascii=False)}\n".encode()
 
 
-def _finish(part: ResumableJsonl, whole: Path, stats: RunStats) -> None:
-    """Give the events their name; nothing stays where no video could be read."""
+def _written(
+    watch: Callable[[ResumableJsonl | None, Show], RunStats],
+    out: Path | None,
+    decides: Callable[[], Mapping[str, Any]],
+    show: Show,
+) -> RunStats:
+    """Watch, and write the events where there is an output.
+
+    Nothing stays where no video could be read.
+
+    Args:
+        watch: finds the events; what it is to find again grows in the part.
+        out: of the events; None writes none and keeps no part.
+        decides: gives all that decides the events; asked only where some are written.
+        show: receives each event.
+    """
+    if out is None:
+        return watch(None, show)
+    part = ResumableJsonl(out, decides())
+    resumed, whole = part.n_lines, out.with_name(f"{out.name}.whole")
+    with whole_file(whole) as file:
+
+        def write(record: dict[str, Any]) -> None:
+            file.write(_line(record))
+            show(record)
+
+        stats = watch(part, write)
+    stats.resumed = resumed
     if stats.exit_code == 2:
         whole.unlink()
     else:
-        os.replace(whole, part.out)
+        os.replace(whole, out)
     part.discard()
+    return stats
 
 
 def _kept_look(

@@ -19,10 +19,11 @@ from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.few_shot.features import (
     LEAST_FRAMES,
     LEAST_REST,
-    LEAST_SIGN,
     NO_HAND,
     NO_PERSON,
+    may_be_sign,
     raised_frames,
+    segments,
     wrist_heights,
 )
 from coursepkg.projects.sign_language.few_shot.recognizer import (
@@ -201,9 +202,12 @@ class RecentLandmarks:
         Args:
             is_end: no frame follows.
         """
-        while (span := self._first_segment()) is not None:
-            begin, end = span
+        while True:
             times = np.array([row.seconds for row in self._rows])
+            span = self._first_segment(times)
+            if span is None:
+                return None
+            begin, end = span
             is_down = times[-1] - times[end] > LEAST_REST
             is_full = times[-1] - times[begin] >= MOST_SECONDS
             if not (is_down or is_full or is_end):
@@ -214,14 +218,10 @@ class RecentLandmarks:
             )
             for _ in range(end + 1):
                 self._rows.popleft()
-            if (
-                end - begin >= LEAST_FRAMES - 1
-                and times[end] - times[begin] >= LEAST_SIGN
-            ):
+            if may_be_sign(begin, end, times):
                 return found
-        return None
 
-    def _first_segment(self) -> tuple[int, int] | None:
+    def _first_segment(self, times: np.ndarray) -> tuple[int, int] | None:
         """First and last row of the oldest segment in which a hand is raised."""
         if len(self._rows) < LEAST_FRAMES:
             return None
@@ -230,14 +230,7 @@ class RecentLandmarks:
             return None
         heights, rows = wrist_heights(body)
         up = rows[raised_frames(heights)].tolist()
-        if not up:
-            return None
-        end = up[0]
-        for row in up:
-            if self._rows[row].seconds - self._rows[end].seconds > LEAST_REST:
-                break
-            end = row
-        return up[0], end
+        return segments(up, times)[0] if up else None
 
     def _landmarks(self, start: int) -> Landmarks:
         """What is remembered from a row on."""

@@ -3,6 +3,7 @@
 import json
 import signal
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class Capture:
 @pytest.fixture
 def capture(monkeypatch: pytest.MonkeyPatch) -> type[Capture]:
     class Own(Capture):
-        pass
+        """Of one test alone."""
 
     monkeypatch.setattr(cv2, "VideoCapture", Own)
     return Own
@@ -64,7 +65,7 @@ def test_frames_are_rgb_and_have_rising_times_from_zero(capture: type[Capture]) 
     rng = np.random.default_rng(0)
     capture.pictures = tuple(rng.integers(0, 256, (4, 48, 64, 3), dtype=np.uint8))
     moments = iter([5.0, 5.1, 5.1, 5.3])
-    with Camera(1, clock=lambda: next(moments)) as camera:
+    with closing(Camera(1, clock=lambda: next(moments))) as camera:
         frames = list(camera)
     assert camera._capture.number == 1
     assert camera._capture.released
@@ -81,7 +82,7 @@ def test_a_camera_that_is_not_there_or_shows_nothing_is_named(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with Camera(0) as camera, pytest.raises(ValueError, match="--camera 0 gives no picture"):
+    with closing(Camera(0)) as camera, pytest.raises(ValueError, match="--camera 0 gives no picture"):
         list(camera)
 
     def refuse() -> None:

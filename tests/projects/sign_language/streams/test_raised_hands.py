@@ -10,7 +10,7 @@ import pytest
 
 from coursepkg.cli import main
 from coursepkg.projects.sign_language.data.video import TimedFrame
-from coursepkg.projects.sign_language.few_shot.evaluation import joined, score_streams
+from coursepkg.projects.sign_language.few_shot.evaluation import Clock, joined, score_streams
 from coursepkg.projects.sign_language.few_shot.features import LEAST_REST, wrist_heights
 from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
 from coursepkg.projects.sign_language.few_shot.recognizer import WordRecognizer
@@ -19,7 +19,6 @@ from coursepkg.projects.sign_language.landmarks.extract import Landmarks
 from coursepkg.projects.sign_language.streams.raised_hands import (
     BEFORE,
     MOST_SECONDS,
-    FrameLandmarks,
     RecentLandmarks,
     WordStream,
 )
@@ -73,17 +72,10 @@ def test_each_word_is_named_once_shortly_after_it(words: Words) -> None:
     stream = WordStream(WordRecognizer(of_signer(words, "0")))
     asked = of_signer(words, "1").clips
     rows, spans = joined([one.landmarks for one in asked])
-    now = 0.0
-
-    def ticking() -> Iterator[FrameLandmarks]:
-        nonlocal now
-        for row in rows:
-            now = row.seconds
-            yield row
-
+    clock = Clock(rows)
     events = []
-    for event in stream.events_of_landmarks(ticking()):
-        assert 0 < now - event.end <= 0.7
+    for event in stream.events_of_landmarks(clock):
+        assert 0 < clock.now - event.end <= 0.7
         events.append(event)
     assert len(asked) <= len(events) + stream.n_unknown <= len(asked) + 1
     for event in events:
