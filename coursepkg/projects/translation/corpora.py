@@ -15,6 +15,12 @@ from coursepkg.projects.translation.corpus import (
     read_published,
     without_duplicates,
 )
+from coursepkg.projects.translation.open_corpus import (
+    DOMAINS,
+    MACHINE_MADE,
+    read_open,
+    split_open,
+)
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as PHRASEBOOK_LANGUAGES,
 )
@@ -201,6 +207,30 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
     )
 
 
+def _open(source: str, target: str, folder: Path) -> Parts:
+    """The open corpus in the languages that it has: English, Chinese, Vietnamese."""
+    if not {source, target} <= set(PHRASEBOOK_LANGUAGES):
+        raise ValueError(f"--data open has no {source} to {target}; it has en, zh, vi")
+    first = folder / "open" / f"{next(iter(DOMAINS))}.tsv"
+    if not first.is_file():
+        return _stand_in("open", first, source, target)
+    rows = read_open(folder / "open")
+    parts = {
+        name: [p for row in own if (p := row.pair(source, target)) is not None]
+        for name, own in split_open(rows).items()
+    }
+    train, left_out = without_duplicates(
+        parts["train"], lambda p: pair_keys(p, source, target)
+    )
+    machine = sum(DOMAINS[pair.file] == MACHINE_MADE for pair in train)
+    notes = [
+        f"{len(left_out)} training pairs left out as duplicates",
+        f"the Vietnamese of {machine} training pairs was made by a machine",
+    ]
+    scored = (tuple(parts[name]) for name in ("dev", "test"))
+    return Parts("open", source, target, tuple(train), *scored, tuple(notes))
+
+
 def _apart(
     pairs: Sequence[SentencePair], others: Sequence[SentencePair]
 ) -> tuple[list[SentencePair], list[SentencePair]]:
@@ -230,6 +260,7 @@ CORPORA: dict[str, Callable[[str, str, Path], Parts]] = {
     "phrasebook-compositional": _compositional,
     **dict.fromkeys(PAIRS, _raw_pair),
     "en-vi": _en_vi,
+    "open": _open,
 }
 """By the name that `--data` takes."""
 
