@@ -78,7 +78,7 @@ CHANGEABLE = [
 ]
 """Fields that a run may change when it is resumed, because no step depends on them."""
 
-ADDED_SETTINGS: dict[str, Any] = {"learning_rate_factors": {}}
+ADDED_SETTINGS: dict[str, Any] = {"learning_rate_factors": {}, "optimizer": "adamw"}
 """Fields that runs of older versions do not name, with what they had then."""
 
 
@@ -103,6 +103,9 @@ class TrainConfig:
     """What multiplies the learning rate of the parameters whose names begin so, above
     0; of several beginnings the first counts, and a parameter without one keeps the
     learning rate. Freeze what shall not move at all."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """What moves the weights; muon moves hidden matrices by Muon, all else by AdamW,
+    see `coursepkg.training.muon`."""
     betas: tuple[float, float] = (0.9, 0.98)
     """AdamW's decay of the averages of gradient and squared gradient, at least 0 and
     below 1."""
@@ -162,11 +165,17 @@ class TrainConfig:
         for name, choices in (
             ("precision", PRECISIONS),
             ("strategy", ("ddp", "fsdp")),
+            ("optimizer", ("adamw", "muon")),
             ("mode", MODES),
             ("clock", CLOCKS),
         ):
             check_choice(name, getattr(self, name), choices)
         sharded = self.strategy == "fsdp"
+        if sharded and self.optimizer == "muon":
+            raise ValueError(
+                "optimizer must be adamw with strategy fsdp: Muon needs whole matrices,"
+                " of which each process holds a shard"
+            )
         if self.sam_rho is not None:
             refuse_sam(
                 precision=self.precision, accumulate=self.accumulate, sharded=sharded

@@ -24,6 +24,7 @@ from torch.optim import Optimizer
 
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.engine import gather, is_sharded
+from coursepkg.training.muon import Muon, hidden_matrices
 from coursepkg.training.regularisers import EMA, SAM
 from coursepkg.training.schedules import Plateau, Schedule, constant
 from coursepkg.training.seed import load_rng_state, rng_state
@@ -193,33 +194,34 @@ class Run:
 def make_optimizer(
     model: nn.Module, decayed: set[str], config: TrainConfig
 ) -> torch.optim.AdamW:
-    """AdamW in groups by weight decay and learning-rate factor.
+    """The optimiser, in groups by weight decay, learning-rate factor and kind.
 
     `factor` multiplies the learning rate of a step, see
-    `TrainConfig.learning_rate_factors`.
+    `TrainConfig.learning_rate_factors`; `muon` says which matrices Muon moves.
     """
-    groups: dict[tuple[bool, float], list[nn.Parameter]] = {
-        (True, 1.0): [],
-        (False, 1.0): [],
+    is_muon = config.optimizer == "muon"
+    matrices = hidden_matrices(model) if is_muon else set()
+    groups: dict[tuple[bool, float, bool], list[nn.Parameter]] = {
+        (True, 1.0, False): [],
+        (False, 1.0, False): [],
     }
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             bare = bare_name(name)
-            key = (bare in decayed, _factor(bare, config.learning_rate_factors))
+            factor = _factor(bare, config.learning_rate_factors)
+            key = (bare in decayed, factor, parameter in matrices)
             groups.setdefault(key, []).append(parameter)
-    return torch.optim.AdamW(
-        [
-            {
-                "params": part,
-                "weight_decay": float(config.weight_decay) * decays,
-                "factor": factor,
-            }
-            for (decays, factor), part in groups.items()
-        ],
-        lr=0.0,
-        betas=config.betas,
-        eps=config.eps,
-    )
+    told = [
+        {
+            "params": part,
+            "weight_decay": float(config.weight_decay) * decays,
+            "factor": factor,
+            "muon": by_muon,
+        }
+        for (decays, factor, by_muon), part in groups.items()
+    ]
+    kind = Muon if is_muon else torch.optim.AdamW
+    return kind(told, lr=0.0, betas=config.betas, eps=config.eps)
 
 
 def _factor(name: str, factors: Mapping[str, float]) -> float:

@@ -219,11 +219,13 @@ def _open(source: str, target: str, folder: Path) -> Parts:
         name: [p for row in own if (p := row.pair(source, target)) is not None]
         for name, own in split_open(rows).items()
     }
+    book = [_pair(t, source, target) for t in Phrasebook().split("random")[0]]
     train, left_out = without_duplicates(
-        parts["train"], lambda p: pair_keys(p, source, target)
+        [*parts["train"], *book], lambda p: pair_keys(p, source, target)
     )
-    machine = sum(DOMAINS[pair.file] == MACHINE_MADE for pair in train)
+    machine = sum(DOMAINS.get(pair.file) == MACHINE_MADE for pair in train)
     notes = [
+        f"train is open text and {len(book)} pairs of the phrasebook",
         f"{len(left_out)} training pairs left out as duplicates",
         f"the Vietnamese of {machine} training pairs was made by a machine",
     ]

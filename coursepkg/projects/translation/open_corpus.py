@@ -8,6 +8,7 @@ rows with a common sentence in any language go together: what is dev from Englis
 training from Chinese. The Vietnamese of `ms_mt` is machine-made; it is never scored.
 """
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +34,15 @@ MACHINE_MADE = "support"
 """The domain whose Vietnamese was made by a machine."""
 SHARES = {"train": 0.96, "dev": 0.02, "test": 0.02}
 EVERYDAY_SHARES = {"train": 0.88, "dev": 0.06, "test": 0.06}
-"""Of groups that hold an everyday sentence: there are few of them, and they are what is
-asked."""
+"""Of groups with an everyday sentence: there are few, and they are what is asked."""
+EVERYDAY_CHINESE_SHARES = {"train": 0.7, "dev": 0.15, "test": 0.15}
+"""Of groups whose everyday sentence has its Chinese: there are fewer still."""
+SHARES_OF = {
+    "everyday-zh": EVERYDAY_CHINESE_SHARES,
+    "everyday": EVERYDAY_SHARES,
+    "other": SHARES,
+}
+"""By the kind of a group."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,11 @@ class OpenRow:
         return SentencePair(*found, self.file, self.line) if all(found) else None
 
 
+def domain_of(pair: SentencePair) -> str:
+    """What kind of text a pair of the corpus holds; phrasebook for generated ones."""
+    return DOMAINS.get(pair.file, "phrasebook")
+
+
 def read_open(folder: Path) -> list[OpenRow]:
     """The rows of all files of a folder.
 
@@ -97,35 +110,37 @@ def read_open(folder: Path) -> list[OpenRow]:
 
 
 def split_open(rows: Sequence[OpenRow]) -> dict[str, list[OpenRow]]:
-    """Train, dev and test, whole groups at a time.
+    """Train, dev and test, whole groups at a time; each part in an order of chance.
 
     Machine-made rows are in `train` alone; those of a group that is scored are left
     out.
     """
     keys = [row.keys for row in rows]
-    groups = group_records(keys)
-    everyday = {
-        group
-        for row, group in zip(rows, groups, strict=True)
-        if row.domain == "everyday"
-    }
-    machine_made = set(groups) - {
-        group
-        for row, group in zip(rows, groups, strict=True)
-        if row.domain != MACHINE_MADE
-    }
-    parts: dict[str, list[OpenRow]] = {name: [] for name in SHARES}
-    for shares, wanted in (
-        (EVERYDAY_SHARES, everyday),
-        (SHARES, set(groups) - everyday - machine_made),
-    ):
-        chosen = [i for i, group in enumerate(groups) if group in wanted]
-        found = grouped_split([keys[i] for i in chosen], shares)
-        for name, numbers in found.items():
-            parts[name] += [rows[chosen[i]] for i in numbers]
-    parts["train"] += [
-        row for row, g in zip(rows, groups, strict=True) if g in machine_made
-    ]
+    members: dict[int, list[int]] = {}
+    for number, group in enumerate(group_records(keys)):
+        members.setdefault(group, []).append(number)
+    kinds: dict[str, list[int]] = {kind: [] for kind in (*SHARES_OF, MACHINE_MADE)}
+    for numbers in members.values():
+        kinds[_kind([rows[i] for i in numbers])] += numbers
+    parts = {name: [] for name in SHARES} | {"train": kinds.pop(MACHINE_MADE)}
+    for kind, chosen in kinds.items():
+        found = grouped_split([keys[i] for i in chosen], SHARES_OF[kind])
+        for name, places in found.items():
+            parts[name] += [chosen[i] for i in places]
+    for name, numbers in parts.items():
+        random.Random(name).shuffle(numbers)
+    found_rows = {name: [rows[i] for i in own] for name, own in parts.items()}
     for name in ("dev", "test"):
-        parts[name] = [row for row in parts[name] if row.domain != MACHINE_MADE]
-    return parts
+        scored = [row for row in found_rows[name] if row.domain != MACHINE_MADE]
+        found_rows[name] = scored
+    return found_rows
+
+
+def _kind(group: Sequence[OpenRow]) -> str:
+    """Which shares a group is split by."""
+    if any(row.domain == "everyday" and row.zh for row in group):
+        return "everyday-zh"
+    domains = {row.domain for row in group}
+    if "everyday" in domains:
+        return "everyday"
+    return MACHINE_MADE if domains == {MACHINE_MADE} else "other"

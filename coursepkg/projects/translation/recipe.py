@@ -21,7 +21,12 @@ from coursepkg.app.recipe import (
 )
 from coursepkg.validation import flag_of
 
-ADDED_SETTINGS = {"reverse_fault": "none", "norm_eps": 1e-6}
+ADDED_SETTINGS = {
+    "reverse_fault": "none",
+    "norm_eps": 1e-6,
+    "placeholders": "keep",
+    "optimizer": "adamw",
+}
 """Fields that files of older runs do not name, with the defaults that they had then."""
 
 
@@ -42,6 +47,9 @@ class Recipe:
     the best segmentation always."""
     underscores: Literal["keep", "remove"] = "keep"
     """Whether Vietnamese targets have word-segmentation underscores."""
+    placeholders: Literal["keep", "mask"] = "keep"
+    """Whether links, codes, tags and long numbers stand in the model's text or are
+    masked and copied, see `coursepkg.projects.translation.placeholders`."""
     max_len: Count = 64
     """Most tokens of a source and of a target, special tokens included; longer pairs
     are left out and counted."""
@@ -84,6 +92,8 @@ class Recipe:
     """Probability of masking one or two tokens of a source, in [0, 1]."""
     batch_tokens: Count = 2048
     """Positions of a batch, padding included."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """What moves the weights, see `coursepkg.training.muon`."""
     learning_rate: NonNegative = 1.5e-3
     """The highest learning rate; the factor of `noam`, which is 1 in the paper."""
     schedule: Literal["constant", "inverse-sqrt", "noam", "cosine", "staircase"] = (

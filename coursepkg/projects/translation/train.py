@@ -8,7 +8,7 @@ OUT/model/                the finished model: the weights of the best validation
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +50,7 @@ from coursepkg.projects.translation.models import (
     rebuilder,
     tag_of,
 )
+from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import Translator, search
 from coursepkg.projects.translation.recipe import ADDED_SETTINGS, Recipe
 from coursepkg.projects.translation.task import (
@@ -178,6 +179,7 @@ def train_config(
         progress=progress,
         clock=clock,
         sam_rho=recipe.sam_rho or None,
+        optimizer=recipe.optimizer,
     )
 
 
@@ -274,6 +276,8 @@ def train(
     check_count("--seed", seed, least=0, most=2**32 - 1)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
     extra, held = _not_held_out(extra, corpora)
+    if recipe.placeholders == "mask":
+        corpora, extra = [_masked(one) for one in corpora], list(map(mask_pair, extra))
     begun = None if start is None else start.name
     card = card_of(recipe, corpora, seed, n_extra=len(extra), start=begun)
     card |= {"contest_rules": True} if contest_rules else {}
@@ -386,6 +390,12 @@ def _not_held_out(
     languages = corpora[0].source, corpora[0].target
     kept = [pair for pair in extra if held.isdisjoint(pair_keys(pair, *languages))]
     return kept, len(extra) - len(kept)
+
+
+def _masked(parts: Parts) -> Parts:
+    """The corpus with marks in place of what is copied."""
+    train, dev = (tuple(map(mask_pair, part)) for part in (parts.train, parts.dev))
+    return replace(parts, train=train, dev=dev)
 
 
 def _first_model(recipe: Recipe, subwords: Subwords, start: Path | None) -> nn.Module:

@@ -1,0 +1,97 @@
+"""What a translation must copy, kept out of the model's reach.
+
+Links, addresses, format codes, tags, names of code, and numbers of three digits or with
+separators become marks before translation and come back behind it:
+
+    Allow %1$s to use 1,024 MB   ->   Allow ① to use ② MB   ->   Cho phép ① dùng ② MB
+
+The model learns to carry marks over. Which mark stands for what is drawn in training,
+so that all are learnt alike. Such text is known as placeholders or protected sequences;
+for masking rare words so, see Luong et al. (arXiv 1410.8206).
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from coursepkg.projects.translation.corpus import SentencePair
+
+MARKS = "①②③④⑤⑥⑦⑧⑨"
+"""What stands in the model's text, one for each different string of a sentence."""
+COPIED = re.compile(
+    r"https?://[^\s<>\"，。；）]+[^\s<>\"，。；）.,;:!?)]"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|%(?:\d+\$)?[-+0#]*\d*(?:\.\d+)?(?:l{0,2}[duifxs]|@)(?![A-Za-z])"
+    r"|\{\{?[A-Za-z0-9_.$]*\}?\}"
+    r"|</?[A-Za-z][^<>]{0,80}>"
+    r"|\\[nt]"
+    r"|(?<!\w)(?=\w*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?!\w)"
+    r"|(?<![A-Za-z0-9_.,])\d+(?:[.,:/-]\d+)+(?![A-Za-z0-9_])"
+    r"|(?<![A-Za-z0-9_.,])\d{3,}(?![A-Za-z0-9_])"
+    rf"|[{MARKS}]"
+)
+"""Links, mail addresses, printf and brace codes, tags, escapes, names with underscores,
+numbers, and the marks themselves."""
+
+
+class Masked(NamedTuple):
+    """A text with marks, and what they stand for."""
+
+    text: str
+    values: dict[str, str]
+    """By mark."""
+
+
+def copied_strings(text: str) -> list[str]:
+    """What a translation of the text must hold, in order, repeats included."""
+    return COPIED.findall(text)
+
+
+def mask(text: str) -> Masked:
+    """The text with the first marks in order; strings beyond the last mark stay."""
+    values = dict(zip(MARKS, dict.fromkeys(copied_strings(text)), strict=False))
+    return Masked(_marked(text, values), values)
+
+
+def mask_pair(pair: SentencePair) -> SentencePair:
+    """A training pair with marks, drawn by its text, for strings that both sides hold.
+
+    A string that one side has more often than the other stays as it is in both.
+    """
+    ours, theirs = (Counter(copied_strings(text)) for text in pair[:2])
+    shared = [text for text, count in ours.items() if theirs[text] == count]
+    if not shared:
+        return pair
+    drawn = random.Random(pair.source).sample(MARKS, len(MARKS))
+    values = dict(zip(drawn, shared, strict=False))
+    return pair._replace(
+        source=_marked(pair.source, values), target=_marked(pair.target, values)
+    )
+
+
+def _marked(text: str, values: dict[str, str]) -> str:
+    marks = {value: mark for mark, value in values.items()}
+    return COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
+
+
+def restore(text: str, values: dict[str, str]) -> str:
+    """A translation with its marks replaced.
+
+    A mark that stands for nothing takes the place of the only one that is missing, or
+    goes.
+    """
+    found = [sign for sign in text if sign in MARKS]
+    lost = [mark for mark in values if mark not in found]
+    odd = [mark for mark in found if mark not in values]
+    if len(lost) == len(odd) == 1:
+        text = text.replace(odd[0], lost[0])
+    for mark in MARKS:
+        text = text.replace(mark, values.get(mark, ""))
+    return text
+
+
+def kept(text: str, values: Sequence[str]) -> int:
+    """How many of the strings a translation holds."""
+    return sum(value in text for value in values)
