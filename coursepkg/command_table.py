@@ -140,6 +140,12 @@ COMMANDS: dict[str, Command | Group] = {
                 "studies.neighbours_study:neighbours_command",
             ),
             (
+                "calibrate",
+                "study_commands:Calibrate",
+                "fit how far a model's translations can be trusted",
+                "studies.calibration:calibrate_command",
+            ),
+            (
                 "decode-study",
                 "study_commands:DecodeStudy",
                 "compare searches and samplers on the dev part",

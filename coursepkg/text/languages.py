@@ -4,9 +4,11 @@ A new language pair is an entry of `LANGUAGES`, one of `PAIRS`, and a data folde
 `xx_yy` with `train.xx` and `train.yy`, line i of one translating line i of the other.
 """
 
+import re
 import string
 from dataclasses import dataclass
 
+from coursepkg.text.spacing import is_han
 from coursepkg.text.vietnamese import ACCENTED, LETTERS
 
 _COMMON = string.digits + string.punctuation + " “”‘’«»…–—°%€£₫¥×½"
@@ -61,3 +63,51 @@ def pair_of(source: str, target: str) -> str:
     """The entry of `PAIRS` with these languages; empty where there is none."""
     both = {source, target}
     return next((pair for pair in PAIRS if set(pair.split("-")) == both), "")
+
+
+_LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+
+
+def script_share(text: str, language: str) -> float:
+    """Share of letters that the language writes; 1 where there is none.
+
+    Chinese writes Han characters, Vietnamese Latin letters, English Latin letters
+    without the marks of Vietnamese.
+    """
+    letters = [sign for sign in text if sign.isalpha()]
+    if not letters:
+        return 1.0
+    written = language_of(language)
+    if written.is_han:
+        good = [is_han(sign) for sign in letters]
+    else:
+        good = [
+            _LATIN.match(sign) is not None and sign.lower() not in written.foreign
+            for sign in letters
+        ]
+    return sum(good) / len(good)
+
+
+LEAST_SHARE = 0.9
+"""Of letters that a sentence needs to look like its language."""
+LEAST_HAN_SHARE = 0.25
+"""The same of Chinese, which borrows Latin words whole."""
+
+
+MANY_WORDS = 5
+"""Words from which on Vietnamese is expected to hold a letter with a mark."""
+
+
+def language_doubt(text: str, language: str) -> str:
+    """Why a sentence does not look like its language; empty where it does.
+
+    Names and codes of other scripts are no reason, whole sentences are.
+    """
+    name, share = language_of(language).name, script_share(text, language)
+    least = LEAST_HAN_SHARE if language_of(language).is_han else LEAST_SHARE
+    if share < least:
+        return f"does not look like {name}: {share:.0%} of its letters are"
+    has_mark = any(sign in ACCENTED for sign in text.lower())
+    if language == "vi" and len(text.split()) >= MANY_WORDS and not has_mark:
+        return "does not look like Vietnamese: no letter has a mark"
+    return ""

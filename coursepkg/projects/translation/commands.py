@@ -201,9 +201,9 @@ class Predict:
     file: File = None
     """A UTF-8 file, one sentence a line; a run that was stopped goes on where it was.
     """
-    form: Literal["reader", "corpus", "contest"] = "reader"
-    """How a file is written: as it is read, spaced as in training, or as the contest's
-    CSV."""
+    form: Literal["reader", "corpus", "contest", "scored"] = "reader"
+    """How a file is written: as it is read, spaced as in training, as the contest's
+    CSV, or with the confidence and a tab in front."""
     n_best: int = 1
     """Translations of each sentence of --text."""
     alignments: Flag = False

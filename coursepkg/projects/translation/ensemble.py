@@ -51,6 +51,7 @@ def together(members: Sequence[Translator]) -> Translator:
         raise ValueError("the models of the ensemble have no direction in common")
     changed = copy.copy(first)
     changed.members, changed.directions = tuple(members), shared
+    changed.calibration = None  # it was fitted on one of them
     changed.fast = Ensemble([one.fast for one in members])
     identity = "ensemble " + " ".join(one.fingerprint for one in members)
     changed.fingerprint = hashlib.sha256(identity.encode()).hexdigest()

@@ -13,7 +13,6 @@ for masking rare words so, see Luong et al. (arXiv 1410.8206).
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from coursepkg.projects.translation.corpus import SentencePair
@@ -36,6 +35,10 @@ COPIED = re.compile(
 numbers, and the marks themselves."""
 
 
+EXACT = re.compile(rf"{COPIED.pattern}|(?<![A-Za-z0-9])\d+(?![A-Za-z0-9])")
+"""All that a translation copies: the same, and short numbers."""
+
+
 class Masked(NamedTuple):
     """A text with marks, and what they stand for."""
 
@@ -52,7 +55,7 @@ def copied_strings(text: str) -> list[str]:
 def mask(text: str) -> Masked:
     """The text with the first marks in order; strings beyond the last mark stay."""
     values = dict(zip(MARKS, dict.fromkeys(copied_strings(text)), strict=False))
-    return Masked(_marked(text, values), values)
+    return Masked(marked(text, values), values)
 
 
 def mask_pair(pair: SentencePair) -> SentencePair:
@@ -67,11 +70,12 @@ def mask_pair(pair: SentencePair) -> SentencePair:
     drawn = random.Random(pair.source).sample(MARKS, len(MARKS))
     values = dict(zip(drawn, shared, strict=False))
     return pair._replace(
-        source=_marked(pair.source, values), target=_marked(pair.target, values)
+        source=marked(pair.source, values), target=marked(pair.target, values)
     )
 
 
-def _marked(text: str, values: dict[str, str]) -> str:
+def marked(text: str, values: dict[str, str]) -> str:
+    """The text with the strings of some marks replaced by them."""
     marks = {value: mark for mark, value in values.items()}
     return COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
 
@@ -82,9 +86,8 @@ def restore(text: str, values: dict[str, str]) -> str:
     A mark that stands for nothing takes the place of the only one that is missing, or
     goes.
     """
-    found = [sign for sign in text if sign in MARKS]
-    lost = [mark for mark in values if mark not in found]
-    odd = [mark for mark in found if mark not in values]
+    lost = [mark for mark in values if mark not in text]
+    odd = [mark for mark in MARKS if mark in text and mark not in values]
     if len(lost) == len(odd) == 1:
         text = text.replace(odd[0], lost[0])
     for mark in MARKS:
@@ -92,6 +95,18 @@ def restore(text: str, values: dict[str, str]) -> str:
     return text
 
 
-def kept(text: str, values: Sequence[str]) -> int:
-    """How many of the strings a translation holds."""
-    return sum(value in text for value in values)
+def n_lost(line: str, values: dict[str, str]) -> int:
+    """Marks that a line of the model lacks, or has and must not have."""
+    return sum((mark in line) != (mark in values) for mark in MARKS)
+
+
+def copies(source: str, hypothesis: str, reference: str) -> tuple[int, int]:
+    """Strings and numbers that were to be copied: how many were, and how many in all.
+
+    Those count that source and reference both hold.
+    """
+    given, true, ours = (
+        set(EXACT.findall(text)) for text in (source, reference, hypothesis)
+    )
+    wanted = given & true
+    return len(wanted & ours), len(wanted)

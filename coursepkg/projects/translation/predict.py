@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -39,11 +39,20 @@ from coursepkg.projects.translation.models import (
     rebuilder,
     recipe_from,
 )
+from coursepkg.projects.translation.placeholders import (
+    Masked,
+    mask,
+    n_lost,
+    restore,
+)
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.text.languages import LANGUAGES, language_of
+from coursepkg.text.languages import LANGUAGES, language_doubt, language_of
 from coursepkg.text.vocabulary import BOS, EOS, pad_batch
 from coursepkg.training.saved_model import load_model
 from coursepkg.validation import as_list, check_count, check_finite, check_largest
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.confidence import Calibration
 
 CUTS = (
     re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
@@ -55,6 +64,8 @@ LONGEST_TEXT = 100_000
 """Characters of one text, which is then some fifty pages."""
 MOST_CHARACTERS = 32
 """Of a subword; a text with more characters for each token does not fit."""
+DOUBTFUL = 0.5
+"""Probability of being usable below which a translation is doubtful."""
 EXTRA_LENGTH = 30
 """Tokens by which a translation may be longer than its source."""
 
@@ -163,7 +174,11 @@ class Translation:
     """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
     asked for; rows sum to 1. None for a sentence that was translated in parts."""
     note: str = ""
-    """That it was too long for the model and translated in parts, in one line."""
+    """What a reader must know: that it was translated in parts, that it is doubtful;
+    in one line."""
+    usable: float | None = None
+    """Probability that it is usable; None where the model has no calibration, see
+    `coursepkg.projects.translation.confidence`. Of a text in parts the lowest."""
 
     @property
     def text(self) -> str:
@@ -177,8 +192,26 @@ class Translation:
 
     @property
     def confidence(self) -> float:
-        """That of the best translation."""
-        return self.n_best[0].confidence
+        """The calibrated one where there is one, else that of the best translation."""
+        return self.n_best[0].confidence if self.usable is None else self.usable
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is more likely unusable than usable, by a calibrated model."""
+        return self.usable is not None and self.usable < DOUBTFUL
+
+
+def _noted(one: Translation, language: str) -> Translation:
+    """The translation with all that a reader must know of it."""
+    notes = [one.note, language_doubt(one.source, language)]
+    if one.doubtful:
+        notes.append(f"doubtful: {one.usable:.2f} likely to be usable")
+    return replace(one, note="; ".join(filter(None, notes)))
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a letter or a digit, so something to translate."""
+    return any(sign.isalnum() for sign in text)
 
 
 class Translator:
@@ -208,6 +241,7 @@ class Translator:
         """
         self.members: Sequence[Translator] = ()  # those of an ensemble
         self.looked_up = ""  # corpus of the datastore, if it has neighbours
+        self.calibration: Calibration | None = None  # of its confidence
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
@@ -224,7 +258,12 @@ class Translator:
         prints, build = subwords.fingerprints, rebuilder(recipe)
         model, meta = load_model(folder / "model", build, vocabulary=prints)
         model = model.to(default_device())
-        return cls(model, subwords, recipe, meta["directions"], meta)
+        made = cls(model, subwords, recipe, meta["directions"], meta)
+        if (folder / "confidence.json").is_file():
+            from coursepkg.projects.translation.confidence import Calibration
+
+            made.calibration = Calibration.load(folder)
+        return made
 
     @classmethod
     def load_default(cls) -> "Translator":
@@ -378,36 +417,69 @@ class Translator:
         check_count("n_best", n_best, most=beams)
         check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
-        whole = self.encode(texts, source, target, name="sentence")
+        masked = [self._masked(text) for text in texts]
+        plain = [one.text for one in masked]
+        whole = self.encode(plain, source, target, name="sentence")
         parts = [
-            [text] if len(own) <= self.longest else self.parts_of(text, source, target)
-            for text, own in zip(texts, whole, strict=True)
+            []
+            if not has_words(text)
+            else [text]
+            if len(own) <= self.longest
+            else self.parts_of(text, source, target)
+            for text, own in zip(plain, whole, strict=True)
         ]
-        each = [part for own in parts for part in own]
-        ids = self.encode(each, source, target, name="part")
+        each = [
+            Masked(
+                part, {mark: one.values[mark] for mark in one.values if mark in part}
+            )
+            for one, own in zip(masked, parts, strict=True)
+            for part in own
+        ]
+        ids = self.encode([one.text for one in each], source, target, name="part")
         found = search(
             self.fast,
             ids,
             max_len=self.recipe.max_len,
             beam_size=beams,
             length_penalty=alpha,
-            # Duplicates, which read the same, are replaced by the next candidates.
-            n_best=beams if n_best > 1 else 1,
+            # Duplicates, which read the same, are replaced by the next candidates, and
+            # so is what loses a mark.
+            n_best=beams if n_best > 1 or any(one.values for one in each) else 1,
             batch_size=batch_size,
         )
-        made = (
+        made = [
             self._translation(*one, target, n_best, alignments)
             for one in zip(each, ids, found, strict=True)
-        )
+        ]
+        judged = iter(self._judged(each, made, source, target))
         return [
-            self._joined(text, list(islice(made, len(own))), target)
+            _noted(self._joined(text, list(islice(judged, len(own))), target), source)
             for text, own in zip(texts, parts, strict=True)
         ]
+
+    def _judged(
+        self,
+        sources: Sequence[Masked],
+        made: Sequence[Translation],
+        source: str,
+        target: str,
+    ) -> Sequence[Translation]:
+        """Translations with the probability that they are usable, where it is known."""
+        if self.calibration is None or not self.calibration.knows(source, target):
+            return made
+        from coursepkg.projects.translation.confidence import signs_of
+
+        signs = signs_of(self, sources, made, source, target)
+        known = self.calibration.probabilities(signs, source, target)
+        return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]
 
     def _joined(
         self, text: str, parts: Sequence[Translation], target: str
     ) -> Translation:
         """The translation of a text whose parts were translated one by one."""
+        if not parts:
+            copy = Alternative(text, text, (), 1.0, 0.0)
+            return Translation(text, (), (copy,), None, "no word to translate; copied")
         if len(parts) == 1:
             return replace(parts[0], source=text)
         n_best = []
@@ -429,31 +501,44 @@ class Translator:
             f"longer than the {self.longest} tokens that the model takes; translated in"
             f" {len(parts)} parts"
         )
-        return Translation(text, tokens, tuple(n_best), None, note)
+        known = [part.usable for part in parts if part.usable is not None]
+        usable = min(known, default=None)
+        return Translation(text, tokens, tuple(n_best), None, note, usable)
+
+    def _masked(self, text: str) -> Masked:
+        """What the model reads of a text."""
+        return mask(text) if self.recipe.placeholders == "mask" else Masked(text, {})
 
     def _translation(
         self,
-        text: str,
+        part: Masked,
         ids: list[int],
         found: list[Hypothesis],
         target: str,
         n_best: int,
         aligned: bool,
     ) -> Translation:
+        # Sorting is stable: among those that keep as many marks the search decides.
+        lines = [(one, self.subwords.target.decode(one.ids)) for one in found]
+        lines.sort(key=lambda one: n_lost(one[1], part.values))
         by_text: dict[str, Alternative] = {}
-        for one in found:
-            alternative = self._alternative(one, target)
+        for one, line in lines:
+            alternative = self._alternative(one, line, part.values, target)
             by_text.setdefault(alternative.text, alternative)
-        alignment = self._alignment(ids, found[0].ids) if aligned else None
+        alignment = self._alignment(ids, lines[0][0].ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        return Translation(text, tokens, tuple(by_text.values())[:n_best], alignment)
+        chosen = tuple(by_text.values())[:n_best]
+        return Translation(part.text, tokens, chosen, alignment)
 
-    def _alternative(self, one: Hypothesis, target: str) -> Alternative:
-        line = self.subwords.target.decode(one.ids)
+    def _alternative(
+        self, one: Hypothesis, line: str, values: dict[str, str], target: str
+    ) -> Alternative:
         tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
         mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
-        text = to_reader(line, target)
-        return Alternative(text, line, tokens, math.exp(mean), one.score)
+        text = restore(to_reader(line, target), values)
+        return Alternative(
+            text, restore(line, values), tokens, math.exp(mean), one.score
+        )
 
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
         """Mean over heads of the last layer but one (Garg et al., arXiv 1909.02074)."""

@@ -29,9 +29,11 @@ CHUNK = 512
 CONTEST_HEADER = ("tieng_trung", "tieng_viet")
 """Columns of the contest's file."""
 
-Form = Literal["reader", "corpus", "contest"]
-"""How a translation is written: as it is read, spaced as in the training data, or as a
-row of the contest's CSV."""
+Form = Literal["reader", "corpus", "contest", "scored"]
+"""How a translation is written: as it is read, spaced as in the training data, as a row
+of the contest's CSV, or with its confidence and a tab in front."""
+SHOWN = 5
+"""Lines that a note names."""
 
 
 def check_file(
@@ -44,12 +46,15 @@ def check_file(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: a line is not UTF-8, empty or too long; file and line are named.
+        ValueError: a line is not UTF-8 or too long; file and line are named.
     """
     translator.check_direction(source, target)
     count = 0
     for lines in _chunks(path, 0):
-        translator.encode(lines, source, target, first=count + 1, name=f"{path}, line")
+        for number, line in enumerate(lines, start=count + 1):
+            if line.strip():
+                place = {"first": number, "name": f"{path}, line"}
+                translator.encode([line], source, target, **place)
         count += len(lines)
     if not count:
         raise ValueError(f"{path}: empty; a file to translate has at least one line")
@@ -68,7 +73,7 @@ def translate_file(
     report: Callable[[int], None] = lambda n_lines: None,
     **options: Any,
 ) -> int:
-    """Translate every line of `path` into the same line of `out`.
+    """Translate every line of `path` into the same line of `out`; empty ones stay so.
 
     Args:
         path: UTF-8, one sentence a line.
@@ -94,18 +99,52 @@ def translate_file(
     done = max(0, part.n_lines - n_head)
     if part.n_lines < n_head:
         part.write("\ufeff" + _row(CONTEST_HEADER))
-    count = done
+    count, notes = done, _FileNotes(path)
     for lines in _chunks(path, done):
-        found: Sequence[Translation | T5Output] = translator.translate(
-            lines, source=source, target=target, **options
+        texts = [line for line in lines if line.strip()]
+        found = iter(
+            translator.translate(texts, source=source, target=target, **options)
         )
-        _note_parts(found, f"{path}, line", first=count + 1)
-        rows = zip(lines, found, strict=True)
-        part.write("".join(_written(text, one, form) for text, one in rows))
+        rows = []
+        for number, line in enumerate(lines, start=count + 1):
+            one = next(found) if line.strip() else None
+            notes.add(number, one)
+            rows.append(_written(line, one, form))
+        part.write("".join(rows))
         count += len(lines)
         report(count)
     part.finish()
+    notes.tell(count - done)
     return done
+
+
+class _FileNotes:
+    """What a reader must know of the lines of a file: each kind once, lines named."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.kinds: dict[str, list[int]] = {}
+
+    def add(self, number: int, one: "Translation | T5Output | None") -> None:
+        if one is None:
+            self.kinds.setdefault("empty, and stay so", []).append(number)
+        elif getattr(one, "doubtful", False):
+            kind = "doubtful: more likely unusable than usable"
+            self.kinds.setdefault(kind, []).append(number)
+        elif note := getattr(one, "note", ""):
+            self.kinds.setdefault(note, []).append(number)
+
+    def tell(self, n_lines: int) -> None:
+        """Print the kinds that have most lines first, and how many others there are."""
+        kinds = sorted(self.kinds.items(), key=lambda kind: -len(kind[1]))
+        for note, lines in kinds[:SHOWN]:
+            some = ", ".join(map(str, lines[:SHOWN])) + ", ..." * (len(lines) > SHOWN)
+            one = f"{self.path}, line {some}"
+            many = f"{self.path}: {len(lines)} of {n_lines} lines ({some})"
+            log_to_stderr(f"note: {many if len(lines) > 1 else one}: {note}")
+        n_others = sum(len(lines) for _, lines in kinds[SHOWN:])
+        if n_others:
+            log_to_stderr(f"note: {self.path}: {n_others} more lines have other notes")
 
 
 def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
@@ -113,7 +152,11 @@ def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
     return chunks(itertools.islice(lines, skip, None), CHUNK)
 
 
-def _written(text: str, one: "Translation | T5Output", form: Form) -> str:
+def _written(text: str, one: "Translation | T5Output | None", form: Form) -> str:
+    if one is None:
+        return _row((text, "")) if form == "contest" else "\n"
+    if form == "scored":
+        return f"{one.confidence:.3f}\t{one.text}\n"
     if form == "contest":
         return _row((text, one.line))
     return (one.text if form == "reader" else one.line) + "\n"
@@ -144,7 +187,7 @@ def predict_command(options: "Predict") -> int:
         alignments=options.alignments,
         **search,
     )
-    _note_parts(found, "sentence")
+    _note_each(found, "sentence")
     for one in found:
         for alternative in one.n_best:
             # With n-best the confidence tells the alternatives apart; one translation
@@ -215,9 +258,9 @@ def _note_composition(texts: Iterable[str], name: str) -> None:
         )
 
 
-def _note_parts(found: Sequence[Any], name: str, first: int = 1) -> None:
-    """Note each sentence that was translated in parts."""
-    for number, one in enumerate(found, start=first):
+def _note_each(found: Sequence[Any], name: str) -> None:
+    """What a reader must know of each sentence."""
+    for number, one in enumerate(found, start=1):
         if note := getattr(one, "note", ""):
             log_to_stderr(f"note: {name} {number}: {note}")
 

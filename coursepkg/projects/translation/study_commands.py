@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from coursepkg.app.options import Flag, Folder, Resume
+from coursepkg.app.options import Flag, Folder, Json, Resume
 from coursepkg.processor import check_threads
 from coursepkg.projects.translation.commands import (
     Common,
@@ -130,6 +130,23 @@ class Neighbours:
     """Take only so many sentences of each half of dev, the first ones; 0 takes all."""
     batch_size: int = 64
     """Sentences at once."""
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Fit the confidence of a model on a dev part, in all its directions.
+
+    It goes into the model's folder as confidence.json; `predict` then calls
+    translations doubtful that are more likely unusable than usable.
+    """
+
+    model: Folder = None
+    """Folder that `train` wrote; without it the model that ships."""
+    data: str = "open"
+    """Corpus or own data whose dev part is translated."""
+    batch_size: int = 64
+    """Sentences at once."""
+    json: Json = False
 
 
 @dataclass(frozen=True)

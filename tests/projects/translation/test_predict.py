@@ -9,6 +9,7 @@ import torch
 
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.models import Subwords, build_model
+from coursepkg.projects.translation.placeholders import Masked
 from coursepkg.projects.translation.predict import Translation, Translator
 from tests.projects.translation.tiny import RECIPE, fast, pairs, subwords, toy_parts
 
@@ -65,7 +66,7 @@ def test_alternatives_that_read_the_same_are_there_once(translator: Translator) 
         Hypothesis(tuple(ids), (-0.1,) * len(ids), -1.0 - i, -1.0 - i, True)
         for i, ids in enumerate(translator.subwords.target.encode_batch(lines))
     ]
-    one = translator._translation("你们喜欢三只猫。", [5, 6], found, "vi", 2, False)
+    one = translator._translation(Masked("你们喜欢三只猫。", {}), [5, 6], found, "vi", 2, False)
     assert [a.text for a in one.n_best] == ["Các bạn thích ba con mèo.", "Tôi thích ba con mèo."]
     assert [(a.line, a.score) for a in one.n_best] == [(lines[0], -1.0), (lines[2], -3.0)]
     assert one.line == lines[0]

@@ -140,7 +140,6 @@ def test_what_is_there_already_is_not_overwritten(
     ("line", "message"),
     [
         ("猫 " * 60_000, r"in\.zh, line 10: 120,000 characters, at most 100,000 .* split it into sentences"),
-        ("  ", r"in\.zh, line 10: empty"),
         ("\udcff", r"in\.zh, line 10: not UTF-8"),
     ],
 )
@@ -166,6 +165,18 @@ def test_a_long_line_is_translated_in_parts_and_noted(
     assert len((tmp_path / "out").read_text("utf-8").splitlines()) == len(lines)
     (note,) = capsys.readouterr().err.splitlines()
     assert note.startswith(f"note: {source}, line 10: longer than the 23 tokens")
+
+
+def test_an_empty_line_stays_empty_and_is_noted(
+    translator: Translator, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = source.read_text("utf-8").splitlines()
+    run(translator, source, tmp_path / "whole")
+    whole = (tmp_path / "whole").read_text("utf-8").splitlines()
+    write_lines(source, [*lines[:9], "  ", *lines[9:]])
+    run(translator, source, tmp_path / "out")
+    assert (tmp_path / "out").read_text("utf-8").splitlines() == [*whole[:9], "", *whole[9:]]
+    assert capsys.readouterr().err == f"note: {source}, line 10: empty, and stay so\n"
 
 
 def test_pipes_devices_and_folders_are_no_files_to_translate(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from coursepkg.projects.translation.models import build_model
-from coursepkg.projects.translation.recipe import PRESETS, Recipe
+from coursepkg.projects.translation.recipe import ADDED_SETTINGS, PRESETS, Recipe
 
 
 def test_presets_are_those_of_the_command_line() -> None:
@@ -21,10 +21,13 @@ def test_a_preset_survives_json() -> None:
 
 def test_a_field_that_came_later_decides_only_where_it_is_set() -> None:
     described = Recipe(reverse=1.0).described()
-    assert (described.pop("reverse_fault"), described.pop("norm_eps")) == ("none", 1e-6)
+    added = {name: described.pop(name) for name in ADDED_SETTINGS}
+    assert added == ADDED_SETTINGS
     assert Recipe(**described) == Recipe(reverse=1.0)
     assert Recipe(reverse=1.0).decisive() == described
-    spoilt = Recipe(reverse=1.0, reverse_fault="unswapped", norm_eps=1e-8)
+    changed = {"reverse_fault": "unswapped", "norm_eps": 1e-8, "placeholders": "mask", "optimizer": "muon"}
+    assert changed.keys() == ADDED_SETTINGS.keys()
+    spoilt = Recipe(reverse=1.0, **changed)
     assert spoilt.decisive() == spoilt.described()
 
 

@@ -21,8 +21,7 @@ from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to
 from coursepkg.projects.translation.errors.surface import UNKNOWN, runs, words
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
-from coursepkg.text.languages import language_of
-from coursepkg.text.spacing import is_han
+from coursepkg.text.languages import script_share
 from coursepkg.validation import check_at_least, check_count, check_finite, check_share
 
 LONGEST_RUN = 4
@@ -87,25 +86,6 @@ def of_unequal_lengths(one: str, other: str, limits: Limits) -> bool:
 def bare_key(text: str, language: str) -> str:
     """What two sentences have in common if one is a copy of the other."""
     return sentence_key(text, language).partition(":")[2]
-
-
-def script_share(text: str, language: str) -> float:
-    """Share of letters that the language writes; 1 where there is none.
-
-    Chinese writes Han characters, Vietnamese all letters but these, English none of the
-    accented Vietnamese letters either.
-    """
-    letters = [sign for sign in text if sign.isalpha()]
-    if not letters:
-        return 1.0
-    written = language_of(language)
-    if written.is_han:
-        good = [is_han(sign) for sign in letters]
-    else:
-        good = [
-            not is_han(sign) and sign.lower() not in written.foreign for sign in letters
-        ]
-    return sum(good) / len(good)
 
 
 def repeats(text: str) -> int:

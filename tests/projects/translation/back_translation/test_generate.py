@@ -17,7 +17,6 @@ from coursepkg.projects.translation.back_translation.generate import (
     problem,
     repeats,
     round_trip,
-    script_share,
 )
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key
 from coursepkg.projects.translation.errors.surface import words
@@ -61,13 +60,6 @@ def test_limits_decide() -> None:
     assert problem(*pair, "zh", "vi", Limits(max_repeats=3)) is None
     assert problem(*pair, "zh", "vi", Limits(max_ratio=1.5)) == "of too unequal lengths"
     assert problem(*pair, "zh", "vi", Limits(max_ratio=1.5, min_length=9, max_repeats=3)) is None
-
-
-def test_script_share_counts_letters() -> None:
-    assert script_share("酒店 ABC 3 !", "zh") == pytest.approx(2 / 5)
-    assert script_share("酒店 ABC 3 !", "vi") == pytest.approx(3 / 5)
-    assert script_share("được ABC", "en") == pytest.approx(4 / 7)  # đ, ư and ợ are no English letters
-    assert script_share("12:30 !", "zh") == 1.0
 
 
 @given(st.text(alphabet="abc酒店 ", max_size=30))

@@ -1,0 +1,145 @@
+"""How far a translation can be trusted: a probability, from what the model itself sees.
+
+| sign | what it is |
+| --- | --- |
+| log_prob | mean log-probability of the tokens of the translation |
+| reverse | the same of the source's tokens, read back from the translation |
+| known | share of the source's tokens that are no single bytes and not unknown |
+| ratio | logarithm of the tokens of the translation for each token of the source |
+| ratio_squared | its square: with it a length may be too small or too large |
+| size | logarithm of the source's tokens |
+
+A logistic regression of these signs, one for each direction, says how likely the
+translation is usable: chrF of at least 40 against a reference. It is fitted on a dev
+part (`coursepkg translation calibrate`) and stored as `confidence.json` beside the
+model. A translation that is more likely unusable than usable is doubtful. Estimates of
+this kind are known as quality estimation; for the signs see Fomicheva et al. (arXiv
+2005.10608), for reading back as a check Somers 2005 ("Round-trip translation: what is
+it good for?").
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from coursepkg.decoding.rerank import reverse_scorer
+from coursepkg.decoding.step import Hypothesis
+from coursepkg.files import read_json, write_json
+from coursepkg.projects.translation.placeholders import Masked, marked
+from coursepkg.text.tokenizer import BYTE_TOKENS
+from coursepkg.text.vocabulary import SPECIALS, UNK
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.predict import Translation, Translator
+
+FILE = "confidence.json"
+"""In the folder of a model."""
+SIGNS = ("log_prob", "reverse", "known", "ratio", "ratio_squared", "size")
+_UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted regression for each direction of a model."""
+
+    weights: dict[str, list[float]]
+    """By direction, such as "zh-vi": the bias, then a weight for each of `SIGNS`."""
+    fitted_on: str
+    """The sentences that it was fitted on, in a few words."""
+
+    @classmethod
+    def load(cls, folder: Path) -> "Calibration | None":
+        """What `save` wrote into the folder of a model; None where there is none.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            return None
+        needs = {"weights": dict, "fitted_on": str}
+        told = read_json(path, needs=needs)
+        own = cls(**{name: told[name] for name in needs})
+        n = len(SIGNS) + 1
+        if any(len(one) != n for one in own.weights.values()):
+            raise ValueError(f"{path} is damaged: each direction has {n} weights")
+        return own
+
+    def save(self, folder: Path) -> None:
+        """Write it beside a model."""
+        write_json(folder / FILE, asdict(self))
+
+    def knows(self, source: str, target: str) -> bool:
+        """Whether it was fitted for a direction."""
+        return f"{source}-{target}" in self.weights
+
+    def probabilities(self, signs: Tensor, source: str, target: str) -> list[float]:
+        """How likely translations are usable, from their signs (N, 6)."""
+        bias, *weights = self.weights[f"{source}-{target}"]
+        logits = bias + signs @ torch.tensor(weights, dtype=signs.dtype)
+        return torch.sigmoid(logits).tolist()
+
+
+def signs_of(
+    translator: "Translator",
+    sources: Sequence[Masked],
+    found: Sequence["Translation"],
+    source: str,
+    target: str,
+) -> Tensor:
+    """The signs of translations, (N, 6) in the order of `SIGNS`.
+
+    A model that does not translate back has 0 for `reverse`.
+    """
+    best = [one.n_best[0] for one in found]
+    own = [[t for t in one.source_tokens if not t.startswith("<2")] for one in found]
+    ratios = [
+        math.log(max(1, len(one.tokens)) / max(1, len(tokens)))
+        for one, tokens in zip(best, own, strict=True)
+    ]
+    rows = {
+        "log_prob": [math.log(max(one.confidence, 1e-300)) for one in best],
+        "reverse": _reverse(translator, sources, found, source, target),
+        "known": [
+            1.0 - sum(t in _UNREADABLE for t in tokens) / max(1, len(tokens))
+            for tokens in own
+        ],
+        "ratio": ratios,
+        "ratio_squared": [ratio**2 for ratio in ratios],
+        "size": [math.log(max(1, len(tokens))) for tokens in own],
+    }
+    return torch.tensor([rows[name] for name in SIGNS], dtype=torch.float64).T
+
+
+def _reverse(
+    translator: "Translator",
+    sources: Sequence[Masked],
+    found: Sequence["Translation"],
+    source: str,
+    target: str,
+) -> list[float]:
+    """Mean log-probability of each source under the model that translates back."""
+    if (target, source) not in translator.directions or not found:
+        return [0.0] * len(found)
+    most, subwords = translator.longest, translator.subwords
+    wanted = [
+        ids[:most]
+        for ids in subwords.encode_targets([one.text for one in sources], source)
+    ]
+    lines = [
+        marked(one.line, masked.values)
+        for one, masked in zip(found, sources, strict=True)
+    ]
+    read = [
+        Hypothesis(tuple(ids[:most]), (), 0.0, 0.0, True)
+        for ids in subwords.encode_sources(lines, target, source)
+    ]
+    device = next(translator.model.parameters()).device
+    score = reverse_scorer(translator.model, wanted, device=device)
+    sums = score(range(len(read)), read).tolist()
+    return [total / (len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]

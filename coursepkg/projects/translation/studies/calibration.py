@@ -1,0 +1,212 @@
+"""Fit a model's confidence on a dev part, and say what it is worth.
+
+Each half of the dev part is judged by a regression that was fitted on the other half;
+what is stored is fitted on all of it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from coursepkg.app.output import print_json
+from coursepkg.metrics.chrf import CHRF
+from coursepkg.metrics.scoring import sentence_scores
+from coursepkg.projects.translation.confidence import Calibration, signs_of
+from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpus import to_scorer
+from coursepkg.projects.translation.placeholders import Masked, mask
+from coursepkg.projects.translation.predict import DEFAULT, DOUBTFUL, Translator
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.study_commands import Calibrate
+
+USABLE = 40.0
+"""chrF from which on a translation counts as usable; 0 to 100."""
+DECAY = 1e-3
+"""Of the weights, for each sentence, in units of the standardised signs."""
+N_ROUNDS = 25
+"""Of Newton's method, which has long converged then."""
+
+
+def fit(signs: Tensor, is_usable: Sequence[bool]) -> list[float]:
+    """Bias and weights of a logistic regression, by Newton's method.
+
+    Args:
+        signs: (N, F).
+        is_usable: N truths, not all the same.
+
+    Raises:
+        ValueError: all are usable or none is.
+    """
+    n_usable = sum(is_usable)
+    if not 0 < n_usable < len(is_usable):
+        raise ValueError(
+            f"{n_usable} of {len(is_usable)} translations are usable; to learn to tell"
+            " them apart some must be and some not"
+        )
+    mean, spread = signs.mean(dim=0), signs.std(dim=0).clamp(min=1e-6)
+    inputs = torch.cat([torch.ones(len(signs), 1), (signs - mean) / spread], dim=1)
+    inputs, truth = inputs.double(), torch.tensor(is_usable).double()
+    decay = DECAY * len(signs) * torch.eye(inputs.shape[1], dtype=torch.float64)
+    decay[0, 0] = 0.0
+    weights = torch.zeros(inputs.shape[1], dtype=torch.float64)
+    for _ in range(N_ROUNDS):
+        p = torch.sigmoid(inputs @ weights)
+        slope = inputs.T @ (p - truth) + decay @ weights
+        curve = (inputs * (p * (1 - p))[:, None]).T @ inputs + decay
+        weights = weights - torch.linalg.solve(
+            curve + 1e-9 * torch.eye(len(weights), dtype=torch.float64), slope
+        )
+    plain = weights[1:] / spread
+    bias = weights[0] - (plain * mean).sum()
+    return [float(bias), *plain.tolist()]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """What a confidence is worth on sentences that it was not fitted on."""
+
+    n: int
+    share_usable: float
+    """Of all translations, in [0, 1]."""
+    auc: float
+    """Probability that a usable translation has more confidence than an unusable one.
+    """
+    calibration_error: float
+    """Mean distance of confidence and share of usable ones, over ten equal groups."""
+    risk: dict[str, float]
+    """By coverage in per cent, the most confident first: share of unusable ones."""
+    chrf: dict[str, float]
+    """Mean chrF of the sentences without a note (`sure`) and with one (`doubtful`); 0
+    to 100."""
+    n_doubtful: int
+
+    def __str__(self) -> str:
+        risks = ", ".join(
+            f"{share:.2f} at {name}%" for name, share in self.risk.items()
+        )
+        return (
+            f"{self.n} sentences, {self.share_usable:.0%} usable; area under the curve"
+            f" {self.auc:.2f}, calibration error {self.calibration_error:.3f}; risk"
+            f" {risks}; chrF {self.chrf['sure']:.1f} without a note,"
+            f" {self.chrf['doubtful']:.1f} with one ({self.n_doubtful} sentences)"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return asdict(self)
+
+
+def reliability(probabilities: Sequence[float], chrf: Sequence[float]) -> Reliability:
+    """How well confidences tell good translations from bad ones.
+
+    Args:
+        probabilities: N, each in [0, 1].
+        chrf: of the same translations; 0 to 100.
+
+    Raises:
+        ValueError: there is none, or the numbers differ.
+    """
+    if not len(chrf) or len(probabilities) != len(chrf):
+        raise ValueError(
+            f"probabilities and chrf must be equally many, got {len(probabilities)} and"
+            f" {len(chrf)}"
+        )
+    p, quality = (torch.tensor(x, dtype=torch.float64) for x in (probabilities, chrf))
+    usable = (quality >= USABLE).double()
+    order = p.argsort(descending=True, stable=True)
+    sorted_usable = usable[order]
+    risk = {
+        f"{share}": float(1 - sorted_usable[: max(1, len(p) * share // 100)].mean())
+        for share in (100, 90, 80, 70, 50, 30)
+    }
+    groups = [g for g in order.chunk(10) if len(g)]
+    error = sum(len(g) * abs(float(p[g].mean() - usable[g].mean())) for g in groups)
+    is_sure = p >= DOUBTFUL
+    means = {
+        name: float(quality[which].mean()) if which.any() else math.nan
+        for name, which in (("sure", is_sure), ("doubtful", ~is_sure))
+    }
+    return Reliability(
+        len(p),
+        float(usable.mean()),
+        _auc(p, usable),
+        error / len(p),
+        risk,
+        means,
+        int((~is_sure).sum()),
+    )
+
+
+def _auc(p: Tensor, usable: Tensor) -> float:
+    good, bad = p[usable == 1], p[usable == 0]
+    if not len(good) or not len(bad):
+        return math.nan
+    higher = (good[:, None] > bad).double() + 0.5 * (good[:, None] == bad).double()
+    return float(higher.mean())
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A direction's regression and what it is worth."""
+
+    weights: list[float]
+    reliability: Reliability
+    probabilities: list[float]
+    """Of the dev part, each from the regression of the other half."""
+    chrf: list[float]
+    """Of the same translations; 0 to 100."""
+
+
+def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fitted:
+    """Translate a dev part, fit the confidence of its direction, and judge it.
+
+    Raises:
+        ValueError: the dev part is too small, or all its translations are usable or
+            none is.
+    """
+    languages = parts.source, parts.target
+    texts = [pair.source for pair in parts.dev]
+    found = translator.translate(
+        texts, source=languages[0], target=languages[1], batch_size=batch_size
+    )
+    masked = [
+        mask(text) if translator.recipe.placeholders == "mask" else Masked(text, {})
+        for text in texts
+    ]
+    signs = signs_of(translator, masked, found, *languages)
+    written = [one.line for one in found], [pair.target for pair in parts.dev]
+    scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
+    chrf = sentence_scores(CHRF(), *scored).tolist()
+    usable = [one >= USABLE for one in chrf]
+    probabilities = [0.0] * len(usable)
+    for ours in (0, 1):
+        fitted = fit(signs[1 - ours :: 2], usable[1 - ours :: 2])
+        own = Calibration({"-".join(languages): fitted}, "")
+        probabilities[ours::2] = own.probabilities(signs[ours::2], *languages)
+    return Fitted(
+        fit(signs, usable), reliability(probabilities, chrf), probabilities, chrf
+    )
+
+
+def calibrate_command(options: "Calibrate") -> int:
+    """Fit every direction of a model, store the result beside it, return the code."""
+    folder = options.model or DEFAULT
+    translator = Translator.load(folder)
+    found = {}
+    for source, target in translator.directions:
+        parts = load_parts(options.data, source, target)
+        name = f"{source}-{target}"
+        found[name] = calibrate(translator, parts, options.batch_size)
+        print(f"{name}: {found[name].reliability}")
+    weights = {name: one.weights for name, one in found.items()}
+    Calibration(weights, f"{options.data} dev").save(folder)
+    print(f"written: {folder / 'confidence.json'}")
+    if options.json:
+        told = {name: one.reliability.as_json() for name, one in found.items()}
+        print_json({"fitted_on": f"{options.data} dev", "directions": told})
+    return 0

@@ -1,0 +1,87 @@
+"""What is copied: found, masked, carried over, put back, counted."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coursepkg.projects.translation.corpus import SentencePair, to_model, to_reader
+from coursepkg.projects.translation.placeholders import (
+    MARKS,
+    copied_strings,
+    copies,
+    mask,
+    mask_pair,
+    n_lost,
+    restore,
+)
+
+COPIED = [
+    "%1$s", "%d", "%@", "{0}", "{{count}}", "<b>", "</b>", '<a href="x y">', "\\n", "me@mail.org",
+    "https://a.org/b?c=1", "10.0.0.1", "2021-01-16", "8:30", "1,024.5", "1987", "Data_Id1", "①",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", COPIED)
+def test_each_kind_is_found_inside_a_sentence(text: str) -> None:
+    assert copied_strings(f"Use {text} now") == [text]
+    assert mask(f"Use {text} now").text == "Use ① now"
+
+
+@pytest.mark.parametrize(
+    "text", ["Windows 10", "100% sure", "khách_sạn", "MP3 v2.0", "5 % of them", "a < b", "Số 12, 13"]
+)
+def test_usual_text_is_left_to_the_model(text: str) -> None:
+    assert [found for found in copied_strings(text) if not found.isdigit()] == []
+
+
+def test_a_link_ends_where_the_sentence_does() -> None:
+    assert copied_strings("See https://a.org/b, (http://c.vn).") == ["https://a.org/b", "http://c.vn"]
+    assert copied_strings("请访问https://a.cn/x。谢谢") == ["https://a.cn/x"]
+
+
+@given(st.lists(st.sampled_from([*COPIED, "the", "hotel", ",", "(", "?"]), max_size=14))
+def test_masking_and_restoring_give_the_text_back(words: list[str]) -> None:
+    text = " ".join(words)
+    masked = mask(text)
+    assert restore(masked.text, masked.values) == text
+    if len(set(copied_strings(text))) <= len(MARKS):
+        assert copied_strings(masked.text) == [sign for sign in masked.text if sign in MARKS]
+
+
+def test_marks_survive_the_spacing_of_each_language() -> None:
+    masked = mask("Allow %1$s (or {0}) on <b>%2$s</b>?")
+    for language in ("en", "vi"):
+        line = to_model(masked.text, language)
+        assert restore(to_reader(line, language), masked.values) == "Allow %1$s (or {0}) on <b>%2$s</b>?"
+    chinese = mask("允许%1$s在%2$s上访问吗？")
+    assert (
+        restore(to_reader(to_model(chinese.text, "zh"), "zh"), chinese.values) == "允许%1$s在%2$s上访问吗？"
+    )
+
+
+def test_a_pair_is_masked_alike_on_both_sides_and_only_where_both_agree() -> None:
+    pair = mask_pair(SentencePair("Use %1$s of 1,024 MB", "Dùng %1$s trong 1.024 MB"))
+    (mark,) = set(pair.source) & set(MARKS)
+    assert pair[:2] == (f"Use {mark} of 1,024 MB", f"Dùng {mark} trong 1.024 MB")
+    plain = SentencePair("%s and %s", "%s")
+    assert mask_pair(plain) == plain
+
+
+def test_training_pairs_use_all_marks() -> None:
+    pairs = [mask_pair(SentencePair(f"Sentence {n} of %s", f"Câu {n} của %s")) for n in range(10, 99)]
+    assert set(MARKS) == {sign for pair in pairs for sign in pair.target} & set(MARKS)
+
+
+def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:
+    values = {"①": "%1$s", "②": "{0}"}
+    assert restore("③ và ②", values) == "%1$s và {0}"
+    assert restore("③ và ④", values) == " và "
+    assert [n_lost(line, values) for line in ("② ①", "①", "① ② ③", "③")] == [0, 1, 1, 3]
+
+
+def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:
+    source, reference = "3 of 10 on 8:30, %s, 1,024", "3 trên 10 lúc 8:30, %s, 1.024"
+    assert copies(source, reference, reference) == (4, 4)
+    assert copies(source, "10 trên %s", reference) == (2, 4)
+    assert copies("3", "13", "3") == (0, 1)
+    assert copies("không", "no", "no") == (0, 0)
