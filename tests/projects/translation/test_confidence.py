@@ -1,0 +1,133 @@
+"""The confidence of translations: its signs, its fit, what it is worth, what a reader is told."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from coursepkg.projects.translation.confidence import SIGNS, Calibration, signs_of
+from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.placeholders import Masked
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.calibration import calibrate, fit, reliability
+from tests.projects.translation.tiny import pairs
+
+GOOD, ODD = "你们 看见 三 只 猫 。", "只 只 了 本 五 五 我 。"
+
+
+def signs(translator: Translator, texts: list[str]) -> dict[str, list[float]]:
+    found = translator.translate(texts)
+    table = signs_of(translator, [Masked(text, {}) for text in texts], found, "zh", "vi")
+    assert table.shape == (len(texts), len(SIGNS))
+    return dict(zip(SIGNS, table.T.tolist(), strict=True))
+
+
+def test_signs_tell_a_known_sentence_from_nonsense(translator: Translator) -> None:
+    found = signs(translator, [GOOD, ODD, "你们 看见 三 只 鱷 。"])
+    assert found["log_prob"][0] > found["log_prob"][1]
+    assert found["reverse"][0] > found["reverse"][1]
+    assert found["known"][0] == 1.0 > found["known"][2]
+    assert all(x <= 0 for x in found["log_prob"] + found["reverse"])
+    assert found["ratio_squared"] == pytest.approx([x * x for x in found["ratio"]])
+
+
+def test_a_sign_does_not_depend_on_the_other_sentences(translator: Translator) -> None:
+    together, alone = signs(translator, [GOOD, ODD]), signs(translator, [GOOD])
+    for name in SIGNS:
+        assert together[name][0] == pytest.approx(alone[name][0], abs=1e-4)
+
+
+def test_a_model_that_does_not_translate_back_has_no_reverse(translator: Translator) -> None:
+    one_way = Translator(
+        translator.model, translator.subwords, translator.recipe, [("zh", "vi")], translator.card
+    )
+    assert signs(one_way, [GOOD, ODD])["reverse"] == [0.0, 0.0]
+
+
+def test_a_regression_finds_the_weights_that_made_the_truth() -> None:
+    torch.manual_seed(0)
+    inputs = torch.randn(20_000, 2, dtype=torch.float64) * torch.tensor([1.0, 5.0]) + 3.0
+    logits = 0.5 + inputs @ torch.tensor([1.5, -0.4], dtype=torch.float64)
+    truth = (torch.rand(len(logits)) < torch.sigmoid(logits)).tolist()
+    assert fit(inputs, truth) == pytest.approx([0.5, 1.5, -0.4], abs=0.12)
+
+
+def test_a_fit_needs_both_kinds() -> None:
+    for truth in ([True] * 4, [False] * 4):
+        with pytest.raises(ValueError, match=f"{sum(truth)} of 4 translations are usable"):
+            fit(torch.randn(4, 2), truth)
+
+
+def test_few_sentences_that_a_line_parts_do_not_give_endless_weights() -> None:
+    weights = fit(torch.tensor([[0.0], [1.0], [2.0], [3.0]]), [False, False, True, True])
+    assert all(map(math.isfinite, weights))
+    assert 0 < weights[1] < 50
+
+
+def test_reliability_of_a_perfect_and_of_a_blind_confidence() -> None:
+    chrf = [20.0] * 50 + [80.0] * 50
+    perfect = reliability([0.0] * 50 + [1.0] * 50, chrf)
+    assert (perfect.auc, perfect.calibration_error, perfect.n_doubtful) == (1.0, 0.0, 50)
+    assert (perfect.risk["50"], perfect.risk["100"]) == (0.0, 0.5)
+    assert perfect.chrf == {"sure": 80.0, "doubtful": 20.0}
+    blind = reliability([0.5] * 100, chrf)
+    assert (blind.auc, blind.n_doubtful) == (0.5, 0)
+    assert math.isnan(blind.chrf["doubtful"])
+    sure_and_wrong = reliability([0.9] * 50 + [0.1] * 50, chrf)
+    assert sure_and_wrong.auc == 0.0
+    assert sure_and_wrong.calibration_error == pytest.approx(0.9)
+    with pytest.raises(ValueError, match="equally many, got 1 and 2"):
+        reliability([0.5], [1.0, 2.0])
+
+
+def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: Path) -> None:
+    assert Calibration.load(tmp_path) is None
+    one = Calibration({"zh-vi": [0.5] * (len(SIGNS) + 1)}, "toy dev")
+    one.save(tmp_path)
+    assert Calibration.load(tmp_path) == one
+    assert one.knows("zh", "vi")
+    assert not one.knows("vi", "zh")
+    Calibration({"zh-vi": [0.5]}, "toy dev").save(tmp_path)
+    with pytest.raises(ValueError, match=r"confidence\.json is damaged: each direction has 7 weights"):
+        Calibration.load(tmp_path)
+
+
+def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Translator) -> None:
+    by_length = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.2]  # the longer, the likelier
+    judged = Translator(
+        translator.model, translator.subwords, translator.recipe, translator.directions, translator.card
+    )
+    judged.calibration = Calibration({"zh-vi": by_length}, "toy dev")
+    long, short = judged.translate([GOOD, "猫"])
+    assert long.usable is not None
+    assert short.usable is not None
+    assert not long.doubtful
+    assert long.confidence == long.usable > 0.5 > short.usable
+    assert short.doubtful
+    assert short.note == f"doubtful: {short.usable:.2f} likely to be usable"
+    (back,) = judged.translate([long.text], source="vi", target="zh")
+    assert back.usable is None
+    assert back.confidence == back.n_best[0].confidence
+    (whole,) = judged.translate([GOOD * 6])
+    assert whole.usable is not None
+    assert "translated in" in whole.note
+
+
+def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
+    dev = [*pairs("zh", "vi")[:40]]
+    # Of two pairs in three the reference is another sentence: its translation is unusable.
+    dev = [replace_target(one, dev[i - 7].target) if i % 3 else one for i, one in enumerate(dev)]
+    parts = Parts("toy", "zh", "vi", (), tuple(dev), (), ())
+    fitted = calibrate(translator, parts)
+    assert len(fitted.weights) == len(SIGNS) + 1
+    assert fitted.reliability.n == 40
+    assert all(0 <= p <= 1 for p in fitted.probabilities)
+    with pytest.raises(ValueError, match="to learn to tell them apart"):
+        calibrate(translator, replace(parts, dev=tuple(pairs("zh", "vi")[:4])))
+
+
+def replace_target(pair: SentencePair, target: str) -> SentencePair:
+    return pair._replace(target=target)
