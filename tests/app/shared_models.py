@@ -24,7 +24,7 @@ def translation() -> tuple[Any, Callable[[Any], Answers]]:
     from coursepkg.projects.translation import Translator
 
     texts = ["酒店在哪里？", "我要买三本书。", "谢谢。", "这个多少钱？"]
-    return Translator.load_default(), lambda one: [(t.text, t.confidence) for t in one.translate(texts)]
+    return Translator.load_phrasebook(), lambda one: [(t.text, t.confidence) for t in one.translate(texts)]
 
 
 def ocr() -> tuple[Any, Callable[[Any], Answers]]:

@@ -52,26 +52,42 @@ class Common:
     out: Out = None
     json: Json = False
 
-    def corpus(self, model: Path | None = None) -> str:
-        """`--data`; `auto` is the phrasebook for `tiny` and the shipped model.
+    def corpus(self) -> str:
+        """`--data`; `auto` is the phrasebook for `tiny` and where nothing is named.
 
         Languages that the phrasebook does not have always take their own corpus.
         """
+        is_tiny = self.preset in ("tiny", None)
+        return "phrasebook" if is_tiny and self._leaves_corpus else self.data
+
+    def corpus_of(self, model: Path | None) -> str:
+        """`--data` to score a model on; `auto` is `open` for the one that ships."""
+        is_shipped = self.preset is None and model is None
+        if is_shipped and self._leaves_corpus:
+            return "open"
+        return self.data if self.preset is None else self.corpus()
+
+    @property
+    def _leaves_corpus(self) -> bool:
+        """Whether the languages are to name the corpus, and the phrasebook has them."""
         from coursepkg.projects.translation.phrasebook.interlinear import (
             LANGUAGES as GENERATED,
         )
 
-        is_tiny = self.preset == "tiny" or (self.preset is None and model is None)
-        has_both = {self.source, self.target} <= set(GENERATED)
-        return (
-            "phrasebook" if is_tiny and has_both and self.data == "auto" else self.data
-        )
+        return self.data == "auto" and {self.source, self.target} <= set(GENERATED)
 
-    def parts(self, model: Path | None = None) -> "Parts":
+    def parts(self) -> "Parts":
         """The corpus with its split; what was found while reading is printed."""
+        return self._read(self.corpus())
+
+    def parts_of(self, model: Path | None) -> "Parts":
+        """The same of the corpus that a model is scored on."""
+        return self._read(self.corpus_of(model))
+
+    def _read(self, corpus: str) -> "Parts":
         from coursepkg.projects.translation.corpora import load_parts
 
-        parts = load_parts(self.corpus(model), self.source, self.target)
+        parts = load_parts(corpus, self.source, self.target)
         for note in parts.notes:
             print(f"note: {note}")
         return parts

@@ -88,7 +88,7 @@ def evaluate_command(options: "Evaluate") -> int:
             f"--hard writes training pairs, and the {options.part} part must never be"
             " trained on; add --part train"
         )
-    corpus = common.corpus(options.search.model)
+    corpus = common.corpus_of(options.search.model)
     parts = load_parts(corpus, common.source, common.target)
     pairs = getattr(parts, options.part)[: options.limit or None]
     terms = options.dictionary

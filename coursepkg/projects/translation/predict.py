@@ -139,8 +139,10 @@ def _one_batch(
 
 
 DEFAULT = Path(__file__).parent / "checkpoint"
-"""The model that ships with the package: small, trained on the phrasebook in four
-directions."""
+"""The model that ships with the package: it learnt real sentences in four directions.
+"""
+PHRASEBOOK = Path(__file__).parent / "checkpoint_phrasebook"
+"""A small model beside it, an example, which learnt the generated phrasebook alone."""
 
 
 @dataclass(frozen=True)
@@ -267,8 +269,13 @@ class Translator:
 
     @classmethod
     def load_default(cls) -> "Translator":
-        """The model that ships with the package."""
+        """The model that ships with the package; it learnt real sentences."""
         return cls.load(DEFAULT)
+
+    @classmethod
+    def load_phrasebook(cls) -> "Translator":
+        """The small example, which learnt the generated phrasebook alone."""
+        return cls.load(PHRASEBOOK)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -154,7 +154,7 @@ def test_the_longest_sentence_is_taken_and_one_token_more_makes_two_parts(transl
 
 
 def test_a_long_text_is_cut_at_sentences_then_commas_then_anywhere() -> None:
-    shipped = Translator.load_default()
+    shipped = Translator.load_phrasebook()
     where = "酒店在哪里？"
     (parts, (once,)) = (shipped.translate([text]) for text in (where * 15, where))
     assert "translated in 15 parts" in parts[0].note
@@ -238,4 +238,4 @@ def test_a_card_that_is_no_json_is_refused_by_name(copied: Path) -> None:
 )
 def test_what_a_vocabulary_would_misread_is_named(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        Translator.load_default().translate([text])
+        Translator.load_phrasebook().translate([text])

@@ -210,7 +210,7 @@ def back_translate_command(options: "BackTranslate") -> int:
 def round_trip_command(options: "RoundTrip") -> int:
     """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
     job = _Job(options)
-    translator, corpus = job.translator, options.common.parts(options.search.model)
+    translator, corpus = job.translator, options.common.parts_of(options.search.model)
     most = translator.recipe.max_len
     # Both ways, as the contrastive stage reads both sides.
     fits = fitting(

@@ -195,7 +195,7 @@ def open_system(
             f"--out {common.out}: the folder does not exist; make it first"
         )
     translator, folder = load_translator(common, model, neighbours=neighbours)
-    return translator, folder.name, common.parts(model)
+    return translator, folder.name, common.parts_of(model)
 
 
 def report_study(

@@ -167,7 +167,7 @@ def neighbours_command(options: "Neighbours") -> int:
     _check_options(options)
     common = options.common
     translator, folder = load_translator(common, options.model)
-    parts = common.parts(options.model)
+    parts = common.parts_of(options.model)
     dev_halves(parts)  # a dev part that is too small is told before the long work
     store = build_datastore(translator, parts, batch_size=options.batch_size)
     print(
