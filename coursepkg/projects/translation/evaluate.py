@@ -34,6 +34,7 @@ from coursepkg.projects.translation.corpus import (
     sentence_key,
     to_scorer,
 )
+from coursepkg.projects.translation.placeholders import copies
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.text.languages import language_of
 
@@ -50,6 +51,9 @@ class Evaluation:
     """By name. The first is the headline: BLEU, of Vietnamese without underscores."""
     n_seen: int | None
     """Sources that training saw; None where the training part is not known."""
+    copied: tuple[int, int]
+    """Numbers, codes, tags and links of the sources that the references keep: how many
+    of them the hypotheses keep, and how many there are."""
     notes: tuple[str, ...]
     """What a reader of the scores must know, one line each."""
     hypotheses: tuple[str, ...] = field(repr=False)
@@ -60,6 +64,11 @@ class Evaluation:
 
     def __str__(self) -> str:
         rows = [f"{name}: {one}" for name, one in self.scores.items()]
+        kept, n = self.copied
+        if n:
+            rows.append(
+                f"numbers and placeholders kept: {kept} of {n} ({kept / n:.1%})"
+            )
         return "\n".join([*rows, *(f"note: {note}" for note in self.notes)])
 
     def as_json(self) -> dict[str, Any]:
@@ -69,6 +78,7 @@ class Evaluation:
             "to": self.target,
             "n": len(self.references),
             "n_seen": self.n_seen,
+            "copied": {"kept": self.copied[0], "of": self.copied[1]},
             "scores": {name: score_as_json(one) for name, one in self.scores.items()},
             "notes": list(self.notes),
         }
@@ -134,8 +144,10 @@ def evaluate(
         scores |= _scores_apart(bleu, predictions, true, is_seen, options)
     ours, theirs = tuple(predictions), tuple(true)
     sources = tuple(p.source for p in pairs)
+    counts = [copies(*one) for one in zip(sources, ours, theirs, strict=True)]
+    copied = sum(kept for kept, _ in counts), sum(n for _, n in counts)
     return Evaluation(
-        source, target, scores, n_seen, tuple(told), ours, theirs, sources
+        source, target, scores, n_seen, copied, tuple(told), ours, theirs, sources
     )
 
 

@@ -424,7 +424,7 @@ class Translator:
         check_count("n_best", n_best, most=beams)
         check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
-        masked = [self._masked(text) for text in texts]
+        masked = [self.masked(text) for text in texts]
         plain = [one.text for one in masked]
         whole = self.encode(plain, source, target, name="sentence")
         parts = [
@@ -512,7 +512,7 @@ class Translator:
         usable = min(known, default=None)
         return Translation(text, tokens, tuple(n_best), None, note, usable)
 
-    def _masked(self, text: str) -> Masked:
+    def masked(self, text: str) -> Masked:
         """What the model reads of a text."""
         return mask(text) if self.recipe.placeholders == "mask" else Masked(text, {})
 

@@ -53,8 +53,8 @@ def check_file(
     for lines in _chunks(path, 0):
         for number, line in enumerate(lines, start=count + 1):
             if line.strip():
-                place = {"first": number, "name": f"{path}, line"}
-                translator.encode([line], source, target, **place)
+                where = f"{path}, line"
+                translator.encode([line], source, target, first=number, name=where)
         count += len(lines)
     if not count:
         raise ValueError(f"{path}: empty; a file to translate has at least one line")
@@ -102,7 +102,7 @@ def translate_file(
     count, notes = done, _FileNotes(path)
     for lines in _chunks(path, done):
         texts = [line for line in lines if line.strip()]
-        found = iter(
+        found: Iterator[Translation | T5Output] = iter(
             translator.translate(texts, source=source, target=target, **options)
         )
         rows = []

@@ -19,6 +19,7 @@ from functools import partial
 from coursepkg.app.jobs import ResumableJsonl
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key, to_model
 from coursepkg.projects.translation.errors.surface import UNKNOWN, runs, words
+from coursepkg.projects.translation.placeholders import restore
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.text.languages import script_share
@@ -168,7 +169,9 @@ def back_translate(
     held, counts = frozenset(held_out), Counter[str]()
     chosen: list[tuple[int, str, list[int]]] = []
     seen: set[str] = set()
-    encoded = translator.subwords.encode_sources(lines, target, source)
+    masked = [translator.masked(line) for line in lines]
+    read = [one.text for one in masked]
+    encoded = translator.subwords.encode_sources(read, target, source)
     for number, (line, ids) in enumerate(zip(lines, encoded, strict=True), start=1):
         key = sentence_key(line, target)
         reason = _unfit(translator, line, ids, target)
@@ -183,7 +186,8 @@ def back_translate(
     pairs = []
     translate = partial(_translated, translator, method, batch_size, report, kept)
     written = translate([ids for *_, ids in chosen])
-    for (number, line, _), text in zip(chosen, written, strict=True):
+    for (number, line, _), written_line in zip(chosen, written, strict=True):
+        text = restore(written_line, masked[number - 1].values)
         reason = problem(text, line, source, target, limits)
         if reason is None and sentence_key(text, source) in held:
             reason = "translated into a sentence of dev or test"
@@ -239,7 +243,7 @@ def round_trip(
         there = _translated_where_fit(translator, translate, texts, own, other)
         back = _translated_where_fit(translator, translate, there, other, own)
         ids = translator.subwords.encode_sources(
-            [text or "" for text in back], own, other
+            [translator.masked(text or "").text for text in back], own, other
         )
         chosen = []
         for text, came, own_ids in zip(texts, back, ids, strict=True):
@@ -266,8 +270,9 @@ def _translated_where_fit(
     target: str,
 ) -> list[str | None]:
     """Translate what is neither empty nor longer than the model takes; else None."""
+    masked = [translator.masked(text or "") for text in texts]
     encoded = translator.subwords.encode_sources(
-        [text or "" for text in texts], source, target
+        [one.text for one in masked], source, target
     )
     fits = [
         text is not None and _unfit(translator, text, ids, source) is None
@@ -275,7 +280,10 @@ def _translated_where_fit(
     ]
     good = [ids for ids, fit in zip(encoded, fits, strict=True) if fit]
     written = iter(translate(good))
-    return [next(written) if fit else None for fit in fits]
+    return [
+        restore(next(written), one.values) if fit else None
+        for one, fit in zip(masked, fits, strict=True)
+    ]
 
 
 def _unfit(

@@ -18,7 +18,6 @@ from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, signs_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
-from coursepkg.projects.translation.placeholders import Masked, mask
 from coursepkg.projects.translation.predict import DEFAULT, DOUBTFUL, Translator
 
 if TYPE_CHECKING:
@@ -174,10 +173,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     found = translator.translate(
         texts, source=languages[0], target=languages[1], batch_size=batch_size
     )
-    masked = [
-        mask(text) if translator.recipe.placeholders == "mask" else Masked(text, {})
-        for text in texts
-    ]
+    masked = [translator.masked(text) for text in texts]
     signs = signs_of(translator, masked, found, *languages)
     written = [one.line for one in found], [pair.target for pair in parts.dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
