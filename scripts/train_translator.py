@@ -1,26 +1,40 @@
-"""Makes the translator of real sentences that ships with the package.
+"""Makes the translator that ships with the package.
 
 One model for en-vi, vi-en, zh-vi and vi-zh, from the open corpus and the phrasebook; a
 second stage adds sentences of the Vietnamese Wikipedia, translated back by the first.
 
-    python scripts/train_open_translator.py first  --out runs/open --seconds 1800
-    python scripts/train_open_translator.py first  --out runs/open --seconds 1800
+    python scripts/train_translator.py first --out runs/open --seconds 1800
+    coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
+        --to vi --limit 100000 --out runs/wikipedia
+    coursepkg translation back-translate --model runs/open --mono wikipedia --from zh \
+        --to vi --limit 100000 --out runs/wikipedia-zh
+    python scripts/train_translator.py second --start runs/open --out runs/open-2 \
+        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 1800
+    coursepkg translation calibrate --model runs/open-2
+    python scripts/train_translator.py ship --out runs/open-2
 
-Each call goes on where the last one stopped. COURSEPKG_DATA names the data folder.
+The two stages go on where their last call stopped. COURSEPKG_DATA names the data.
 """
 
 import argparse
 import dataclasses
+import shutil
 from pathlib import Path
 
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import SentencePair, to_model
+from coursepkg.projects.translation.corpus import (
+    SentencePair,
+    read_parallel,
+    to_model,
+)
 from coursepkg.projects.translation.models import FILES
 from coursepkg.projects.translation.open_corpus import MACHINE_MADE, domain_of
 from coursepkg.projects.translation.placeholders import mask_pair
+from coursepkg.projects.translation.predict import DEFAULT, Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
 from coursepkg.text.subword import SentencePiece
+from coursepkg.training.saved_model import save_model
 
 RECIPE = Recipe(
     vocab_size=10_000,
@@ -47,11 +61,14 @@ BOOK_SHARE = 3
 """Of the phrasebook every third sentence."""
 
 
-def mixture() -> list[Parts]:
+def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
     """Training parts of the four directions.
 
     Vietnamese that a machine made is read, never written. The sentences of the
     phrasebook are few patterns, so a part of them does.
+
+    Args:
+        further: by source language pairs whose source a machine made.
     """
     found = []
     for source in ("zh", "en"):
@@ -64,6 +81,7 @@ def mixture() -> list[Parts]:
         by_kind["everyday"] *= EVERYDAY_COPIES
         human = [pair for own in by_kind.values() for pair in own]
         back = [pair.swapped() for pair in (*human, *machine_made)]
+        human += further.get(source, [])
         found += [
             dataclasses.replace(parts, train=tuple(human)),
             dataclasses.replace(parts.swapped(), train=tuple(back)),
@@ -99,18 +117,60 @@ def learn_vocabulary(corpora: list[Parts], out: Path) -> None:
     ).save(out / FILES[1])
 
 
+def ship(out: Path) -> None:
+    """Write the model in half precision into the package, licences beside it."""
+    translator = Translator.load(out)
+    if translator.calibration is None:
+        raise SystemExit(
+            f"{out} has no confidence.json; first: coursepkg translation calibrate"
+            f" --model {out}"
+        )
+    shutil.rmtree(DEFAULT, ignore_errors=True)
+    DEFAULT.mkdir()
+    save_model(DEFAULT / "model", translator.model.half(), **translator.card)
+    translator.subwords.save(DEFAULT)
+    translator.calibration.save(DEFAULT)
+    (DEFAULT / "ATTRIBUTION.txt").write_text(OPEN_ATTRIBUTION, encoding="utf-8")
+
+
+def read_back_translations(prefix: Path | None, source: str) -> list[SentencePair]:
+    """Pairs that `back-translate` wrote; none without a prefix."""
+    if prefix is None:
+        return []
+    return read_parallel(f"{prefix}.{source}", f"{prefix}.vi")
+
+
 def main() -> None:
-    """Train for some seconds."""
+    """Train for some seconds, or ship."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stage", choices=("first",))
+    parser.add_argument("stage", choices=("first", "second", "ship"))
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
+    parser.add_argument("--start", type=Path)
+    parser.add_argument("--extra-en", type=Path)
+    parser.add_argument("--extra-zh", type=Path)
     parser.add_argument("--seconds", type=float, default=1800.0)
     options = parser.parse_args()
-    corpora = mixture()
-    learn_vocabulary(corpora, options.out)
+    if options.stage == "ship":
+        return ship(options.out)
+    corpora = mixture(
+        {
+            "en": read_back_translations(options.extra_en, "en"),
+            "zh": read_back_translations(options.extra_zh, "zh"),
+        }
+    )
+    if options.stage == "first":
+        learn_vocabulary(corpora, options.out)
     recipe = dataclasses.replace(RECIPE, max_seconds=options.seconds)
     resume = (options.out / "recipe.json").exists()
-    train(recipe, corpora, options.out, resume=resume, progress=False)
+    train(
+        recipe,
+        corpora,
+        options.out,
+        start=options.start,
+        resume=resume,
+        progress=False,
+    )
+    return None
 
 
 if __name__ == "__main__":

@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from coursepkg.decoding.rerank import reverse_scorer
-from coursepkg.decoding.step import Hypothesis
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked
 from coursepkg.text.tokenizer import BYTE_TOKENS
@@ -135,11 +133,6 @@ def _reverse(
         marked(one.line, masked.values)
         for one, masked in zip(found, sources, strict=True)
     ]
-    read = [
-        Hypothesis(tuple(ids[:most]), (), 0.0, 0.0, True)
-        for ids in subwords.encode_sources(lines, target, source)
-    ]
-    device = next(translator.model.parameters()).device
-    score = reverse_scorer(translator.model, wanted, device=device)
-    sums = score(range(len(read)), read).tolist()
+    read = [ids[:most] for ids in subwords.encode_sources(lines, target, source)]
+    sums = translator.log_probs(read, wanted)
     return [total / (len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]

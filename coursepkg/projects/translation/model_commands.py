@@ -327,6 +327,7 @@ def export_command(options: "Export") -> int:
     """Export and return the exit code."""
     from coursepkg.blocks.transformer import Transformer
     from coursepkg.projects.translation.export import export_ctranslate2
+    from coursepkg.projects.translation.runtime import write_card
 
     out = required_out(options.common.out)
     translator, folder = load_translator(options.common, options.model)
@@ -342,7 +343,7 @@ def export_command(options: "Export") -> int:
         out,
         quantization=options.quantization,
         source_pieces=None if subwords.joint else subwords.source.pieces,
-        also=subwords.save,
+        also=lambda part: write_card(part, translator),
     )
     print(f"exported to {out}")
     if options.common.json:

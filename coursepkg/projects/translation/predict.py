@@ -247,13 +247,17 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
-        """Read the folder that `coursepkg translation train --out` wrote.
+        """Read the folder that `coursepkg translation train --out` or `export` wrote.
 
         Raises:
             FileNotFoundError: there is no finished model in it.
             ValueError: a file is damaged, it is no translator, or vocabulary and
                 weights do not belong together.
         """
+        if (Path(folder) / "model.bin").is_file():
+            from coursepkg.projects.translation.runtime import RuntimeTranslator
+
+            return RuntimeTranslator(Path(folder))
         folder = check_finished(folder)
         recipe = recipe_from(folder)
         subwords = Subwords.load(folder, recipe.underscores)
@@ -443,10 +447,8 @@ class Translator:
             for part in own
         ]
         ids = self.encode([one.text for one in each], source, target, name="part")
-        found = search(
-            self.fast,
+        found = self.search(
             ids,
-            max_len=self.recipe.max_len,
             beam_size=beams,
             length_penalty=alpha,
             # Duplicates, which read the same, are replaced by the next candidates, and
@@ -463,6 +465,43 @@ class Translator:
             _noted(self._joined(text, list(islice(judged, len(own))), target), source)
             for text, own in zip(texts, parts, strict=True)
         ]
+
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        *,
+        beam_size: int,
+        length_penalty: float,
+        n_best: int,
+        batch_size: int,
+    ) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, best first; see the function `search`."""
+        return search(
+            self.fast,
+            sources,
+            max_len=self.recipe.max_len,
+            beam_size=beam_size,
+            length_penalty=length_penalty,
+            n_best=n_best,
+            batch_size=batch_size,
+        )
+
+    def log_probs(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[float]:
+        """log p of each target, EOS included, given its source.
+
+        Args:
+            sources: ids, tags in front, EOS not yet behind.
+            targets: ids, without BOS and EOS.
+        """
+        from coursepkg.decoding.rerank import reverse_scorer
+
+        device = next(self.model.parameters()).device
+        score = reverse_scorer(self.model, targets, device=device)
+        read = [Hypothesis(tuple(ids), (), 0.0, 0.0, True) for ids in sources]
+        found: list[float] = score(range(len(read)), read).tolist()
+        return found
 
     def _judged(
         self,

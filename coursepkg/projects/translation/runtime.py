@@ -1,0 +1,110 @@
+"""A translator that searches in CTranslate2: what `coursepkg translation export` wrote.
+
+It reads, masks, joins and judges text as `Translator` does; only the network runs
+elsewhere. Its search divides by |y|^alpha where ours divides by ((5 + |y|) / 6)^alpha,
+so that a beam may choose another translation.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from coursepkg.decoding.step import Hypothesis
+from coursepkg.files import file_sha256, read_json, write_json
+from coursepkg.projects.translation.confidence import Calibration
+from coursepkg.projects.translation.export import ExportedTranslator
+from coursepkg.projects.translation.models import Subwords
+from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator
+from coursepkg.projects.translation.recipe import Recipe
+from coursepkg.text.vocabulary import EOS
+
+CARD = "translator.json"
+"""In an exported folder: recipe, directions and card of the model."""
+
+
+class RuntimeTranslator(Translator):
+    """An exported model with its vocabulary.
+
+    Args:
+        folder: that `coursepkg translation export` wrote.
+
+    Raises:
+        ImportError: ctranslate2 is not installed.
+        FileNotFoundError: a file is missing.
+        ValueError: a file is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        told = read_json(folder / CARD, needs={"recipe": dict, "directions": list})
+        self.recipe = Recipe(**told["recipe"])
+        self.directions = [(source, target) for source, target in told["directions"]]
+        self.card = told
+        self.subwords = Subwords.load(folder, self.recipe.underscores)
+        self.calibration = Calibration.load(folder)
+        self.members, self.looked_up = (), ""
+        self.runtime = ExportedTranslator(folder, threads=torch.get_num_threads())
+        self.fingerprint = file_sha256(folder / "model.bin")
+
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        *,
+        beam_size: int,
+        length_penalty: float,
+        n_best: int,
+        batch_size: int,
+    ) -> list[list[Hypothesis]]:
+        """Hypotheses of each source, best first."""
+        if not sources:
+            return []
+        longest = max(map(len, sources)) + 1 + EXTRA_LENGTH
+        found = self.runtime.translate(
+            [[*ids, EOS] for ids in sources],
+            max_len=min(self.recipe.max_len - 1, longest),
+            beam_size=beam_size,
+            n_best=n_best,
+            length_penalty=length_penalty,
+            max_batch_size=batch_size,
+        )
+        return [
+            [
+                _hypothesis(one.ids, one.score, one.finished, length_penalty)
+                for one in own
+            ]
+            for own in found
+        ]
+
+    def log_probs(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[float]:
+        """log p of each target, EOS included, given its source."""
+        rows = self.runtime.score([[*ids, EOS] for ids in sources], targets)
+        return [sum(one) for one in rows]
+
+    def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
+        return None
+
+
+def _hypothesis(
+    ids: tuple[int, ...], score: float, finished: bool, alpha: float
+) -> Hypothesis:
+    """A result in our form; each token gets the mean, the only one that is known."""
+    n = max(1, len(ids) + finished)
+    total = score * n**alpha
+    return Hypothesis(ids, (total / n,) * n, total, score, finished)
+
+
+def write_card(folder: Path, translator: Translator) -> None:
+    """Write what `RuntimeTranslator` reads beside an exported network."""
+    translator.subwords.save(folder)
+    told: dict[str, Any] = {
+        **translator.card,
+        "recipe": translator.recipe.described(),
+        "directions": [list(way) for way in translator.directions],
+    }
+    write_json(folder / CARD, told)
+    if translator.calibration is not None:
+        translator.calibration.save(folder)

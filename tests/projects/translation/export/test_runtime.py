@@ -1,0 +1,79 @@
+"""A translator whose search runs in CTranslate2 says what ours says."""
+
+from pathlib import Path
+
+import pytest
+
+from coursepkg.projects.translation.confidence import SIGNS, Calibration
+from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.runtime import RuntimeTranslator
+from tests.projects.translation.tiny import pairs, translation
+
+pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
+
+TEXTS = [pair.source for pair in pairs("zh", "vi")[:12]]
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    Calibration({"zh-vi": [0.3] * (len(SIGNS) + 1)}, "toy dev").save(tiny_run)
+    try:
+        out = tmp_path_factory.mktemp("exported") / "folder"
+        translation("export", "--model", tiny_run, "--out", out)
+    finally:
+        (tiny_run / "confidence.json").unlink()
+    return out
+
+
+def test_greedy_translations_scores_and_confidence_are_ours(translator: Translator, exported: Path) -> None:
+    runtime = Translator.load(exported)
+    assert isinstance(runtime, RuntimeTranslator)
+    ours = translator.translate(TEXTS, beam_size=1)
+    theirs = runtime.translate(TEXTS, beam_size=1)
+    assert [one.text for one in theirs] == [one.text for one in ours]
+    assert [one.n_best[0].confidence for one in theirs] == pytest.approx(
+        [one.confidence for one in ours], rel=1e-3
+    )
+    sources = translator.encode(TEXTS, "zh", "vi")
+    targets = translator.subwords.encode_targets([one.line for one in ours], "vi")
+    assert runtime.log_probs(sources, targets) == pytest.approx(
+        translator.log_probs(sources, targets), abs=1e-3
+    )
+
+
+def test_it_judges_and_cuts_as_ours_does(exported: Path) -> None:
+    runtime = Translator.load(exported)
+    (long,) = runtime.translate(["三五" * 40])
+    assert "translated in" in long.note
+    assert long.usable is not None
+    assert runtime.translate(TEXTS[:1], alignments=True)[0].alignment is None
+    assert runtime.translate([]) == []
+    best = runtime.translate(TEXTS[:1], n_best=3, beam_size=4)[0].n_best
+    assert len(best) == 3
+    assert [one.score for one in best] == sorted((one.score for one in best), reverse=True)
+    with pytest.raises(ValueError, match="does not translate English"):
+        runtime.translate(["hi"], source="en", target="vi")
+
+
+def test_the_command_line_takes_the_folder(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.zh").write_text("\n".join(TEXTS) + "\n", "utf-8")
+    translation(
+        "predict",
+        "--model",
+        exported,
+        "--file",
+        tmp_path / "in.zh",
+        "--out",
+        tmp_path / "out",
+        "--form",
+        "scored",
+    )
+    rows = [line.split("\t") for line in (tmp_path / "out").read_text("utf-8").splitlines()]
+    assert len(rows) == len(TEXTS)
+    assert all(0 <= float(confidence) <= 1 for confidence, _ in rows)
+
+
+def test_a_folder_without_its_card_is_named(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.bin").write_bytes((exported / "model.bin").read_bytes())
+    with pytest.raises(FileNotFoundError, match=r"translator\.json"):
+        Translator.load(tmp_path)
