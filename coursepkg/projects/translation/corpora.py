@@ -14,6 +14,7 @@ from coursepkg.projects.translation.corpus import (
     pair_keys,
     read_parallel,
     read_published,
+    sentence_key,
     without_duplicates,
 )
 from coursepkg.projects.translation.open_corpus import (
@@ -222,29 +223,47 @@ def _open(name: str, source: str, target: str, folder: Path) -> Parts:
     first = folder / "open" / f"{next(iter(DOMAINS))}.tsv"
     if not first.is_file():
         return _open_stand_in(name, first, source, target)
+    book, known = _book_keys(source, target)
+    keys, n_known = dict(book), 0
     parts: dict[str, list[SentencePair]] = {}
-    keys: dict[SentencePair, tuple[str, str]] = {}
     for part, rows in read_parts(folder / "open").items():
         parts[part] = []
         for row in rows:
-            if (pair := row.pair(source, target)) is not None:
-                parts[part].append(pair)
-                keys[pair] = row.sentence_keys[source], row.sentence_keys[target]
-    book = [_pair(t, source, target) for t in Phrasebook().split("random")[0]]
-    keys |= {pair: pair_keys(pair, source, target) for pair in book}
+            pair, own = row.pair(source, target), row.sentence_keys
+            if pair is None:
+                continue
+            if part != "train" and not known.isdisjoint(own.values()):
+                n_known += 1
+                continue
+            parts[part].append(pair)
+            keys[pair] = own[source], own[target]
     train, left_out = without_duplicates([*parts["train"], *book], keys.__getitem__)
     machine = sum(DOMAINS.get(pair.file) == MACHINE_MADE for pair in train)
-    notes = [
+    notes = (
         f"train is open text and {len(book)} pairs of the phrasebook",
         f"{len(left_out)} training pairs left out as duplicates",
+        f"{n_known} dev and test pairs left out, which the phrasebook has",
         f"the Vietnamese of {machine} training pairs was made by a machine",
-    ]
+    )
     domain = SCORED_DOMAINS[name]
     dev, test = (
         tuple(pair for pair in parts[part] if domain in ("", domain_of(pair)))
         for part in ("dev", "test")
     )
-    return Parts(name, source, target, tuple(train), dev, test, tuple(notes))
+    return Parts(name, source, target, tuple(train), dev, test, notes)
+
+
+def _book_keys(
+    source: str, target: str
+) -> tuple[dict[SentencePair, tuple[str, str]], set[str]]:
+    """The phrasebook's training pairs with their keys; its keys in every language."""
+    triples = Phrasebook().split("random")[0]
+    pairs = [_pair(triple, source, target) for triple in triples]
+    keys = {pair: pair_keys(pair, source, target) for pair in pairs}
+    known = {key for own in keys.values() for key in own}
+    others = [one for one in PHRASEBOOK_LANGUAGES if one not in (source, target)]
+    known |= {sentence_key(t.line(one), one) for t in triples for one in others}
+    return keys, known
 
 
 def _open_stand_in(name: str, missing: Path, source: str, target: str) -> Parts:

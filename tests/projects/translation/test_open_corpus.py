@@ -12,6 +12,7 @@ import pytest
 from coursepkg.data.registry import data_folder
 from coursepkg.projects.translation import corpora
 from coursepkg.projects.translation.corpora import load_parts
+from coursepkg.projects.translation.corpus import sentence_key
 from coursepkg.projects.translation.open_corpus import (
     DOMAINS,
     EMBEDDED,
@@ -102,6 +103,20 @@ def test_each_domain_is_scored_alone_and_trained_alike(open_data: Path, source: 
         assert one.train == whole.train
         assert {domain_of(pair) for pair in (*one.dev, *one.test)} <= {SCORED_DOMAINS[name]}
     assert {domain_of(pair) for pair in whole.train} == {*DOMAINS.values(), "phrasebook"}
+
+
+def test_what_the_phrasebook_trains_on_is_not_scored(open_data: Path, small_book: SmallBook) -> None:
+    with (open_data / "open" / "docs_react.tsv").open("a", encoding="utf-8") as file:
+        # The Vietnamese is another one than the phrasebook's, the English is not.
+        file.writelines(f"{en}\tkhác {vi}\t\t\n" for _, vi, en in sentences())
+    trained = {sentence_key(triple.line("en"), "en") for triple in small_book.split("random")[0]}
+    parts = load_parts("open", "en", "vi")
+    scored = {sentence_key(pair.source, "en") for pair in (*parts.dev, *parts.test)}
+    assert scored.isdisjoint(trained)
+    rows = split_open(read_open(open_data / "open"))
+    n_left_out = sum(row.sentence_keys["en"] in trained for part in ("dev", "test") for row in rows[part])
+    assert n_left_out > 0
+    assert f"{n_left_out} dev and test pairs left out, which the phrasebook has" in parts.notes
 
 
 def test_the_files_are_read_again_only_where_one_has_changed(open_data: Path) -> None:
