@@ -135,7 +135,7 @@ def test_the_files_are_read_again_only_where_one_has_changed(open_data: Path) ->
             r"ms_ht\.tsv, line 282: 2 columns, and there must be 4: en, vi, zh, from",
         ),
         (b"a\tb\tc\td\te\n", r"ms_ht\.tsv, line 282: 5 columns"),
-        (b"caf\xe9\ta\tb\tc\n", r"ms_ht\.tsv, line 282: not UTF-8"),
+        (b"th\xe9\ta\tb\tc\n", r"ms_ht\.tsv, line 282: not UTF-8"),
     ],
 )
 def test_a_bad_line_is_named(open_data: Path, line: bytes, message: str) -> None:
@@ -238,8 +238,8 @@ def test_chinese_sides_have_no_words_to_count(open_data: Path) -> None:
 
 
 PARAGRAPHS = (
-    "Hà Nội là thủ đô của Việt Nam. Thành phố nằm bên sông Hồng! Ở đó có TP. Hồ nào không? (1990)",
-    "Hà Nội là thủ đô của Việt Nam.",
+    "Hà Nội là thủ đô của cả nước. Thành phố nằm bên sông Hồng! Ở đó có TP. Hồ nào không? (1990)",
+    "Hà Nội là thủ đô của cả nước.",
     "Tiểu hành tinh này do S. Shirai phát hiện vào năm 1993. Tên của nó là 1993 TQ, 12, 13, 14 và 15.",
     "không có chữ hoa ở đầu câu này. Ngắn quá. Câu này không có dấu ở cuối",
 )
@@ -254,7 +254,7 @@ def write_wikipedia(folder: Path, paragraphs: Sequence[str] = PARAGRAPHS) -> Pat
 
 def test_paragraphs_are_cut_behind_sentences_not_behind_initials() -> None:
     assert [*sentences_of(PARAGRAPHS[0])] == [
-        "Hà Nội là thủ đô của Việt Nam.",
+        "Hà Nội là thủ đô của cả nước.",
         "Thành phố nằm bên sông Hồng!",
         "Ở đó có TP. Hồ nào không? (1990)",
     ]
@@ -266,7 +266,7 @@ def test_the_wikipedia_gives_plain_sentences_once(tmp_path: Path) -> None:
     assert tuple(read_wikipedia(folder)) == PARAGRAPHS
     found = wikipedia_sentences(folder)
     assert sorted(found) == [
-        "Hà Nội là thủ đô của Việt Nam.",
+        "Hà Nội là thủ đô của cả nước.",
         "Thành phố nằm bên sông Hồng!",
         "Tiểu hành tinh này do S. Shirai phát hiện vào năm 1993.",
     ]
