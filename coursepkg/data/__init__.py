@@ -9,7 +9,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "audit_rows": "Row",
         "batching": "TokenBatches make_batch padded_random_batches",
         "download": "fetch",
-        "registry": "find_set",
+        "registry": "attribution_of find_set",
         "split": "group_records grouped_split split_fingerprint",
     },
 )

@@ -209,7 +209,7 @@ def read_rows(source_path: str | Path, target_path: str | Path) -> list[Row]:
         FileNotFoundError: a file is missing.
         ValueError: the files have different numbers of lines.
     """
-    sources, targets = _lines(source_path), _lines(target_path)
+    sources, targets = read_lines(source_path), read_lines(target_path)
     if len(sources) != len(targets):
         raise ValueError(
             f"{source_path} has {len(sources)} lines and {target_path} has"
@@ -222,6 +222,19 @@ def read_rows(source_path: str | Path, target_path: str | Path) -> list[Row]:
             zip(sources, targets, strict=True), start=1
         )
     ]
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a file; bytes that are not UTF-8 become lone surrogates.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    with Path(path).open("rb") as file:
+        raw = [line.rstrip(b"\r\n") for line in file]
+    if raw:
+        raw[0] = raw[0].removeprefix(b"\xef\xbb\xbf")
+    return [line.decode("utf-8", "surrogateescape") for line in raw]
 
 
 def bad_rows(
@@ -313,14 +326,6 @@ def odd_lengths(
 
 def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
-
-
-def _lines(path: str | Path) -> list[str]:
-    with Path(path).open("rb") as file:
-        raw = [line.rstrip(b"\r\n") for line in file]
-    if raw:
-        raw[0] = raw[0].removeprefix(b"\xef\xbb\xbf")
-    return [line.decode("utf-8", "surrogateescape") for line in raw]
 
 
 def _shown(text: str, most: int = 40) -> str:

@@ -10,6 +10,7 @@ from coursepkg.app.output import print_json
 from coursepkg.data.registry import (
     SETS,
     DataSet,
+    attribution_of,
     data_folder,
     find_set,
     folder_of,
@@ -34,6 +35,11 @@ class List:
             print(f"  licence  {row['licence']}")
             for line in _ways(row):
                 print(f"  get it   {line}")
+            if row["attribution"]:
+                print(
+                    "  credit   what you ship and made from it needs the text that"
+                    f" coursepkg.data.attribution_of({row['name']!r}) gives"
+                )
         if self.json:
             print_json({"folder": str(data_folder()), "sets": rows})
         return 0
@@ -41,7 +47,10 @@ class List:
 
 @dataclass(frozen=True)
 class Fetch:
-    """Download data sets and check them against their SHA-256."""
+    """Download data sets and check them against their SHA-256.
+
+    Files that are here already are checked, too.
+    """
 
     names: Annotated[
         tuple[str, ...],
@@ -82,6 +91,8 @@ class Fetch:
                     f" put them into {folder}"
                 )
             print(f"{wanted.name}: licence: {wanted.licence}")
+            if attribution := attribution_of(wanted.name):
+                print(f"{wanted.name}: beside what you ship:\n{attribution.rstrip()}")
             files = [
                 {
                     "path": one.path,
@@ -114,6 +125,7 @@ def describe_set(one: DataSet) -> dict[str, Any]:
         "missing": missing,
         "downloadable": [file.path for file in one.downloadable],
         "ask": one.ask,
+        "attribution": attribution_of(one.name),
     }
 
 

@@ -413,17 +413,20 @@ def fetch(
 ) -> tuple[Arrival, ...]:
     """Bring the files of a set that have an address into its folder.
 
+    Files that are there already are compared with their SHA-256.
+
     Args:
         wanted: the set.
         folder: its folder, made where it does not exist.
         load: what downloads a file; `download` or a partial of it with other patience.
 
     Raises:
-        ValueError: no file of the set has an address, or one that came or lies there is
-            another than it should be.
+        ValueError: no file of the set has an address or is there, or one that came or
+            lies there is another than it should be.
         OSError: a server cannot be reached, or the disk refuses.
     """
-    if not wanted.downloadable:
+    is_there = any((folder / file.path).exists() for file in wanted.files)
+    if not wanted.downloadable and not is_there:
         raise ValueError(
             f"{wanted.name} cannot be downloaded: {wanted.ask}; put the files into"
             f" {folder}"
@@ -440,8 +443,7 @@ def fetch(
     arrivals = []
     for file in wanted.files:
         if not file.url:
-            there = (folder / file.path).exists()
-            arrivals.append(Arrival(file.path, "present" if there else "on request"))
+            arrivals.append(_look_for_file(file, folder))
             continue
         known = record.get(file.path, {})
         # What was recorded under another address says nothing about this one.
@@ -456,6 +458,19 @@ def fetch(
                 out.write(f"{text}\n".encode())
         arrivals.append(arrival)
     return tuple(arrivals)
+
+
+def _look_for_file(file: DataFile, folder: Path) -> Arrival:
+    """A file that has no address: whether it is there, and the one it should be."""
+    place = folder / file.path
+    if not place.exists():
+        return Arrival(file.path, "on request")
+    if file.sha256 is not None and file_sha256(place) != file.sha256:
+        raise ValueError(
+            f"{place} is not the file on record (its SHA-256 is not {file.sha256});"
+            " copy it again"
+        )
+    return Arrival(file.path, "present", file.sha256)
 
 
 def _fetch_file(

@@ -8,6 +8,7 @@ where to put them.
 import difflib
 import os
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 from coursepkg.files import cache_folder
@@ -37,8 +38,8 @@ class DataFile:
     url: str = ""
     """Address; empty where there is no public one."""
     sha256: str | None = None
-    """SHA-256 of what the address gives; None where it is not known, and the first
-    download decides."""
+    """SHA-256 of what the address gives, or of the file that has none; None where it is
+    not known, and the first download decides."""
     size_limit: int = 100_000_000
     """Largest download that is accepted, in bytes."""
     lines: int | None = None
@@ -80,6 +81,9 @@ class DataSet:
     """How to get the files that have no address."""
     files: tuple[DataFile, ...]
     """Its files."""
+    attribution: str = ""
+    """Packaged file with what must stand beside everything that is made from it and
+    shipped; empty where nothing may ship."""
 
     @property
     def downloadable(self) -> tuple[DataFile, ...]:
@@ -133,9 +137,51 @@ _EN_VI = DataSet(
     ),
 )
 
+_OPEN = """
+tatoeba.tsv 6925 8e95293af8681d81f7ce5788abb530496d68dd426f7bc2d73d59d210b225d0f9
+tatoeba.LICENCE - 845531cbc3dba7a799f838af82782e0bf68ffb021498ee29f0d8c06402bbbf4e
+ms_ht.tsv 35471 b006c743a000508b408b4004c87df01b8abde286b3c62fa85e4f37a741da015b
+ms_ht.LICENCE - df57b44501a1589bfebadcd740ccaac3fb076f51036fde1ae30219a9dd4087ac
+docs_react.tsv 1414 79a5a91e4e608b242dd0742724c81dc3f919cad972e4790dc73b854826f9ba8c
+docs_react.LICENCE - 04170efe4fb4f6c24c5e3c6d68180c91ab8fcd98aaa77a396a04506cb65fc504
+l10n_perm.tsv 26818 a330ceb3069e149ecfa0adc500fd0d4a8d194dd06df1225cdf3c466f583d6b8e
+l10n_perm.LICENCE - d60b4146db06dabbee5a174544f926ee1a4e63425970d7586186842670a3e336
+l10n_mpl.tsv 2830 da398852da5b862e56f91aa4f3f6691b913fb683b2d037172df6b75589115423
+l10n_mpl.LICENCE - c2807b6c2b5c2f211a6162b980ed0c7f94574bc9f600e2942221e059622de7fb
+ms_mt.tsv 28479 4034465f0f8a64aa42ebb6351362b5255dc0d98558463ecfc373864d258ce192
+ms_mt.LICENCE - 79afb63bcf387fdc8396710c1c9a20731f785d28d8caa0cbb919188dbe114f08
+vi_wikipedia.txt.xz - bd885ab85a56af4fa0cc373bbebf8f613b891cce7faf97df1c1407921ea23c23
+vi_wikipedia.LICENCE - bc7da4bbe36fafb7aefcc1ed93007ab6d7afdac1745372fba642b35db6be3ded
+"""
+"""Name, lines of the tables and SHA-256 of each file."""
+
+
+def _open_files() -> tuple[DataFile, ...]:
+    rows = (line.split() for line in _OPEN.split("\n") if line)
+    return tuple(
+        DataFile(name, sha256=sha256, lines=None if lines == "-" else int(lines))
+        for name, lines, sha256 in rows
+    )
+
+
+_OPEN_SET = DataSet(
+    "open",
+    "open English-Vietnamese text, 101,931 pairs, 77,529 of them with Chinese: everyday"
+    " sentences, documentation, interface strings; 112,919 paragraphs of the Vietnamese"
+    " Wikipedia",
+    "CC BY 2.0 FR (tatoeba), CC BY 4.0 (ms_ht, ms_mt, docs_react), Apache-2.0, MIT, ISC"
+    " and BSD-3-Clause (l10n_perm), MPL-2.0 (l10n_mpl), CC BY-SA 3.0 (vi_wikipedia)",
+    "no public address holds the files as they are; ask your instructor. The LICENCE"
+    " file beside each names the public repositories and commits that its lines come"
+    " from. coursepkg data fetch open compares files that are there with their SHA-256",
+    _open_files(),
+    "open_attribution.txt",
+)
+
 SETS: dict[str, DataSet] = {
     one.name: one
     for one in (
+        _OPEN_SET,
         DataSet(
             "zh_vi",
             "Chinese-Vietnamese training pairs of the 2025 AI Olympiad, 32,061 in the"
@@ -200,6 +246,21 @@ def find_set(name: str) -> DataSet:
         listed = ", ".join(SETS)
         raise ValueError(f"unknown data set {name!r}; {hint}the sets are {listed}")
     return SETS[plain]
+
+
+def attribution_of(name: str) -> str:
+    """What must stand beside everything that is made from a set and shipped.
+
+    It names sources, authors and licences; empty where nothing made from it may ship.
+
+    Example:
+        >>> "Tatoeba" in attribution_of("open")
+        True
+    """
+    file = find_set(name).attribution
+    if not file:
+        return ""
+    return (resources.files("coursepkg.data") / file).read_text(encoding="utf-8")
 
 
 def folder_of(name: str, within: Path | None = None) -> Path:

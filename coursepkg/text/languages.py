@@ -56,7 +56,7 @@ PAIRS = ("zh-vi", "en-vi")
 
 def language_of(code: str) -> Language:
     """The language with this code; one of which nothing is known for any other."""
-    return LANGUAGES.get(code, Language(code))
+    return LANGUAGES.get(code) or Language(code)
 
 
 def pair_of(source: str, target: str) -> str:

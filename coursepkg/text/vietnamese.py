@@ -57,7 +57,7 @@ _VOWEL_MARKS = {
     "y": "",
 }
 _LEFT_OVER = re.compile("[\u0300-\u036f]")
-_MARKED_VOWEL = re.compile("([aeiouy])([\u0300-\u036f]{2,})", re.IGNORECASE)
+_MARKED_VOWEL = re.compile("([aeiouyAEIOUY])([\u0300-\u036f]{2,})")
 
 
 def unicode_form(text: str) -> str:
@@ -81,6 +81,8 @@ def compose(text: str) -> str:
     vowel that Vietnamese has there is one reading only, so it is composed as well.
     Other marks stay as NFC has them.
     """
+    if text.isascii():
+        return text
     composed = unicodedata.normalize("NFC", text)
     if not _LEFT_OVER.search(composed):
         return composed

@@ -461,6 +461,18 @@ def test_a_set_without_addresses_says_how_to_ask(tmp_path) -> None:
     assert not (tmp_path / "set").exists()
 
 
+def test_a_file_without_an_address_is_compared_where_it_is_there(tmp_path) -> None:
+    wanted = some_set(DataFile("a.txt", sha256=sha256_of(THREE_LINES)), DataFile("b.txt"))
+    (tmp_path / "a.txt").write_bytes(THREE_LINES)
+    first, second = fetch(wanted, tmp_path, load=quick)
+    assert (first.how, first.sha256, second.how) == ("present", sha256_of(THREE_LINES), "on request")
+    (tmp_path / "a.txt").write_bytes(b"other\n")
+    with pytest.raises(
+        ValueError, match=r"a\.txt is not the file on record \(its SHA-256 is not .*\); copy it again$"
+    ):
+        fetch(wanted, tmp_path, load=quick)
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
     (tmp_path / "taken").touch()
     with pytest.raises(OSError, match=r"taken.set cannot be made: .*; choose another folder with --out"):

@@ -5,9 +5,18 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from coursepkg.data.registry import SETS, DataFile, find_set, folder_of, is_present, missing_files
+from coursepkg.data.registry import (
+    SETS,
+    DataFile,
+    attribution_of,
+    data_folder,
+    find_set,
+    folder_of,
+    is_present,
+    missing_files,
+)
 
-FOLDERS = ("zh_vi", "en_vi", "nom_vi", "mc_ocr", "vi_lines", "signs")
+FOLDERS = ("open", "zh_vi", "en_vi", "nom_vi", "mc_ocr", "vi_lines", "signs")
 
 
 def test_every_folder_of_the_data_folder_has_an_entry() -> None:
@@ -42,6 +51,47 @@ def test_the_full_iwslt_set_can_be_fetched() -> None:
     }
 
 
+def test_every_table_of_the_open_set_has_a_licence_and_a_checksum() -> None:
+    files = {file.path: file for file in SETS["open"].files}
+    assert all(file.sha256 and not file.url for file in files.values())
+    names = {name.split(".")[0] for name in files}
+    assert {f"{name}.LICENCE" for name in names} == {name for name in files if name.endswith(".LICENCE")}
+    # The head and a line for each pair.
+    assert sum(file.lines - 1 for file in files.values() if file.lines) == 101_931
+
+
+def test_what_may_ship_names_its_sources() -> None:
+    text = attribution_of("open")
+    for word in (
+        "Tatoeba",
+        "CC BY 2.0 FR",
+        "Microsoft Corporation",
+        "CC BY 4.0",
+        "React",
+        "Apache-2.0",
+        "MIT",
+        "ISC",
+    ):
+        assert word in text
+    for word in ("BSD-3-Clause", "Mozilla", "MPL-2.0", "Wikipedia", "CC BY-SA 3.0"):
+        assert word in text
+    assert {name for name in SETS if attribution_of(name)} == {"open"}
+
+
+@pytest.mark.skipif(
+    missing_files("open") != [], reason=f"no open corpus in {data_folder()}; set COURSEPKG_DATA"
+)
+def test_the_attribution_names_every_repository_of_the_open_set() -> None:
+    text = attribution_of("open").replace("\n  ", " ")
+    repositories = set()
+    for path in ("l10n_perm.tsv", "l10n_mpl.tsv"):
+        lines = (folder_of("open") / path).read_text("utf-8").split("\n")[1:-1]
+        repositories |= {line.split("\t")[3] for line in lines}
+    for name in repositories:
+        short = name.removeprefix("LineageOS/").removeprefix("android_packages_apps_")
+        assert short in text, name
+
+
 @pytest.mark.parametrize("name", ["en_vi", "en-vi", " EN_vi "])
 def test_a_hyphen_reads_as_an_underscore(name: str) -> None:
     assert find_set(name) is SETS["en_vi"]
@@ -50,7 +100,7 @@ def test_a_hyphen_reads_as_an_underscore(name: str) -> None:
 @pytest.mark.parametrize(("name", "near"), [("zh_v", "zh_vi"), ("mcocr", "mc_ocr"), ("sign", "signs")])
 def test_an_unknown_name_gets_the_nearest(name: str, near: str) -> None:
     with pytest.raises(
-        ValueError, match=f"unknown data set '{name}'; did you mean {near}\\? the sets are zh_vi, en_vi"
+        ValueError, match=f"unknown data set '{name}'; did you mean {near}\\? the sets are open, zh_vi, en_vi"
     ):
         find_set(name)
     with pytest.raises(ValueError, match="unknown data set 'qqq'; the sets are"):

@@ -82,6 +82,11 @@ def test_every_order_of_the_marks_composes(letter: str) -> None:
     assert compose(base + "".join(reversed(marks))) == letter
 
 
+def test_marks_on_a_letter_that_vietnamese_lacks_stay() -> None:
+    dotless = "ı\u0301\u0302"
+    assert compose(dotless) == dotless
+
+
 def test_the_order_that_nfc_leaves_in_pieces() -> None:
     tone_first = "a\u0301\u0302"
     assert unicodedata.normalize("NFC", tone_first) == "á\u0302"

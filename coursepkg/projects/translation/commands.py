@@ -46,6 +46,7 @@ class Common:
         str,
         tyro.conf.arg(
             help=f"auto (the corpus of the two languages), {', '.join(PAIRS)}, "
+            "open, open-everyday, open-documentation, open-interface, tatoeba, "
             "phrasebook or phrasebook-compositional."
         ),
     ] = "auto"

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from coursepkg.data.registry import data_folder
@@ -13,13 +14,16 @@ from coursepkg.projects.translation.corpus import (
     pair_keys,
     read_parallel,
     read_published,
+    sentence_key,
     without_duplicates,
 )
 from coursepkg.projects.translation.open_corpus import (
     DOMAINS,
     MACHINE_MADE,
-    read_open,
-    split_open,
+    SCORED_DOMAINS,
+    domain_of,
+    read_embedded,
+    read_parts,
 )
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as PHRASEBOOK_LANGUAGES,
@@ -207,30 +211,88 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
     )
 
 
-def _open(source: str, target: str, folder: Path) -> Parts:
-    """The open corpus in the languages that it has: English, Chinese, Vietnamese."""
+def _open(name: str, source: str, target: str, folder: Path) -> Parts:
+    """The open corpus in English, Chinese or Vietnamese, scored on one domain or all.
+
+    Its training part is the same whatever is scored.
+    """
     if not {source, target} <= set(PHRASEBOOK_LANGUAGES):
-        raise ValueError(f"--data open has no {source} to {target}; it has en, zh, vi")
+        raise ValueError(
+            f"--data {name} has no {source} to {target}; it has en, zh, vi"
+        )
     first = folder / "open" / f"{next(iter(DOMAINS))}.tsv"
     if not first.is_file():
-        return _stand_in("open", first, source, target)
-    rows = read_open(folder / "open")
-    parts = {
-        name: [p for row in own if (p := row.pair(source, target)) is not None]
-        for name, own in split_open(rows).items()
-    }
-    book = [_pair(t, source, target) for t in Phrasebook().split("random")[0]]
-    train, left_out = without_duplicates(
-        [*parts["train"], *book], lambda p: pair_keys(p, source, target)
-    )
+        return _open_stand_in(name, first, source, target)
+    book, known = _book_keys(source, target)
+    keys, n_known = dict(book), 0
+    parts: dict[str, list[SentencePair]] = {}
+    for part, rows in read_parts(folder / "open").items():
+        parts[part] = []
+        for row in rows:
+            pair, own = row.pair(source, target), row.sentence_keys
+            if pair is None:
+                continue
+            if part != "train" and not known.isdisjoint(own.values()):
+                n_known += 1
+                continue
+            parts[part].append(pair)
+            keys[pair] = own[source], own[target]
+    train, left_out = without_duplicates([*parts["train"], *book], keys.__getitem__)
     machine = sum(DOMAINS.get(pair.file) == MACHINE_MADE for pair in train)
-    notes = [
+    notes = (
         f"train is open text and {len(book)} pairs of the phrasebook",
         f"{len(left_out)} training pairs left out as duplicates",
+        f"{n_known} dev and test pairs left out, which the phrasebook has",
         f"the Vietnamese of {machine} training pairs was made by a machine",
-    ]
-    scored = (tuple(parts[name]) for name in ("dev", "test"))
-    return Parts("open", source, target, tuple(train), *scored, tuple(notes))
+    )
+    domain = SCORED_DOMAINS[name]
+    dev, test = (
+        tuple(pair for pair in parts[part] if domain in ("", domain_of(pair)))
+        for part in ("dev", "test")
+    )
+    return Parts(name, source, target, tuple(train), dev, test, notes)
+
+
+def _book_keys(
+    source: str, target: str
+) -> tuple[dict[SentencePair, tuple[str, str]], set[str]]:
+    """The phrasebook's training pairs with their keys; its keys in every language."""
+    triples = Phrasebook().split("random")[0]
+    pairs = [_pair(triple, source, target) for triple in triples]
+    keys = {pair: pair_keys(pair, source, target) for pair in pairs}
+    known = {key for own in keys.values() for key in own}
+    others = [one for one in PHRASEBOOK_LANGUAGES if one not in (source, target)]
+    known |= {sentence_key(t.line(one), one) for t in triples for one in others}
+    return keys, known
+
+
+def _open_stand_in(name: str, missing: Path, source: str, target: str) -> Parts:
+    """What ships with the package in place of the open corpus."""
+    is_embedded = SCORED_DOMAINS[name] in ("", "everyday")
+    if not is_embedded or {source, target} != {"en", "vi"}:
+        return _stand_in(name, missing, source, target)
+    parts = _tatoeba(source, target, missing.parent)
+    note = (
+        f"{missing} is missing, so its everyday sentences, which ship with the package,"
+        f" stand in for {name}; coursepkg data list says how to get it"
+    )
+    return replace(parts, notes=(note, *parts.notes))
+
+
+def _tatoeba(source: str, target: str, folder: Path) -> Parts:
+    """The everyday sentences of the open corpus that ship with the package."""
+    if {source, target} != {"en", "vi"}:
+        raise ValueError(
+            f"--data tatoeba has no {source} to {target}; it has en and vi"
+        )
+    embedded = read_embedded()
+    train, left_out = without_duplicates(
+        embedded["train"], lambda p: pair_keys(p, "en", "vi")
+    )
+    notes = (f"{len(left_out)} training pairs left out as duplicates",)
+    dev, test = (tuple(embedded[part]) for part in ("dev", "test"))
+    found = Parts("tatoeba", "en", "vi", tuple(train), dev, test, notes)
+    return _in_direction(found, source)
 
 
 def _apart(
@@ -262,7 +324,8 @@ CORPORA: dict[str, Callable[[str, str, Path], Parts]] = {
     "phrasebook-compositional": _compositional,
     **dict.fromkeys(PAIRS, _raw_pair),
     "en-vi": _en_vi,
-    "open": _open,
+    **{name: partial(_open, name) for name in SCORED_DOMAINS},
+    "tatoeba": _tatoeba,
 }
 """By the name that `--data` takes."""
 

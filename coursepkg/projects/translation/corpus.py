@@ -1,5 +1,6 @@
 """Parallel text: two files, line i of one translating line i of the other."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -145,13 +146,18 @@ def to_model(text: str, language: str, *, underscores: str = "remove") -> str:
         underscores: "keep" leaves word-segmentation underscores in Vietnamese, "remove"
             makes them spaces.
     """
-    text = compose(unescape(text).text)
+    text = _composed(text, language, underscores == "remove")
+    return text if language_of(language).is_han else space_punctuation(text)
+
+
+def _composed(text: str, language: str, without_underscores: bool) -> str:
+    """What `to_model` gives, but that punctuation is spaced as it was written."""
+    text = compose(unescape(text).text if "&" in text else text)
     written = language_of(language)
     if written.is_han:
         return remove_spaces(text)
-    if written.joins_syllables and underscores == "remove":
-        text = unjoin(text)
-    return space_punctuation(text)
+    joined = written.joins_syllables and without_underscores
+    return unjoin(text) if joined else text
 
 
 def to_reader(text: str, language: str) -> str:
@@ -176,19 +182,29 @@ def to_scorer(text: str, language: str, *, underscores: str = "remove") -> str:
     return unjoin(text) if joined else text
 
 
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~“”‘’…–—，。！？：；、（）]+")
+"""The signs that most sentences have beside letters and digits."""
+
+
 def sentence_key(text: str, language: str) -> str:
     """What two spellings of one sentence share: letters and digits, lower case.
 
     Spaces, underscores, punctuation and width are left out; a sentence of nothing else
     is its own key.
     """
-    folded = unicodedata.normalize("NFKC", to_model(text, language)).casefold()
-    kept = "".join(
-        sign
-        for sign in folded
-        if sign.isalnum() or unicodedata.category(sign).startswith("M")
-    )
-    return f"{language}:{kept or folded}"
+    folded = _folded(_composed(text, language, True))
+    kept = _PUNCTUATION.sub("", "".join(folded.split()))
+    if not kept.isalnum():  # as few are; looking at each sign takes long
+        kept = "".join(
+            sign
+            for sign in kept
+            if sign.isalnum() or unicodedata.category(sign).startswith("M")
+        )
+    return f"{language}:{kept or _folded(to_model(text, language))}"
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def pair_keys(pair: SentencePair, source: str, target: str) -> tuple[str, str]:

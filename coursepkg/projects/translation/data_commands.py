@@ -26,6 +26,11 @@ from coursepkg.projects.translation.models import (
     build_model,
     count_parameters,
 )
+from coursepkg.projects.translation.open_corpus import (
+    SCORED_DOMAINS,
+    count_by_file,
+    raw_open_rows,
+)
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS, language_of
@@ -55,6 +60,11 @@ def audit(options: "commands.Audit") -> int:
     lines = None if raw is None else audit_parallel({"raw lines": raw}, *languages)
     if lines is not None:
         print(rows_as_text(lines))
+    files = {}
+    if raw is not None and corpus in SCORED_DOMAINS:
+        files = count_by_file(raw, *languages)
+        for file, counts in files.items():
+            print(f"{file}: {counts}")
     try:
         parts = load_parts(corpus, *languages)
         parts = random_split(parts) if options.random_split else parts
@@ -72,12 +82,15 @@ def audit(options: "commands.Audit") -> int:
     rows, of_parts = lines or split, split.as_json()
     document = rows.as_json() | {name: of_parts[name] for name in OF_THE_SPLIT}
     more = {"raw_pairs": sum(rows.n_pairs.values()), "corpus": parts.corpus}
+    more |= {"files": {file: one._asdict() for file, one in files.items()}}
     write_json_output(document | more, out=out, as_json=as_json)
     return int(split.leaks)
 
 
 def raw_rows(corpus: str, source: str, target: str) -> Sequence[PairLike] | None:
     """All rows of a corpus's files, bad ones too; None where it has no files here."""
+    if corpus in SCORED_DOMAINS and (data_folder() / "open").is_dir():
+        return raw_open_rows(data_folder() / "open", source, target)
     if corpus not in PAIRS:
         return None
     folder, names = data_folder() / corpus.replace("-", "_"), ["train"]

@@ -287,8 +287,8 @@ class BackTranslate:
     search: SearchOptions = field(default_factory=Search)
     draws: DrawOptions = field(default_factory=Draws)
     mono: Annotated[str, tyro.conf.arg(metavar="FILE|CORPUS")] = "en-vi"
-    """Text in the language --to: a file of one sentence a line, or the training part of
-    zh-vi, en-vi or phrasebook."""
+    """Text in the language --to: a file of one sentence a line, the training part of a
+    corpus that --data names, or wikipedia (Vietnamese)."""
     limit: int = 0
     """Take only so many sentences, the first ones; 0 takes all."""
 

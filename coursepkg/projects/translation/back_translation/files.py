@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.jobs import ResumableJsonl
 from coursepkg.app.output import log_to_stderr, print_json
+from coursepkg.data.registry import data_folder
 from coursepkg.files import check_new, whole_file
 from coursepkg.projects.translation.back_translation import generate
 from coursepkg.projects.translation.back_translation.generate import (
@@ -22,6 +23,12 @@ from coursepkg.projects.translation.back_translation.generate import (
 from coursepkg.projects.translation.corpora import CORPORA, load_parts
 from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
 from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.open_corpus import (
+    MACHINE_MADE,
+    SCORED_DOMAINS,
+    domain_of,
+    wikipedia_sentences,
+)
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as GENERATED,
 )
@@ -32,7 +39,9 @@ from coursepkg.validation import check_count
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import BackTranslate, RoundTrip
 
-LANGUAGES_OF = {pair: tuple(pair.split("-")) for pair in PAIRS}
+LANGUAGES_OF = {pair: tuple(pair.split("-")) for pair in PAIRS} | {
+    "tatoeba": ("en", "vi")
+}
 """Of the corpora that have two languages only; the phrasebook has all."""
 
 
@@ -48,14 +57,19 @@ def held_out_keys(source: str, target: str) -> set[str]:
     keys: set[str] = set()
     read = set()
     for corpus in CORPORA:
-        languages = languages_in(corpus, source, target)
-        if {source, target}.isdisjoint(languages):
-            continue
-        parts = load_parts(corpus, *languages)
-        if (parts.corpus, parts.source, parts.target) not in read:
-            read.add((parts.corpus, parts.source, parts.target))
-            for pair in (*parts.dev, *parts.test):
-                keys.update(pair_keys(pair, parts.source, parts.target))
+        if SCORED_DOMAINS.get(corpus):
+            continue  # its sentences are among those of `open`
+        ways = {languages_in(corpus, source, target)}
+        if corpus == "open":
+            ways.add(("en", "vi"))  # for the rows without Chinese
+        for languages in sorted(ways):
+            if {source, target}.isdisjoint(languages):
+                continue
+            parts = load_parts(corpus, *languages)
+            if (parts.corpus, parts.source, parts.target) not in read:
+                read.add((parts.corpus, parts.source, parts.target))
+                for pair in (*parts.dev, *parts.test):
+                    keys.update(pair_keys(pair, parts.source, parts.target))
     return keys
 
 
@@ -80,8 +94,8 @@ def mono_text(
     """Sentences in the target language.
 
     Args:
-        mono: a corpus, of whose training part the side in `target` is taken, or a file
-            of one sentence a line.
+        mono: a corpus, of whose training part the side in `target` is taken, but not
+            what a machine made; or wikipedia; or a file of one sentence a line.
         source: language to make up.
 
     Returns:
@@ -91,11 +105,15 @@ def mono_text(
         FileNotFoundError: it is neither a corpus nor a file.
         ValueError: the corpus has no side in `target`, or a line is not UTF-8.
     """
+    if mono == "wikipedia":
+        if target != "vi":
+            raise ValueError(f"--mono {mono} has no sentences in {target}; it has vi")
+        return wikipedia_sentences(data_folder() / "open"), mono, ()
     if mono not in CORPORA:
         if not Path(mono).is_file():
             raise FileNotFoundError(
-                f"--mono {mono}: no such file; give a file, or one of the corpora"
-                f" {', '.join(CORPORA)}"
+                f"--mono {mono}: no such file; give a file, wikipedia, or one of the"
+                f" corpora {', '.join(CORPORA)}"
             )
         return [line for _, line in numbered_lines(mono)], f"file {Path(mono).name}", ()
     languages = languages_in(mono, source, target)
@@ -110,7 +128,8 @@ def mono_text(
     own = [
         p.target
         for p in parts.train
-        if p.file != "phrasebook" or parts.corpus.startswith("phrasebook")
+        if (p.file != "phrasebook" or parts.corpus.startswith("phrasebook"))
+        and domain_of(p) != MACHINE_MADE
     ]
     return own, parts.corpus, parts.notes
 

@@ -14,8 +14,10 @@ from coursepkg.projects.translation.back_translation.files import (
     write_pairs,
 )
 from coursepkg.projects.translation.back_translation.generate import Synthetic
+from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.corpus import read_parallel, sentence_key
 from tests.projects.translation.memorised import PAIRS
+from tests.projects.translation.test_open_corpus import write_open, write_wikipedia
 from tests.projects.translation.tiny import SmallBook
 
 
@@ -114,10 +116,45 @@ def test_a_file_is_mono_text_too(tmp_path: Path) -> None:
     path = tmp_path / "news.vi"
     path.write_text("Xin chào .\n\nTạm biệt .\n", "utf-8")
     assert mono_text(str(path), "zh", "vi") == (["Xin chào .", "", "Tạm biệt ."], "file news.vi", ())
-    with pytest.raises(FileNotFoundError, match="no such file; give a file, or one of the corpora"):
+    with pytest.raises(
+        FileNotFoundError, match="no such file; give a file, wikipedia, or one of the corpora"
+    ):
         mono_text(str(tmp_path / "gone.vi"), "zh", "vi")
     with pytest.raises(ValueError, match="--mono en-vi has no sentences in zh; it has en and vi"):
         mono_text("en-vi", "vi", "zh")
+
+
+def test_the_wikipedia_is_mono_text_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path))
+    write_wikipedia(tmp_path)
+    lines, name, notes = mono_text("wikipedia", "zh", "vi")
+    assert (len(lines), name, notes) == (3, "wikipedia", ())
+    with pytest.raises(ValueError, match=r"^--mono wikipedia has no sentences in zh; it has vi$"):
+        mono_text("wikipedia", "vi", "zh")
+
+
+def test_what_a_machine_made_is_no_mono_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_book: SmallBook
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_open(tmp_path)))
+    lines, name, _ = mono_text("open", "en", "vi")
+    assert name == "open"
+    assert {line.split()[0] for line in lines} == {
+        "chung",
+        "tatoeba",
+        "ms_ht",
+        "docs_react",
+        "l10n_perm",
+        "l10n_mpl",
+    }
+
+
+def test_rows_without_chinese_are_held_out_from_chinese_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_book: SmallBook
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_open(tmp_path)))
+    parts, held = load_parts("open", "en", "vi"), held_out_keys("zh", "vi")
+    assert held.issuperset(sentence_key(pair.target, "vi") for pair in (*parts.dev, *parts.test))
 
 
 def test_dev_and_test_of_the_phrasebook_are_held_out_in_both_of_its_splits(small_book: SmallBook) -> None:
