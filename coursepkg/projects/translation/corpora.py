@@ -21,6 +21,7 @@ from coursepkg.projects.translation.open_corpus import (
     read_open,
     split_open,
 )
+from coursepkg.projects.translation.own_data import own_name, read_own
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as PHRASEBOOK_LANGUAGES,
 )
@@ -30,6 +31,10 @@ from coursepkg.text.languages import LANGUAGES, PAIRS, pair_of
 SHARES = {"train": 0.94, "dev": 0.03, "test": 0.03}
 """Of a pair's lines; of `zh-vi` some 900 for choosing and 900 for the last word."""
 SPLIT_SEED = 0
+LEAST_OWN_PAIRS = 20
+"""Training pairs of the user's own, duplicates left out."""
+CUT_PAIRS, CUT_SHARE = 50, 0.1
+"""Of them go so many pairs to dev and to test, or this share where they are few."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ def load_parts(
     """Read a corpus and split it; the Phrasebook stands in for missing files.
 
     Args:
-        corpus: "auto" for the one of the language pair, or one of `CORPORA`.
+        corpus: "auto" for the one of the language pair, one of `CORPORA`, or the path
+            of the user's own data, see `own_data`.
         folder: of the data sets; None is `data_folder()`.
 
     Raises:
@@ -74,6 +80,8 @@ def load_parts(
             languages.
     """
     name = corpus_named(corpus, source, target)
+    if name not in CORPORA:
+        return _own(Path(name), source, target)
     parts = CORPORA[name](source, target, data_folder() if folder is None else folder)
     if corpus == "auto" and name == "phrasebook":
         note = (
@@ -86,6 +94,8 @@ def load_parts(
 
 def corpus_named(corpus: str, source: str, target: str) -> str:
     """The corpus that a name stands for; "auto" is the one of the language pair.
+
+    The path of the user's own data stands for itself.
 
     Raises:
         ValueError: a language or the corpus is unknown, or the corpus has other
@@ -100,9 +110,10 @@ def corpus_named(corpus: str, source: str, target: str) -> str:
         raise ValueError(f"--from and --to must differ, got {source} twice")
     pair = pair_of(source, target)
     corpus = (pair or "phrasebook") if corpus == "auto" else corpus
-    if corpus not in CORPORA:
+    if corpus not in CORPORA and not (corpus and Path(corpus).exists()):
         raise ValueError(
-            f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}"
+            f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}; nor is"
+            " there a folder or file of this name"
         )
     if corpus in PAIRS and corpus != pair:
         raise ValueError(
@@ -192,9 +203,9 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
         ]
         train += book
     notes += empty
-    dev, repeated = _apart(dev, test)
+    dev, repeated = _apart(dev, _keys(test))
     notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
-    clean, repeated = _apart(train, [*dev, *test])
+    clean, repeated = _apart(train, _keys([*dev, *test]))
     notes.append(
         f"{len(repeated)} training pairs left out, whose sentences are in dev or test"
     )
@@ -234,14 +245,91 @@ def _open(source: str, target: str, folder: Path) -> Parts:
 
 
 def _apart(
-    pairs: Sequence[SentencePair], others: Sequence[SentencePair]
+    pairs: Sequence[SentencePair],
+    held: set[str],
+    languages: tuple[str, str] = ("en", "vi"),
 ) -> tuple[list[SentencePair], list[SentencePair]]:
-    """English-Vietnamese pairs that share no sentence with others, and the rest."""
-    held = {key for p in others for key in pair_keys(p, "en", "vi")}
+    """The pairs without a sentence whose key is held, and the rest."""
     found: tuple[list[SentencePair], list[SentencePair]] = ([], [])
     for pair in pairs:
-        found[not held.isdisjoint(pair_keys(pair, "en", "vi"))].append(pair)
+        found[not held.isdisjoint(pair_keys(pair, *languages))].append(pair)
     return found
+
+
+def _keys(
+    pairs: Sequence[SentencePair], languages: tuple[str, str] = ("en", "vi")
+) -> set[str]:
+    """Keys of all sentences."""
+    return {key for pair in pairs for key in pair_keys(pair, *languages)}
+
+
+def scored_keys(parts: Parts) -> set[str]:
+    """Keys of the sentences of dev and test, which nothing may be trained on."""
+    return _keys([*parts.dev, *parts.test], (parts.source, parts.target))
+
+
+def apart(parts: Parts, own: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
+    """Training pairs without a sentence of another corpus's dev and test; the rest."""
+    return _apart(parts.train, scored_keys(own), (parts.source, parts.target))
+
+
+def _own(path: Path, source: str, target: str) -> Parts:
+    """The user's own text; a part that has no file is cut off the training pairs."""
+    languages = source, target
+    parts, notes = read_own(path, *languages)
+    notes += _composition_notes([pair for part in parts.values() for pair in part])
+    if "dev" in parts and "test" in parts:
+        held = _keys(parts["test"], languages)
+        parts["dev"], repeated = _apart(parts["dev"], held, languages)
+        notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
+    given = [pair for name in ("dev", "test") for pair in parts.get(name, ())]
+    train, repeated = _apart(parts["train"], _keys(given, languages), languages)
+    if given:
+        notes.append(
+            f"{len(repeated)} training pairs left out, whose sentences are in dev or"
+            " test"
+        )
+    train, left_out = without_duplicates(train, lambda p: pair_keys(p, *languages))
+    notes.append(f"{len(left_out)} training pairs left out as duplicates")
+    if len(train) < LEAST_OWN_PAIRS:
+        raise ValueError(
+            f"--data {path} has {len(train)} different training pairs, too few to learn"
+            f" from; give at least {LEAST_OWN_PAIRS}"
+        )
+    missing = [name for name in ("dev", "test") if name not in parts]
+    parts |= {"train": train} | _cut_off(path, train, missing, languages)
+    empty = next((name for name, pairs in parts.items() if not pairs), None)
+    if empty is not None:
+        raise ValueError(
+            f"--data {path}: every pair of {empty} has a sentence that is in another"
+            " part; give other sentences"
+        )
+    cut = " and ".join(f"{len(parts[name])} pairs for {name}" for name in missing)
+    notes += [f"{cut} are cut off the training pairs"] if cut else []
+    kept, dev, test = (tuple(parts[name]) for name in ("train", "dev", "test"))
+    return Parts(own_name(path), source, target, kept, dev, test, tuple(notes))
+
+
+def _cut_off(
+    path: Path,
+    train: Sequence[SentencePair],
+    missing: Sequence[str],
+    languages: tuple[str, str],
+) -> dict[str, list[SentencePair]]:
+    """Training pairs and the parts that are cut off them, none of them empty."""
+    if not missing:
+        return {}
+    share = max(SHARES["dev"], min(CUT_SHARE, CUT_PAIRS / len(train)))
+    shares = {"train": 1 - share * len(missing)} | dict.fromkeys(missing, share)
+    keys = [pair_keys(pair, *languages) for pair in train]
+    for seed in range(SPLIT_SEED, SPLIT_SEED + 20):
+        split = grouped_split(keys, shares, seed=seed)
+        if all(split.values()):
+            return {name: [train[i] for i in own] for name, own in split.items()}
+    raise ValueError(
+        f"--data {path}: its pairs share too many sentences to cut off"
+        f" {' and '.join(missing)}; give such files beside the training pairs"
+    )
 
 
 def _phrasebook(source: str, target: str, folder: Path, kind: str = "random") -> Parts:

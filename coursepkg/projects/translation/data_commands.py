@@ -15,6 +15,7 @@ from coursepkg.data.audit import audit_parallel, rows_as_text, split_as_text
 from coursepkg.data.audit_rows import PairLike, read_rows
 from coursepkg.data.registry import data_folder
 from coursepkg.projects.translation.corpora import (
+    CORPORA,
     Parts,
     corpus_named,
     load_parts,
@@ -26,6 +27,7 @@ from coursepkg.projects.translation.models import (
     build_model,
     count_parameters,
 )
+from coursepkg.projects.translation.own_data import own_rows
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS, language_of
@@ -78,6 +80,8 @@ def audit(options: "commands.Audit") -> int:
 
 def raw_rows(corpus: str, source: str, target: str) -> Sequence[PairLike] | None:
     """All rows of a corpus's files, bad ones too; None where it has no files here."""
+    if corpus not in CORPORA:
+        return own_rows(Path(corpus), source, target)
     if corpus not in PAIRS:
         return None
     folder, names = data_folder() / corpus.replace("-", "_"), ["train"]
