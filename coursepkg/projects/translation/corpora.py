@@ -35,6 +35,8 @@ LEAST_OWN_PAIRS = 20
 """Training pairs of the user's own, duplicates left out."""
 CUT_PAIRS, CUT_SHARE = 50, 0.1
 """Of them go so many pairs to dev and to test, or this share where they are few."""
+FEW_PAIRS = 2000
+"""Below so many the best of several splits is taken."""
 
 
 @dataclass(frozen=True)
@@ -322,10 +324,16 @@ def _cut_off(
     share = max(SHARES["dev"], min(CUT_SHARE, CUT_PAIRS / len(train)))
     shares = {"train": 1 - share * len(missing)} | dict.fromkeys(missing, share)
     keys = [pair_keys(pair, *languages) for pair in train]
-    for seed in range(SPLIT_SEED, SPLIT_SEED + 20):
-        split = grouped_split(keys, shares, seed=seed)
-        if all(split.values()):
-            return {name: [train[i] for i in own] for name, own in split.items()}
+
+    def distance(split: dict[str, list[int]]) -> float:
+        return sum(abs(len(split[name]) - share * len(train)) for name in missing)
+
+    # Of few pairs a split by chance may miss its shares by far.
+    seeds = range(SPLIT_SEED, SPLIT_SEED + (20 if len(train) < FEW_PAIRS else 1))
+    splits = (grouped_split(keys, shares, seed=seed) for seed in seeds)
+    best = min(filter(lambda one: all(one.values()), splits), key=distance, default={})
+    if best:
+        return {name: [train[i] for i in own] for name, own in best.items()}
     raise ValueError(
         f"--data {path}: its pairs share too many sentences to cut off"
         f" {' and '.join(missing)}; give such files beside the training pairs"
