@@ -280,6 +280,31 @@ def _own(path: Path, source: str, target: str) -> Parts:
     languages = source, target
     parts, notes = read_own(path, *languages)
     notes += _composition_notes([pair for part in parts.values() for pair in part])
+    notes += _hold_apart(parts, languages)
+    if len(parts["train"]) < LEAST_OWN_PAIRS:
+        raise ValueError(
+            f"--data {path} must have at least {LEAST_OWN_PAIRS} different training"
+            f" pairs, got {len(parts['train'])}; give more"
+        )
+    missing = [name for name in ("dev", "test") if name not in parts]
+    if missing:
+        parts |= _cut_off(path, parts["train"], missing, languages)
+        cut = " and ".join(f"{len(parts[name])} pairs for {name}" for name in missing)
+        notes.append(f"{cut} are cut off the training pairs")
+    if not parts["dev"]:
+        raise ValueError(
+            f"--data {path}: every pair of dev has a sentence that is in test; give"
+            " other sentences"
+        )
+    train, dev, test = (tuple(parts[name]) for name in ("train", "dev", "test"))
+    return Parts(own_name(path), source, target, train, dev, test, tuple(notes))
+
+
+def _hold_apart(
+    parts: dict[str, list[SentencePair]], languages: tuple[str, str]
+) -> list[str]:
+    """Leave out of `train` and `dev` what is in a part behind, and duplicates."""
+    notes = []
     if "dev" in parts and "test" in parts:
         held = _keys(parts["test"], languages)
         parts["dev"], repeated = _apart(parts["dev"], held, languages)
@@ -292,24 +317,8 @@ def _own(path: Path, source: str, target: str) -> Parts:
             " test"
         )
     train, left_out = without_duplicates(train, lambda p: pair_keys(p, *languages))
-    notes.append(f"{len(left_out)} training pairs left out as duplicates")
-    if len(train) < LEAST_OWN_PAIRS:
-        raise ValueError(
-            f"--data {path} has {len(train)} different training pairs, too few to learn"
-            f" from; give at least {LEAST_OWN_PAIRS}"
-        )
-    missing = [name for name in ("dev", "test") if name not in parts]
-    parts |= {"train": train} | _cut_off(path, train, missing, languages)
-    empty = next((name for name, pairs in parts.items() if not pairs), None)
-    if empty is not None:
-        raise ValueError(
-            f"--data {path}: every pair of {empty} has a sentence that is in another"
-            " part; give other sentences"
-        )
-    cut = " and ".join(f"{len(parts[name])} pairs for {name}" for name in missing)
-    notes += [f"{cut} are cut off the training pairs"] if cut else []
-    kept, dev, test = (tuple(parts[name]) for name in ("train", "dev", "test"))
-    return Parts(own_name(path), source, target, kept, dev, test, tuple(notes))
+    parts["train"] = train
+    return [*notes, f"{len(left_out)} training pairs left out as duplicates"]
 
 
 def _cut_off(
@@ -319,8 +328,6 @@ def _cut_off(
     languages: tuple[str, str],
 ) -> dict[str, list[SentencePair]]:
     """Training pairs and the parts that are cut off them, none of them empty."""
-    if not missing:
-        return {}
     share = max(SHARES["dev"], min(CUT_SHARE, CUT_PAIRS / len(train)))
     shares = {"train": 1 - share * len(missing)} | dict.fromkeys(missing, share)
     keys = [pair_keys(pair, *languages) for pair in train]

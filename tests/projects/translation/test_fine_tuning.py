@@ -173,7 +173,7 @@ def test_the_contest_allows_no_own_data(mine: Path, tmp_path: Path, monkeypatch:
     [
         (["audit", "--data", "nowhere"], "got nowhere; nor is there a folder or file of this name"),
         (["train", "--data", "mine", "--to", "fr"], "--to"),
-        (["train", "--data", "one.tsv"], "has 1 different training pairs"),
+        (["train", "--data", "one.tsv"], "at least 20 different training pairs, got 1"),
         (["train", "--data", "other.tmx"], "no unit has text in zh and vi; its languages are en"),
         (["evaluate", "--data", "mine", "--from", "en"], "train.en is missing beside train.vi"),
         (["train", "--data", "mine", "--start", "nowhere"], "nowhere: no finished model in it"),

@@ -261,9 +261,13 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "one pair": (
         "x.tsv",
         b"a\tb\n",
-        "x.tsv has 1 different training pairs, too few to learn from; give at least 20",
+        "x.tsv must have at least 20 different training pairs, got 1; give more",
     ),
-    "one pair again": ("x.tsv", b"a\tb\n" * 50, "x.tsv has 1 different training pairs, too few"),
+    "one pair again": (
+        "x.tsv",
+        b"a\tb\n" * 50,
+        "x.tsv must have at least 20 different training pairs, got 1",
+    ),
     "pairs of one sentence": (
         "x.tsv",
         b"".join(b"same\t%d\n" % i for i in range(40)),
@@ -358,8 +362,8 @@ def spoil(folder: Path, fault: str) -> None:
             r"mine holds neither train\.en and train\.vi nor train\.tsv; put the text into one of them",
         ),
         ("twice", r"mine holds train\.en and train\.tsv; remove one of the two"),
-        ("dev in test", "every pair of dev has a sentence that is in another part; give other sentences"),
-        ("train in test", "mine has 0 different training pairs, too few to learn from"),
+        ("dev in test", "every pair of dev has a sentence that is in test; give other sentences"),
+        ("train in test", "mine must have at least 20 different training pairs, got 0"),
     ],
 )
 def test_a_bad_folder_is_one_line(fault: str, message: str, tmp_path: Path) -> None:
