@@ -126,7 +126,7 @@ def mixed_in(own: Parts, languages: Sequence[str], start: Path | None) -> list[P
 
 
 def _corpus_of(start: Path, source: str, target: str) -> str:
-    """The corpus from which a model learnt a direction, or the opposite one; or auto."""
+    """The corpus that taught a model a direction, or the opposite one; or auto."""
     card = stored_card(start)
     # The directions begin with one for each corpus; the turned ones stand behind.
     names, ways = card.get("corpora", ()), card.get("directions", ())

@@ -9,7 +9,7 @@ A folder may hold `dev` and `test` besides `train`, each in one of its two forms
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
@@ -54,17 +54,16 @@ def read_own(path: Path, source: str, target: str) -> OwnText:
     parts: dict[str, list[SentencePair]] = {}
     notes: list[str] = []
     for name, files in own_files(path, source, target).items():
-        first, is_table = files[0], files[0].suffix.lower() == ".tsv"
         if len(files) == 2:
             pairs = read_parallel(*files)
-        elif is_table:
-            pairs = _read_table(first, source, target)
+        elif _is_table(files[0]):
+            pairs = _read_table(files[0], source, target)
         else:
-            pairs, left_out = _read_memory(first, source, target)
+            pairs, left_out = _read_memory(files[0], source, target)
             notes += left_out
         if len(files) == 1:
-            _check_sides(first, pairs, source, target)
-        _check_languages(first, pairs, source, target)
+            _check_sides(files[0], pairs, source, target)
+        _check_languages(files[0], pairs, source, target)
         parts[name] = pairs
     return OwnText(parts, notes)
 
@@ -80,11 +79,16 @@ def own_rows(path: Path, source: str, target: str) -> list[PairLike]:
     for files in own_files(path, source, target).values():
         if len(files) == 2:
             rows += read_rows(*files)
-        elif files[0].suffix.lower() == ".tsv":
+        elif _is_table(files[0]):
             rows += _table_rows(files[0], source, target)
         else:
             rows += _read_memory(files[0], source, target)[0]
     return rows
+
+
+def _is_table(file: Path) -> bool:
+    """Whether a file of both languages is a table; else it is a memory."""
+    return file.suffix.lower() == ".tsv"
 
 
 def own_files(path: Path, source: str, target: str) -> dict[str, tuple[Path, ...]]:
@@ -112,10 +116,8 @@ def own_files(path: Path, source: str, target: str) -> dict[str, tuple[Path, ...
 
 def _files_of(folder: Path, name: str, source: str, target: str) -> tuple[Path, ...]:
     """The files of one part; none where the folder does not have it."""
-    table, sides = (
-        folder / f"{name}.tsv",
-        (folder / f"{name}.{source}", folder / f"{name}.{target}"),
-    )
+    table = folder / f"{name}.tsv"
+    sides = folder / f"{name}.{source}", folder / f"{name}.{target}"
     there = [side for side in sides if side.exists()]
     if there and table.exists():
         raise ValueError(
@@ -187,11 +189,12 @@ def _table_rows(path: Path, source: str, target: str) -> Iterator[Row]:
 
 
 def _check_sides(
-    path: Path, pairs: Iterable[SentencePair], source: str, target: str
+    path: Path, pairs: Sequence[SentencePair], source: str, target: str
 ) -> None:
     """Refuse a file without pairs, an empty side, and the mark of vocabularies."""
-    n_pairs = 0
-    for n_pairs, pair in enumerate(pairs, start=1):  # noqa: B007
+    if not pairs:
+        raise ValueError(f"{path}: empty; a corpus holds at least one pair")
+    for pair in pairs:
         for language, text in ((source, pair.source), (target, pair.target)):
             where = f"{path}, line {pair.line}: the {language_of(language).name} side"
             if not text.strip():
@@ -201,8 +204,6 @@ def _check_sides(
                     f"{where} holds {WORD_MARK} (U+2581), which vocabularies use; put a"
                     " space in its place"
                 )
-    if not n_pairs:
-        raise ValueError(f"{path}: empty; a corpus holds at least one pair")
 
 
 def _check_languages(
@@ -246,7 +247,7 @@ def _read_memory(
             f" ({expat.errors.messages[reason.code]}); export the memory anew, in UTF-8"
         ) from None
     if not memory.pairs:
-        known = ", ".join(sorted(memory.codes)) or "none"
+        known = ", ".join(sorted(filter(None, memory.codes))) or "none"
         raise ValueError(
             f"{path}: no unit has text in {source} and {target}; its languages are"
             f" {known}; choose --from and --to among them"
