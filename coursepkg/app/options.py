@@ -77,9 +77,15 @@ def preset_in(
     It is looked for before the arguments are parsed, because it gives the other flags
     their defaults. An unknown name gives the usual one; parsing refuses it later.
     """
-    named = [value for flag, value in pairwise(arguments) if flag == "--preset"]
-    named += [a.partition("=")[2] for a in arguments if a.startswith("--preset=")]
-    return presets.get(named[-1] if named else usual, presets[usual])
+    named = value_in(arguments, "--preset")
+    return presets.get(usual if named is None else named, presets[usual])
+
+
+def value_in(arguments: Sequence[str], flag: str) -> str | None:
+    """The value that arguments which are not parsed yet give a flag, the last one."""
+    named = [value for one, value in pairwise(arguments) if one == flag]
+    named += [a.partition("=")[2] for a in arguments if a.startswith(f"{flag}=")]
+    return named[-1] if named else None
 
 
 def run_folder(project: str, preset: str | None, *more: str) -> Path:

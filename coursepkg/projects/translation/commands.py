@@ -45,9 +45,11 @@ class Common:
     data: Annotated[
         str,
         tyro.conf.arg(
-            help=f"auto (the corpus of the two languages), {', '.join(PAIRS)}, "
-            "open, open-everyday, open-documentation, open-interface, tatoeba, "
-            "phrasebook or phrasebook-compositional."
+            help=f"auto (the corpus of the two languages), {', '.join(PAIRS)}, open, "
+            "open-everyday, open-documentation, open-interface, tatoeba, phrasebook or "
+            "phrasebook-compositional; or your own sentence pairs: a folder with "
+            "train.LANG for both languages or train.tsv, a .tsv or a .tmx file.",
+            metavar="NAME|PATH",
         ),
     ] = "auto"
     out: Out = None
@@ -158,7 +160,9 @@ class Train:
     seed: int = 0
     """Of weights, order and dropout."""
     also: tuple[Language, ...] = ()
-    """Further languages to translate from, in the same model."""
+    """Further languages to translate from, in the same model. Beside a --data of yours
+    their sentences come from the corpus that --start learnt, or from that of the two
+    languages; --also may then name --from, too."""
     extra: Prefix = None
     """Further training pairs: PREFIX.zh and PREFIX.vi, as `back-translate` writes them.
     """
@@ -167,7 +171,8 @@ class Train:
     PREFIX.vi."""
     start: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """Begin with the weights and the vocabulary of the model in this folder
-    (fine-tuning)."""
+    (fine-tuning); `default` is the one that ships. Without --preset the sizes and the
+    text settings are those of that model."""
     contest_rules: Flag = False
     """Refuse what the contest forbids: pretrained models, and data from outside its
     training file."""
@@ -176,8 +181,11 @@ class Train:
 
     @staticmethod
     def defaults(arguments: Sequence[str]) -> "Train":
-        """The options with the recipe of the preset that the arguments name."""
-        return Train(recipe=preset_in(arguments, PRESETS))
+        """The options with the recipe of the preset, or of the model to begin with."""
+        from coursepkg.projects.translation.fine_tuning import recipe_to_start
+
+        begun = recipe_to_start(arguments)
+        return Train(recipe=begun or preset_in(arguments, PRESETS))
 
 
 @dataclass(frozen=True)

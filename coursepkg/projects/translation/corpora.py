@@ -25,6 +25,7 @@ from coursepkg.projects.translation.open_corpus import (
     read_embedded,
     read_parts,
 )
+from coursepkg.projects.translation.own_data import own_name, read_own
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as PHRASEBOOK_LANGUAGES,
 )
@@ -34,6 +35,12 @@ from coursepkg.text.languages import LANGUAGES, PAIRS, pair_of
 SHARES = {"train": 0.94, "dev": 0.03, "test": 0.03}
 """Of a pair's lines; of `zh-vi` some 900 for choosing and 900 for the last word."""
 SPLIT_SEED = 0
+LEAST_OWN_PAIRS = 20
+"""Training pairs of the user's own, duplicates left out."""
+CUT_PAIRS, CUT_SHARE = 50, 0.1
+"""Of them go so many pairs to dev and to test, or this share where they are few."""
+FEW_PAIRS = 2000
+"""Below so many the best of several splits is taken."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,8 @@ def load_parts(
     """Read a corpus and split it; the Phrasebook stands in for missing files.
 
     Args:
-        corpus: "auto" for the one of the language pair, or one of `CORPORA`.
+        corpus: "auto" for the one of the language pair, one of `CORPORA`, or the path
+            of the user's own data, see `own_data`.
         folder: of the data sets; None is `data_folder()`.
 
     Raises:
@@ -78,6 +86,8 @@ def load_parts(
             languages.
     """
     name = corpus_named(corpus, source, target)
+    if name not in CORPORA:
+        return _own(Path(name), source, target)
     parts = CORPORA[name](source, target, data_folder() if folder is None else folder)
     if corpus == "auto" and name == "phrasebook":
         note = (
@@ -90,6 +100,8 @@ def load_parts(
 
 def corpus_named(corpus: str, source: str, target: str) -> str:
     """The corpus that a name stands for; "auto" is the one of the language pair.
+
+    The path of the user's own data stands for itself.
 
     Raises:
         ValueError: a language or the corpus is unknown, or the corpus has other
@@ -104,9 +116,10 @@ def corpus_named(corpus: str, source: str, target: str) -> str:
         raise ValueError(f"--from and --to must differ, got {source} twice")
     pair = pair_of(source, target)
     corpus = (pair or "phrasebook") if corpus == "auto" else corpus
-    if corpus not in CORPORA:
+    if corpus not in CORPORA and not (corpus and Path(corpus).exists()):
         raise ValueError(
-            f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}"
+            f"--data must be auto or one of {', '.join(CORPORA)}, got {corpus}; nor is"
+            " there a folder or file of this name"
         )
     if corpus in PAIRS and corpus != pair:
         raise ValueError(
@@ -196,9 +209,9 @@ def _en_vi(source: str, target: str, folder: Path) -> Parts:
         ]
         train += book
     notes += empty
-    dev, repeated = _apart(dev, test)
+    dev, repeated = _apart(dev, _keys(test))
     notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
-    clean, repeated = _apart(train, [*dev, *test])
+    clean, repeated = _apart(train, _keys([*dev, *test]))
     notes.append(
         f"{len(repeated)} training pairs left out, whose sentences are in dev or test"
     )
@@ -296,14 +309,104 @@ def _tatoeba(source: str, target: str, folder: Path) -> Parts:
 
 
 def _apart(
-    pairs: Sequence[SentencePair], others: Sequence[SentencePair]
+    pairs: Sequence[SentencePair],
+    held: set[str],
+    languages: tuple[str, str] = ("en", "vi"),
 ) -> tuple[list[SentencePair], list[SentencePair]]:
-    """English-Vietnamese pairs that share no sentence with others, and the rest."""
-    held = {key for p in others for key in pair_keys(p, "en", "vi")}
+    """The pairs without a sentence whose key is held, and the rest."""
     found: tuple[list[SentencePair], list[SentencePair]] = ([], [])
     for pair in pairs:
-        found[not held.isdisjoint(pair_keys(pair, "en", "vi"))].append(pair)
+        found[not held.isdisjoint(pair_keys(pair, *languages))].append(pair)
     return found
+
+
+def _keys(
+    pairs: Sequence[SentencePair], languages: tuple[str, str] = ("en", "vi")
+) -> set[str]:
+    """Keys of all sentences."""
+    return {key for pair in pairs for key in pair_keys(pair, *languages)}
+
+
+def scored_keys(parts: Parts) -> set[str]:
+    """Keys of the sentences of dev and test, which nothing may be trained on."""
+    return _keys([*parts.dev, *parts.test], (parts.source, parts.target))
+
+
+def apart(parts: Parts, own: Parts) -> tuple[list[SentencePair], list[SentencePair]]:
+    """Training pairs without a sentence of another corpus's dev and test; the rest."""
+    return _apart(parts.train, scored_keys(own), (parts.source, parts.target))
+
+
+def _own(path: Path, source: str, target: str) -> Parts:
+    """The user's own text; a part that has no file is cut off the training pairs."""
+    languages = source, target
+    parts, notes = read_own(path, *languages)
+    notes += _composition_notes([pair for part in parts.values() for pair in part])
+    notes += _hold_apart(parts, languages)
+    if len(parts["train"]) < LEAST_OWN_PAIRS:
+        raise ValueError(
+            f"--data {path} must have at least {LEAST_OWN_PAIRS} different training"
+            f" pairs, got {len(parts['train'])}; give more"
+        )
+    missing = [name for name in ("dev", "test") if name not in parts]
+    if missing:
+        parts |= _cut_off(path, parts["train"], missing, languages)
+        cut = " and ".join(f"{len(parts[name])} pairs for {name}" for name in missing)
+        notes.append(f"{cut} are cut off the training pairs")
+    if not parts["dev"]:
+        raise ValueError(
+            f"--data {path}: every pair of dev has a sentence that is in test; give"
+            " other sentences"
+        )
+    train, dev, test = (tuple(parts[name]) for name in ("train", "dev", "test"))
+    return Parts(own_name(path), source, target, train, dev, test, tuple(notes))
+
+
+def _hold_apart(
+    parts: dict[str, list[SentencePair]], languages: tuple[str, str]
+) -> list[str]:
+    """Leave out of `train` and `dev` what is in a part behind, and duplicates."""
+    notes = []
+    if "dev" in parts and "test" in parts:
+        held = _keys(parts["test"], languages)
+        parts["dev"], repeated = _apart(parts["dev"], held, languages)
+        notes.append(f"{len(repeated)} dev pairs left out, whose sentences are in test")
+    given = [pair for name in ("dev", "test") for pair in parts.get(name, ())]
+    train, repeated = _apart(parts["train"], _keys(given, languages), languages)
+    if given:
+        notes.append(
+            f"{len(repeated)} training pairs left out, whose sentences are in dev or"
+            " test"
+        )
+    train, left_out = without_duplicates(train, lambda p: pair_keys(p, *languages))
+    parts["train"] = train
+    return [*notes, f"{len(left_out)} training pairs left out as duplicates"]
+
+
+def _cut_off(
+    path: Path,
+    train: Sequence[SentencePair],
+    missing: Sequence[str],
+    languages: tuple[str, str],
+) -> dict[str, list[SentencePair]]:
+    """Training pairs and the parts that are cut off them, none of them empty."""
+    share = max(SHARES["dev"], min(CUT_SHARE, CUT_PAIRS / len(train)))
+    shares = {"train": 1 - share * len(missing)} | dict.fromkeys(missing, share)
+    keys = [pair_keys(pair, *languages) for pair in train]
+
+    def distance(split: dict[str, list[int]]) -> float:
+        return sum(abs(len(split[name]) - share * len(train)) for name in missing)
+
+    # Of few pairs a split by chance may miss its shares by far.
+    seeds = range(SPLIT_SEED, SPLIT_SEED + (20 if len(train) < FEW_PAIRS else 1))
+    splits = (grouped_split(keys, shares, seed=seed) for seed in seeds)
+    best = min(filter(lambda one: all(one.values()), splits), key=distance, default={})
+    if best:
+        return {name: [train[i] for i in own] for name, own in best.items()}
+    raise ValueError(
+        f"--data {path}: its pairs share too many sentences to cut off"
+        f" {' and '.join(missing)}; give such files beside the training pairs"
+    )
 
 
 def _phrasebook(source: str, target: str, folder: Path, kind: str = "random") -> Parts:

@@ -15,6 +15,7 @@ from coursepkg.data.audit import audit_parallel, rows_as_text, split_as_text
 from coursepkg.data.audit_rows import PairLike, read_rows
 from coursepkg.data.registry import data_folder
 from coursepkg.projects.translation.corpora import (
+    CORPORA,
     Parts,
     corpus_named,
     load_parts,
@@ -31,6 +32,7 @@ from coursepkg.projects.translation.open_corpus import (
     count_by_file,
     raw_open_rows,
 )
+from coursepkg.projects.translation.own_data import own_rows
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS, language_of
@@ -91,6 +93,8 @@ def raw_rows(corpus: str, source: str, target: str) -> Sequence[PairLike] | None
     """All rows of a corpus's files, bad ones too; None where it has no files here."""
     if corpus in SCORED_DOMAINS and (data_folder() / "open").is_dir():
         return raw_open_rows(data_folder() / "open", source, target)
+    if corpus not in CORPORA:
+        return own_rows(Path(corpus), source, target)
     if corpus not in PAIRS:
         return None
     folder, names = data_folder() / corpus.replace("-", "_"), ["train"]

@@ -1,7 +1,7 @@
 """What `coursepkg translation train`, `evaluate` and `export` do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.scoring import comparison_as_json
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.competition_rules import check_contest_rules
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
 from coursepkg.projects.translation.corpus import (
     SentencePair,
     numbered_lines,
@@ -37,6 +37,11 @@ from coursepkg.projects.translation.evaluate import (
     evaluate,
     seen_by,
     translate_pairs,
+)
+from coursepkg.projects.translation.fine_tuning import (
+    check_start,
+    mixed_in,
+    start_folder,
 )
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.report import write_evaluation, write_hard
@@ -265,12 +270,13 @@ def train_command(options: "Train") -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
     set_training_threads(options.threads, common.preset)
-    corpora = [
-        load_parts(common.corpus(), source, common.target)
-        for source in (common.source, *options.also)
-    ]
+    options = replace(options, start=start_folder(options.start))
+    corpora = _training_corpora(options)
     if options.contest_rules:
         check_contest_rules(options, corpora)
+    if options.start is not None:
+        for note in check_start(options.start, common.source, common.target):
+            print(f"note: {note}")
     out, parts = common.out or common.run_folder, corpora[0]
     trained = train(
         options.recipe,
@@ -300,6 +306,17 @@ def train_command(options: "Train") -> int:
         then=f"translate with: coursepkg translation predict --model {out} --text ...",
         as_json=common.json,
     )
+
+
+def _training_corpora(options: "Train") -> list[Parts]:
+    """What a run learns: the corpus of --data, and those that --also asks for."""
+    common = options.common
+    corpus = common.corpus()
+    first = load_parts(corpus, common.source, common.target)
+    if corpus not in ("auto", *CORPORA):
+        return [first, *mixed_in(first, options.also, options.start)]
+    more = (load_parts(corpus, source, common.target) for source in options.also)
+    return [first, *more]
 
 
 def _prefixed(flag: str, prefix: Path | None, options: "Train") -> list[SentencePair]:

@@ -237,7 +237,7 @@ class Translator:
     ) -> None:
         self.model, self.subwords, self.recipe = model.eval(), subwords, recipe
         self.card = dict(card or {})
-        self.directions = [(source, target) for source, target in directions]
+        self.directions = list(dict.fromkeys((one, other) for one, other in directions))
         self.fast = pack_where_possible(model)
         """The same model with packed matrices, where it can have them: for searching.
         """

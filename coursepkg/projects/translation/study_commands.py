@@ -279,7 +279,8 @@ class BackTranslate:
     """Make training pairs for --from and --to out of text in the language --to alone.
 
     The model must translate the other way: a run trained with --reverse, or with --from
-    and --to exchanged. A command that was stopped and is given again goes on where it
+    and --to exchanged. Sentences of a dev or test part are left out, also of a --data
+    of yours. A command that was stopped and is given again goes on where it
     was.
     """
 

@@ -51,7 +51,7 @@ from coursepkg.projects.translation.models import (
     tag_of,
 )
 from coursepkg.projects.translation.placeholders import mask_pair
-from coursepkg.projects.translation.predict import Translator, search
+from coursepkg.projects.translation.predict import DEFAULT, Translator, search
 from coursepkg.projects.translation.recipe import ADDED_SETTINGS, Recipe
 from coursepkg.projects.translation.task import (
     TranslationBatches,
@@ -278,7 +278,7 @@ def train(
     extra, held = _not_held_out(extra, corpora)
     if recipe.placeholders == "mask":
         corpora, extra = [_masked(one) for one in corpora], list(map(mask_pair, extra))
-    begun = None if start is None else start.name
+    begun = None if start is None else "default" if start == DEFAULT else start.name
     card = card_of(recipe, corpora, seed, n_extra=len(extra), start=begun)
     card |= {"contest_rules": True} if contest_rules else {}
     subwords: Subwords

@@ -20,8 +20,8 @@ from coursepkg.projects.translation.back_translation.generate import (
     back_translate,
     round_trip,
 )
-from coursepkg.projects.translation.corpora import CORPORA, load_parts
-from coursepkg.projects.translation.corpus import numbered_lines, pair_keys
+from coursepkg.projects.translation.corpora import CORPORA, load_parts, scored_keys
+from coursepkg.projects.translation.corpus import numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
 from coursepkg.projects.translation.open_corpus import (
     MACHINE_MADE,
@@ -68,8 +68,7 @@ def held_out_keys(source: str, target: str) -> set[str]:
             parts = load_parts(corpus, *languages)
             if (parts.corpus, parts.source, parts.target) not in read:
                 read.add((parts.corpus, parts.source, parts.target))
-                for pair in (*parts.dev, *parts.test):
-                    keys.update(pair_keys(pair, parts.source, parts.target))
+                keys |= scored_keys(parts)
     return keys
 
 
@@ -207,7 +206,8 @@ def _lines(texts: Iterable[str]) -> str:
 
 def back_translate_command(options: "BackTranslate") -> int:
     """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
-    if options.common.data != "auto":
+    data = options.common.data
+    if data in CORPORA:
         raise ValueError(
             "--data names parallel text; say with --mono which sentences to translate"
         )
@@ -219,6 +219,8 @@ def back_translate_command(options: "BackTranslate") -> int:
         print(f"note: {note}")
     lines = lines[: options.limit] if options.limit else lines
     held = held_out_keys(*job.languages)
+    if data != "auto":
+        held |= scored_keys(load_parts(data, *job.languages))
     job.open_part([lines, sorted(held)])
     made = back_translate(
         job.translator, lines, *job.languages, held_out=held, name=name, **job.decoding

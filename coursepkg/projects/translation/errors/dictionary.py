@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from coursepkg.app.output import print_json
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
+from coursepkg.projects.translation.corpus import to_model
 from coursepkg.projects.translation.errors.surface import find_phrase, folded
+from coursepkg.text.languages import language_of
+from coursepkg.text.spacing import split_characters
 from coursepkg.validation import check_count, check_share
 
 if TYPE_CHECKING:
@@ -225,9 +228,11 @@ def dictionary_command(options: "LearnDictionary") -> int:
     if out is None:
         raise ValueError("--out FILE must be given, the TSV file to write")
     parts = options.common.parts()
-    # The corpora come cut into words, Vietnamese compounds joined: as they are wanted.
     learnt = Dictionary.learn(
-        [(p.source.split(), p.target.split()) for p in parts.train]
+        [
+            (_words(p.source, parts.source), _words(p.target, parts.target))
+            for p in parts.train
+        ]
     )
     learnt.save(out)
     print(f"{len(learnt)} entries in {out}")
@@ -235,6 +240,17 @@ def dictionary_command(options: "LearnDictionary") -> int:
         found = {"out": str(out), "entries": len(learnt), "corpora": [parts.corpus]}
         print_json(found)
     return 0
+
+
+def _words(text: str, language: str) -> list[str]:
+    """The words of a line, Vietnamese compounds joined where the file joins them.
+
+    Chinese that is not cut into words is cut into characters.
+    """
+    if language_of(language).is_han:
+        words = text.split()
+        return words if len(words) > 1 else split_characters(text)
+    return to_model(text, language, underscores="keep").split()
 
 
 def _terms(sentences: Sequence[Tokens], max_share: int | float) -> set[str]:

@@ -43,7 +43,7 @@ class T5Train:
     """
     data: str = "auto"
     """auto takes the corpus of the languages; zh-vi, en-vi, phrasebook, nom-vi,
-    nom-lesson name one.
+    nom-lesson name one; a path names sentence pairs of your own, as `train` takes them.
     """
     epochs: int | None = None
     """Passes over the training part; the preset's unless given."""

@@ -153,18 +153,6 @@ def test_naming_by_words_is_light(films: Path, words: Path) -> None:
     assert [name for name in modules if set(name.split(".")) & forbidden] == []
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which the wheel of this package is installed."""
-    wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
-    root, pip = Path(__file__).parents[4], [sys.executable, "-m", "pip", "-q"]
-    offline = ["--no-deps", "--no-index"]
-    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", wheels, root], check=True)
-    (wheel,) = wheels.iterdir()
-    subprocess.run([*pip, "install", *offline, "--target", target, wheel], check=True)
-    return target
-
-
 def test_the_commands_of_the_page_on_words_of_ones_own_run_from_an_installed_wheel(
     films: Path, installed: Path, tmp_path: Path
 ) -> None:

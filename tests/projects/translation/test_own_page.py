@@ -1,0 +1,78 @@
+"""The commands of the page on sentences of one's own, from an installed wheel, on 500 pairs of the phrasebook."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coursepkg.projects.translation.synthetic import Phrasebook
+from tests.projects.translation.tiny import write_lines
+
+PAGE = (Path(__file__).parents[3] / "book" / "your_own_sentences.md").read_text("utf-8")
+N_PAIRS = 500
+
+
+@pytest.fixture(scope="module")
+def told(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each command said, by its line; `python` is the program."""
+    folder = tmp_path_factory.mktemp("page")
+    # Sentences that the model that ships was not trained on.
+    triples = Phrasebook().split("random")[2][:N_PAIRS]
+    for language in ("en", "vi"):
+        write_lines(folder / "mine" / f"train.{language}", [one.text(language) for one in triples])
+    own = os.environ | {"PYTHONPATH": str(installed), "COURSEPKG_DATA": str(folder / "none")}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("-c", "import coursepkg; print(coursepkg.__file__)").startswith(str(installed))
+    lines = [
+        line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()
+    ]
+    found = {line: run("-m", "coursepkg", *shlex.split(line)[1:]) for line in lines}
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    terms = (folder / "terms.tsv").read_text("utf-8")
+    cards = [path.read_text("utf-8") for path in (folder / "runs").glob("*/*.json")]
+    return found | {"python": run("-c", program), "terms": terms, "cards": "\n".join(cards)}
+
+
+def of(told: dict[str, str], *parts: str) -> list[str]:
+    return [said for line, said in told.items() if all(part in line for part in parts)]
+
+
+def bleu(said: str) -> float:
+    (value,) = re.findall(r"^BLEU: .* = ([\d.]+) \[", said, re.M)
+    return float(value)
+
+
+def test_every_verb_of_the_page_runs(told: dict[str, str]) -> None:
+    verbs = {line.split()[2] for line in told if line.startswith("coursepkg")}
+    assert verbs == {"audit", "describe", "train", "evaluate", "dictionary", "predict", "export"}
+    (audit,) = of(told, " audit ")
+    assert "500 pairs" in audit
+    assert "leaks: none" in audit
+
+
+def test_what_begins_with_a_model_is_better_than_what_begins_with_nothing(told: dict[str, str]) -> None:
+    (nothing,), (begun, kept) = of(told, " train ", "runs/nothing"), of(told, " train ", "--start default")
+    assert min(bleu(begun), bleu(kept)) > bleu(nothing) + 20
+    assert "pairs of phrasebook are taken, as many as of folder mine" in kept
+    assert "phrasebook, zh to vi" in kept
+    (against,) = of(told, " evaluate ", "--against")
+    assert "against runs/kept" in against
+
+
+def test_what_comes_out_is_used(told: dict[str, str]) -> None:
+    assert of(told, " predict ") == ["Khách sạn ở đâu?\n"]
+    assert told["python"].count(" -> ") == 3
+    assert not re.search(r"^[^\t]*[.,?!]\t", told["terms"], re.M)
+    assert len(told["terms"].splitlines()) > 20
+    assert "folder mine" in told["cards"]
+    assert "/mine" not in told["cards"]
