@@ -12,8 +12,8 @@ from pathlib import Path
 
 from coursepkg.data.registry import folder_of
 from coursepkg.files import whole_file
-from coursepkg.projects.translation import open_corpus
-from coursepkg.projects.translation.open_corpus import (
+from coursepkg.projects.translation.readers import open_corpus
+from coursepkg.projects.translation.readers.open_corpus import (
     EMBEDDED,
     EMBEDDED_HEAD,
     read_open,

@@ -32,8 +32,8 @@ from coursepkg.projects.translation.fine_tuning import (
     recipe_to_start,
     start_folder,
 )
-from coursepkg.projects.translation.open_corpus import domain_of
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.readers.open_corpus import domain_of
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.train import train
 from coursepkg.training.run_card import stored_card

@@ -21,6 +21,7 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from coursepkg.data import attribution_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import (
     SentencePair,
@@ -28,9 +29,9 @@ from coursepkg.projects.translation.corpus import (
     to_model,
 )
 from coursepkg.projects.translation.models import FILES
-from coursepkg.projects.translation.open_corpus import MACHINE_MADE, domain_of
 from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import DEFAULT, Translator
+from coursepkg.projects.translation.readers.open_corpus import MACHINE_MADE, domain_of
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
 from coursepkg.text.subword import SentencePiece
@@ -130,7 +131,7 @@ def ship(out: Path) -> None:
     save_model(DEFAULT / "model", translator.model.half(), **translator.card)
     translator.subwords.save(DEFAULT)
     translator.calibration.save(DEFAULT)
-    (DEFAULT / "ATTRIBUTION.txt").write_text(OPEN_ATTRIBUTION, encoding="utf-8")
+    (DEFAULT / "ATTRIBUTION.txt").write_text(attribution_of("open"), encoding="utf-8")
 
 
 def read_back_translations(prefix: Path | None, source: str) -> list[SentencePair]:

@@ -36,7 +36,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "errors.dictionary": "RARE Dictionary",
         "errors.postprocess": "PostProcessor",
         "evaluate": "Evaluation bleu_of compare_systems translate_pairs",
-        "export": "check_exportable export_ctranslate2",
+        "export.convert": "check_exportable export_ctranslate2",
         "knn_mt": "Datastore build_datastore with_neighbours",
         "ladder.rows": "LADDER ROWS",
         "models": "Subwords build_model config_of count_parameters rebuilder tag_of",

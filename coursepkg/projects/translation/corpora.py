@@ -17,7 +17,10 @@ from coursepkg.projects.translation.corpus import (
     sentence_key,
     without_duplicates,
 )
-from coursepkg.projects.translation.open_corpus import (
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES as PHRASEBOOK_LANGUAGES,
+)
+from coursepkg.projects.translation.readers.open_corpus import (
     DOMAINS,
     MACHINE_MADE,
     SCORED_DOMAINS,
@@ -25,10 +28,7 @@ from coursepkg.projects.translation.open_corpus import (
     read_embedded,
     read_parts,
 )
-from coursepkg.projects.translation.own_data import own_name, read_own
-from coursepkg.projects.translation.phrasebook.interlinear import (
-    LANGUAGES as PHRASEBOOK_LANGUAGES,
-)
+from coursepkg.projects.translation.readers.own_data import own_name, read_own
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
 from coursepkg.text.languages import LANGUAGES, PAIRS, pair_of
 

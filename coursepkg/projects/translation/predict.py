@@ -255,7 +255,7 @@ class Translator:
                 weights do not belong together.
         """
         if (Path(folder) / "model.bin").is_file():
-            from coursepkg.projects.translation.runtime import RuntimeTranslator
+            from coursepkg.projects.translation.export.runtime import RuntimeTranslator
 
             return RuntimeTranslator(Path(folder))
         folder = check_finished(folder)

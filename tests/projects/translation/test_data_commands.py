@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from coursepkg.projects.translation.data_commands import raw_rows
+from coursepkg.projects.translation.handlers.data import raw_rows
 from tests.projects.translation.test_corpora import write_en_vi
 from tests.projects.translation.tiny import SmallBook, translation
 

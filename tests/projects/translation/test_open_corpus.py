@@ -13,7 +13,7 @@ from coursepkg.data.registry import data_folder
 from coursepkg.projects.translation import corpora
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.corpus import sentence_key
-from coursepkg.projects.translation.open_corpus import (
+from coursepkg.projects.translation.readers.open_corpus import (
     DOMAINS,
     EMBEDDED,
     HEAD,

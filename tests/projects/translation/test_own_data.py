@@ -17,8 +17,8 @@ from coursepkg.projects.translation.corpora import (
     scored_keys,
 )
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys
-from coursepkg.projects.translation.data_commands import raw_rows
-from coursepkg.projects.translation.own_data import own_rows, read_own
+from coursepkg.projects.translation.handlers.data import raw_rows
+from coursepkg.projects.translation.readers.own_data import own_rows, read_own
 from tests.projects.translation.tiny import COLUMN, sentences, write_lines
 
 Rows = tuple[tuple[str, str, str], ...]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation import predict_command
+from coursepkg.projects.translation.handlers import predict as predict_command
+from coursepkg.projects.translation.handlers.predict import CONTEST_HEADER, translate_file
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.predict_command import CONTEST_HEADER, translate_file
 from tests.projects.translation.tiny import sentences, translation, write_lines
 
 N_LINES = 11

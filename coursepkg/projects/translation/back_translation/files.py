@@ -23,14 +23,14 @@ from coursepkg.projects.translation.back_translation.generate import (
 from coursepkg.projects.translation.corpora import CORPORA, load_parts, scored_keys
 from coursepkg.projects.translation.corpus import numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
-from coursepkg.projects.translation.open_corpus import (
+from coursepkg.projects.translation.phrasebook.interlinear import (
+    LANGUAGES as GENERATED,
+)
+from coursepkg.projects.translation.readers.open_corpus import (
     MACHINE_MADE,
     SCORED_DOMAINS,
     domain_of,
     wikipedia_sentences,
-)
-from coursepkg.projects.translation.phrasebook.interlinear import (
-    LANGUAGES as GENERATED,
 )
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS

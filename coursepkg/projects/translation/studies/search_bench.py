@@ -175,7 +175,7 @@ def _export_gates(
 
 def exported(model: Transformer, quantization: str, threads: int = 1) -> Any:
     """The model as an `ExportedTranslator`; its folder is needed for loading alone."""
-    from coursepkg.projects.translation.export import (
+    from coursepkg.projects.translation.export.convert import (
         ExportedTranslator,
         export_ctranslate2,
     )

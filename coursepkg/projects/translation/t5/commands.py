@@ -149,7 +149,7 @@ class T5Predict:
 
     def run(self) -> int:
         """Translate and return 0."""
-        from coursepkg.projects.translation.predict_command import translate_file
+        from coursepkg.projects.translation.handlers.predict import translate_file
         from coursepkg.projects.translation.t5.predict import T5Translator
         from coursepkg.projects.translation.t5.text import prefix_of
 

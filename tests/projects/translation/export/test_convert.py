@@ -10,7 +10,11 @@ from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.rerank import token_log_probs
-from coursepkg.projects.translation.export import QUANTIZATIONS, ExportedTranslator, export_ctranslate2
+from coursepkg.projects.translation.export.convert import (
+    QUANTIZATIONS,
+    ExportedTranslator,
+    export_ctranslate2,
+)
 from coursepkg.text.vocabulary import EOS, PAD
 from tests.projects.translation.tiny import adds_bytes_whole
 

@@ -10,7 +10,7 @@ from torch import nn
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.export import ExportedTranslator, export_ctranslate2
+from coursepkg.projects.translation.export.convert import ExportedTranslator, export_ctranslate2
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
 

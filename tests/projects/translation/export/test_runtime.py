@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from coursepkg.projects.translation.confidence import SIGNS, Calibration
+from coursepkg.projects.translation.export.runtime import RuntimeTranslator
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.runtime import RuntimeTranslator
 from tests.projects.translation.tiny import pairs, translation
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")

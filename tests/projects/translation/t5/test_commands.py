@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tyro
 
-from coursepkg.projects.translation import predict_command
+from coursepkg.projects.translation.handlers import predict as predict_command
 from coursepkg.projects.translation.t5 import commands
 from coursepkg.projects.translation.t5.commands import T5Predict, T5Train
 from coursepkg.projects.translation.t5.model import load_t5, save_t5, tiny_t5

@@ -15,7 +15,7 @@ from torch import Tensor
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.files import file_sha256, read_json, write_json
 from coursepkg.projects.translation.confidence import Calibration
-from coursepkg.projects.translation.export import ExportedTranslator
+from coursepkg.projects.translation.export.convert import ExportedTranslator
 from coursepkg.projects.translation.models import Subwords
 from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator
 from coursepkg.projects.translation.recipe import Recipe

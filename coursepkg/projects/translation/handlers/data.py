@@ -27,12 +27,12 @@ from coursepkg.projects.translation.models import (
     build_model,
     count_parameters,
 )
-from coursepkg.projects.translation.open_corpus import (
+from coursepkg.projects.translation.readers.open_corpus import (
     SCORED_DOMAINS,
     count_by_file,
     raw_open_rows,
 )
-from coursepkg.projects.translation.own_data import own_rows
+from coursepkg.projects.translation.readers.own_data import own_rows
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS, language_of

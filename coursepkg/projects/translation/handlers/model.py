@@ -343,8 +343,8 @@ def _prefixed(flag: str, prefix: Path | None, options: "Train") -> list[Sentence
 def export_command(options: "Export") -> int:
     """Export and return the exit code."""
     from coursepkg.blocks.transformer import Transformer
-    from coursepkg.projects.translation.export import export_ctranslate2
-    from coursepkg.projects.translation.runtime import write_card
+    from coursepkg.projects.translation.export.convert import export_ctranslate2
+    from coursepkg.projects.translation.export.runtime import write_card
 
     out = required_out(options.common.out)
     translator, folder = load_translator(options.common, options.model)

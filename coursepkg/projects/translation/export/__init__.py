@@ -1,0 +1,1 @@
+"""A trained model in CTranslate2, and at work there."""

@@ -1,0 +1,1 @@
+"""What the verbs of `coursepkg translation` do."""

@@ -1,0 +1,1 @@
+"""Corpora read from their files: the open corpus, and a user's own sentence pairs."""
