@@ -294,4 +294,6 @@ def _as_json(one: Translation) -> dict[str, Any]:
             if one.alignment is None
             else [[round(w, 4) for w in row] for row in one.alignment.tolist()]
         ),
-    } | ({"note": one.note} if one.note else {})
+        **({"note": one.note} if one.note else {}),
+        **({"doubtful": one.doubtful} if one.usable is not None else {}),
+    }
