@@ -129,6 +129,7 @@ def ship(out: Path) -> None:
     shutil.rmtree(DEFAULT, ignore_errors=True)
     DEFAULT.mkdir()
     save_model(DEFAULT / "model", translator.model.half(), **translator.card)
+    (DEFAULT / "model" / "model.safetensors").chmod(0o644)
     translator.subwords.save(DEFAULT)
     translator.calibration.save(DEFAULT)
     (DEFAULT / "ATTRIBUTION.txt").write_text(attribution_of("open"), encoding="utf-8")

@@ -35,8 +35,10 @@ COPIED = re.compile(
 numbers, and the marks themselves."""
 
 
-EXACT = re.compile(rf"{COPIED.pattern}|(?<![A-Za-z0-9])\d+(?![A-Za-z0-9])")
-"""All that a translation copies: the same, and short numbers."""
+NUMBER = re.compile(r"(?<![A-Za-z0-9])\d+(?![A-Za-z0-9])")
+"""A short number, which the model carries over itself."""
+EXACT = re.compile(f"{COPIED.pattern}|{NUMBER.pattern}")
+"""All that a translation copies."""
 
 
 class Masked(NamedTuple):
@@ -95,9 +97,14 @@ def restore(text: str, values: dict[str, str]) -> str:
     return text
 
 
-def n_lost(line: str, values: dict[str, str]) -> int:
-    """Marks that a line of the model lacks, or has and must not have."""
-    return sum((mark in line) != (mark in values) for mark in MARKS)
+def n_lost(line: str, part: Masked) -> int:
+    """Marks and numbers of a source that a line of the model lacks, or invents.
+
+    A line that writes numbers in words counts as without them.
+    """
+    marks = sum((mark in line) != (mark in part.values) for mark in MARKS)
+    numbers = set(NUMBER.findall(part.text)) ^ set(NUMBER.findall(line))
+    return marks + len(numbers)
 
 
 def copies(source: str, hypothesis: str, reference: str) -> tuple[int, int]:

@@ -452,8 +452,8 @@ class Translator:
             beam_size=beams,
             length_penalty=alpha,
             # Duplicates, which read the same, are replaced by the next candidates, and
-            # so is what loses a mark.
-            n_best=beams if n_best > 1 or any(one.values for one in each) else 1,
+            # so is what loses a mark or a number.
+            n_best=beams if n_best > 1 or self.recipe.placeholders == "mask" else 1,
             batch_size=batch_size,
         )
         made = [
@@ -564,9 +564,10 @@ class Translator:
         n_best: int,
         aligned: bool,
     ) -> Translation:
-        # Sorting is stable: among those that keep as many marks the search decides.
+        # Sorting is stable: among those that keep as much the search decides.
         lines = [(one, self.subwords.target.decode(one.ids)) for one in found]
-        lines.sort(key=lambda one: n_lost(one[1], part.values))
+        if self.recipe.placeholders == "mask":
+            lines.sort(key=lambda one: n_lost(one[1], part))
         by_text: dict[str, Alternative] = {}
         for one, line in lines:
             alternative = self._alternative(one, line, part.values, target)

@@ -1,13 +1,16 @@
-"""The translator that ships: it loads, it knows its four directions, it is small, its phrases are right."""
+"""The two translators that ship: the one of real sentences, and the small one of the phrasebook."""
 
 from pathlib import Path
 
 import pytest
 
+from coursepkg.data import attribution_of
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpus import to_scorer
-from coursepkg.projects.translation.predict import DEFAULT, Translator
+from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
+from coursepkg.projects.translation.placeholders import copies
+from coursepkg.projects.translation.readers.open_corpus import read_embedded
 from coursepkg.projects.translation.synthetic import Phrasebook
 
 DIRECTIONS = [("zh", "vi"), ("vi", "zh"), ("en", "vi"), ("vi", "en")]
@@ -18,10 +21,57 @@ def shipped() -> Translator:
     return Translator.load_default()
 
 
-def test_every_file_is_small() -> None:
-    sizes = {path.name: path.stat().st_size for path in Path(DEFAULT).rglob("*") if path.is_file()}
+@pytest.fixture(scope="module")
+def phrasebook() -> Translator:
+    return Translator.load_phrasebook()
+
+
+@pytest.mark.parametrize(("folder", "most"), [(DEFAULT, 40 * 2**20), (PHRASEBOOK, 5 * 2**20)])
+def test_every_file_is_small(folder: Path, most: int) -> None:
+    sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     assert {"model.safetensors", "model.json", "target.model"} <= sizes.keys()
-    assert max(sizes.values()) <= 5 * 2**20
+    assert max(sizes.values()) <= most
+
+
+def test_the_sources_and_their_licences_lie_beside_the_weights() -> None:
+    told = (DEFAULT / "ATTRIBUTION.txt").read_text("utf-8")
+    assert told == attribution_of("open")
+    assert all(name in told for name in ("Tatoeba", "CC BY 2.0 FR", "Microsoft", "Wikipedia", "CC BY-SA"))
+
+
+def test_it_was_made_of_what_may_ship(shipped: Translator) -> None:
+    assert set(shipped.card["corpora"]) == {"open"}
+    assert shipped.directions == [*DIRECTIONS]
+
+
+def test_it_translates_everyday_sentences_that_it_never_saw(shipped: Translator) -> None:
+    pairs = read_embedded()["test"][:80]
+    found = shipped.translate([pair.source for pair in pairs], source="en", target="vi")
+    said, true = [to_scorer(one.line, "vi") for one in found], [to_scorer(p.target, "vi") for p in pairs]
+    assert score(BLEU(), said, true).value > 8
+    assert all(one.usable is not None for one in found)
+
+
+def test_it_copies_what_is_masked(shipped: Translator) -> None:
+    texts = ["Open %1$s in 2024.", "Select {name} in https://a.org/b.", "It costs 1,024 dollars."]
+    for text, one in zip(texts, shipped.translate(texts, source="en", target="vi"), strict=True):
+        assert copies(text, one.text, text)[0] == copies(text, text, text)[1]
+
+
+def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
+    nonsense = "Colourless green xylophones defenestrate the quixotic parliamentarians of Zzyzx."
+    known, odd = shipped.translate(["Thank you very much.", nonsense], source="en", target="vi")
+    assert odd.confidence < known.confidence
+    assert odd.doubtful
+    (foreign,) = shipped.translate(["Where is the hotel?"], source="zh", target="vi")
+    assert "does not look like Chinese" in foreign.note
+    (emoji,) = shipped.translate(["\U0001f600\U0001f600"], source="en", target="vi")
+    assert (emoji.text, emoji.note) == ("\U0001f600\U0001f600", "no word to translate; copied")
+
+
+def test_five_thousand_words_are_translated_in_parts(shipped: Translator) -> None:
+    (one,) = shipped.translate(["I like coffee. " * 1667], source="en", target="vi", beam_size=1)
+    assert "translated in 1667 parts" in one.note
 
 
 @pytest.mark.parametrize(
@@ -33,16 +83,16 @@ def test_every_file_is_small() -> None:
         ("vi", "en", "Khách sạn ở đâu?", "Where is the hotel?"),
     ],
 )
-def test_it_translates_at_once(shipped: Translator, source: str, target: str, said: str, meant: str) -> None:
-    (one,) = shipped.translate([said], source=source, target=target)
+def test_it_translates_at_once(phrasebook: Translator, source: str, target: str, said: str, meant: str) -> None:
+    (one,) = phrasebook.translate([said], source=source, target=target)
     assert one.text == meant
     assert 0.5 < one.confidence <= 1
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_it_knows_the_phrases_of_the_held_out_part(shipped: Translator, source: str, target: str) -> None:
+def test_it_knows_the_phrases_of_the_held_out_part(phrasebook: Translator, source: str, target: str) -> None:
     held_out = Phrasebook().split("random").test[:120]
-    found = shipped.translate([t.line(source) for t in held_out], source=source, target=target, beam_size=1)
+    found = phrasebook.translate([t.line(source) for t in held_out], source=source, target=target, beam_size=1)
     said, true = (
         [to_scorer(line, target) for line in lines]
         for lines in ([one.n_best[0].line for one in found], [t.line(target) for t in held_out])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from coursepkg.projects.translation.corpus import SentencePair, to_model, to_reader
 from coursepkg.projects.translation.placeholders import (
     MARKS,
+    Masked,
     copied_strings,
     copies,
     mask,
@@ -76,7 +77,15 @@ def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:
     values = {"①": "%1$s", "②": "{0}"}
     assert restore("③ và ②", values) == "%1$s và {0}"
     assert restore("③ và ④", values) == " và "
-    assert [n_lost(line, values) for line in ("② ①", "①", "① ② ③", "③")] == [0, 1, 1, 3]
+    part = Masked("Dùng ① và ②", values)
+    assert [n_lost(line, part) for line in ("② ①", "①", "① ② ③", "③")] == [0, 1, 1, 3]
+
+
+def test_numbers_that_are_lost_or_invented_count() -> None:
+    part = Masked("Bus 5 at 7", {})
+    assert [n_lost(line, part) for line in ("xe 5 lúc 7", "xe 5", "xe năm lúc bảy", "xe 5 lúc 7 và 9")] == [
+        0, 1, 2, 1,
+    ]  # fmt: skip
 
 
 def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:

@@ -19,12 +19,14 @@ from coursepkg.projects.translation.confidence import Calibration, signs_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.predict import DEFAULT, DOUBTFUL, Translator
+from coursepkg.text.languages import language_of
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import Calibrate
 
-USABLE = 40.0
-"""chrF from which on a translation counts as usable; 0 to 100."""
+USABLE, USABLE_HAN = 40.0, 25.0
+"""chrF from which on a translation counts as usable, 0 to 100; that of Chinese, whose
+characters are words, is lower for equal quality."""
 DECAY = 1e-3
 """Of the weights, for each sentence, in units of the standardised signs."""
 N_ROUNDS = 25
@@ -100,12 +102,15 @@ class Reliability:
         return asdict(self)
 
 
-def reliability(probabilities: Sequence[float], chrf: Sequence[float]) -> Reliability:
+def reliability(
+    probabilities: Sequence[float], chrf: Sequence[float], usable_from: float = USABLE
+) -> Reliability:
     """How well confidences tell good translations from bad ones.
 
     Args:
         probabilities: N, each in [0, 1].
         chrf: of the same translations; 0 to 100.
+        usable_from: chrF from which on one counts as usable.
 
     Raises:
         ValueError: there is none, or the numbers differ.
@@ -116,7 +121,7 @@ def reliability(probabilities: Sequence[float], chrf: Sequence[float]) -> Reliab
             f" {len(chrf)}"
         )
     p, quality = (torch.tensor(x, dtype=torch.float64) for x in (probabilities, chrf))
-    usable = (quality >= USABLE).double()
+    usable = (quality >= usable_from).double()
     order = p.argsort(descending=True, stable=True)
     sorted_usable = usable[order]
     risk = {
@@ -178,14 +183,18 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     written = [one.line for one in found], [pair.target for pair in parts.dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
-    usable = [one >= USABLE for one in chrf]
+    least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
+    usable = [one >= least for one in chrf]
     probabilities = [0.0] * len(usable)
     for ours in (0, 1):
         fitted = fit(signs[1 - ours :: 2], usable[1 - ours :: 2])
         own = Calibration({"-".join(languages): fitted}, "")
         probabilities[ours::2] = own.probabilities(signs[ours::2], *languages)
     return Fitted(
-        fit(signs, usable), reliability(probabilities, chrf), probabilities, chrf
+        fit(signs, usable),
+        reliability(probabilities, chrf, least),
+        probabilities,
+        chrf,
     )
 
 
