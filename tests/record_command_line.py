@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from coursepkg import __version__
 from coursepkg.cli import COMMANDS, Group, main
+from coursepkg.projects.translation.predict import PHRASEBOOK
 
 RECORDED = Path(__file__).parent / "recorded"
 HELP = RECORDED / "help.txt"
@@ -230,13 +231,13 @@ SESSION = [
     "translation audit --data zh-vi --random-split",
     "translation describe --data wmt",
     "translation describe --from vi --to vi",
-    "translation predict --text 酒店在哪里？ 这本书多少钱？",
-    "translation predict --text 酒店在哪里？ --n-best 3 --alignments --json",
-    "translation predict --from en --to vi --text 'Where is the hotel?' --beam-size 1",
-    "translation predict --from vi --to zh --text 'Khách sạn ở đâu?'",
-    "translation predict --file sentences.zh --out sentences.vi",
-    "translation predict --file sentences.zh --out sentences.vi --json",
-    "translation predict --file gap.zh --out gap.vi",
+    "translation predict --model phrasebook --text 酒店在哪里？ 这本书多少钱？",
+    "translation predict --model phrasebook --text 酒店在哪里？ --n-best 3 --alignments --json",
+    "translation predict --model phrasebook --from en --to vi --text 'Where is the hotel?' --beam-size 1",
+    "translation predict --model phrasebook --from vi --to zh --text 'Khách sạn ở đâu?'",
+    "translation predict --model phrasebook --file sentences.zh --out sentences.vi",
+    "translation predict --model phrasebook --file sentences.zh --out sentences.vi --json",
+    "translation predict --model phrasebook --file gap.zh --out gap.vi",
     "translation predict --file latin.zh --out latin.vi",
     "translation predict --file nowhere.zh --out nowhere.vi",
     "translation predict --file sentences.zh",
@@ -336,6 +337,8 @@ def prepare(folder: Path) -> None:
             folder / "data" / "zh_vi" / f"train.{language}",
             "".join(f"{line} {'。.'[column]}\n" for line in text),
         )
+    # Of the two models that ship the one that stays as it is.
+    shutil.copytree(PHRASEBOOK, folder / "phrasebook")
     write(folder / "sentences.zh", "酒店在哪里？\n我想要两杯咖啡。\n")
     write(folder / "gap.zh", "酒店在哪里？\n\n我想要两杯咖啡。\n")
     write(folder / "given.vi", "Tôi thích hai con mèo .\nTôi đã mua quyển sách .\n")
