@@ -53,7 +53,9 @@ def test_no_file_is_too_large() -> None:
         name: size for name, size in large.items() if SHIPPED.fullmatch(name) or LANDMARKS.fullmatch(name)
     }
     assert large == shipped
-    assert all(size <= (40 * 2**20 if "translation" in name else MOST_BYTES) for name, size in shipped.items())
+    assert all(
+        size <= (40 * 2**20 if "translation" in name else MOST_BYTES) for name, size in shipped.items()
+    )
 
 
 def test_no_path_of_one_machine() -> None:

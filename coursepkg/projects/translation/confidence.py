@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked
 from coursepkg.text.tokenizer import BYTE_TOKENS
-from coursepkg.text.vocabulary import SPECIALS, UNK
+from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, pad_batch
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.predict import Translation, Translator
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 FILE = "confidence.json"
 """In the folder of a model."""
 SIGNS = ("log_prob", "reverse", "known", "ratio", "ratio_squared", "size")
+AT_ONCE = 64
+"""Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
 
 
@@ -92,7 +95,7 @@ def signs_of(
 ) -> Tensor:
     """The signs of translations, (N, 6) in the order of `SIGNS`.
 
-    A model that does not translate back has 0 for `reverse`.
+    A model that does not translate back has 0 for `reverse`, and so has a GRU.
     """
     best = [one.n_best[0] for one in found]
     own = [[t for t in one.source_tokens if not t.startswith("<2")] for one in found]
@@ -122,7 +125,8 @@ def _reverse(
     target: str,
 ) -> list[float]:
     """Mean log-probability of each source under the model that translates back."""
-    if (target, source) not in translator.directions or not found:
+    is_gru = translator.recipe.architecture.startswith("gru")
+    if (target, source) not in translator.directions or is_gru or not found:
         return [0.0] * len(found)
     most, subwords = translator.longest, translator.subwords
     wanted = [
@@ -134,5 +138,34 @@ def _reverse(
         for one, masked in zip(found, sources, strict=True)
     ]
     read = [ids[:most] for ids in subwords.encode_sources(lines, target, source)]
-    sums = translator.log_probs(read, wanted)
+    sums = log_probs(translator, read, wanted)
     return [total / (len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]
+
+
+@torch.inference_mode()
+def log_probs(
+    translator: "Translator",
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+) -> list[float]:
+    """log p of each target, EOS included, given its source, by a Transformer.
+
+    Args:
+        translator: whose network reads them.
+        sources: ids, tags in front, EOS not yet behind.
+        targets: ids, without BOS and EOS.
+    """
+    if translator.exported is not None:
+        return translator.exported.log_probs(sources, targets)
+    found: list[float] = []
+    device = next(translator.model.parameters()).device
+    for first in range(0, len(sources), AT_ONCE):
+        chosen = slice(first, first + AT_ONCE)
+        src, _ = pad_batch([[*ids, EOS] for ids in sources[chosen]])
+        tgt, _ = pad_batch([[BOS, *ids, EOS] for ids in targets[chosen]])
+        logits = translator.model(src.to(device), tgt[:, :-1].to(device)).float()
+        losses = F.cross_entropy(
+            logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
+        )
+        found += (-losses.sum(dim=1)).tolist()
+    return found

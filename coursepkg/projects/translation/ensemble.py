@@ -45,6 +45,10 @@ def together(members: Sequence[Translator]) -> Translator:
                 f"model {number} of the ensemble takes {other.longest} tokens, and the"
                 f" first {first.longest}; they must agree"
             )
+    if any(one.exported is not None for one in members):
+        raise ValueError(
+            "an exported model takes no part in an ensemble; give the trained models"
+        )
     known = [other.directions for other in others]
     shared = [one for one in first.directions if all(one in ways for ways in known)]
     if not shared:

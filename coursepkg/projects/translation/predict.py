@@ -53,6 +53,7 @@ from coursepkg.validation import as_list, check_count, check_finite, check_large
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.confidence import Calibration
+    from coursepkg.projects.translation.export.runtime import ExportedNetwork
 
 CUTS = (
     re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
@@ -244,6 +245,7 @@ class Translator:
         self.members: Sequence[Translator] = ()  # those of an ensemble
         self.looked_up = ""  # corpus of the datastore, if it has neighbours
         self.calibration: Calibration | None = None  # of its confidence
+        self.exported: ExportedNetwork | None = None  # what then searches and scores
 
     @classmethod
     def load(cls, folder: str | Path) -> "Translator":
@@ -254,21 +256,31 @@ class Translator:
             ValueError: a file is damaged, it is no translator, or vocabulary and
                 weights do not belong together.
         """
-        if (Path(folder) / "model.bin").is_file():
-            from coursepkg.projects.translation.export.runtime import RuntimeTranslator
-
-            return RuntimeTranslator(Path(folder))
-        folder = check_finished(folder)
-        recipe = recipe_from(folder)
-        subwords = Subwords.load(folder, recipe.underscores)
-        prints, build = subwords.fingerprints, rebuilder(recipe)
-        model, meta = load_model(folder / "model", build, vocabulary=prints)
-        model = model.to(default_device())
-        made = cls(model, subwords, recipe, meta["directions"], meta)
+        folder = Path(folder)
+        if (folder / "model.bin").is_file():
+            made = cls._exported(folder)
+        else:
+            recipe = recipe_from(check_finished(folder))
+            subwords = Subwords.load(folder, recipe.underscores)
+            prints, build = subwords.fingerprints, rebuilder(recipe)
+            model, meta = load_model(folder / "model", build, vocabulary=prints)
+            model = model.to(default_device())
+            made = cls(model, subwords, recipe, meta["directions"], meta)
         if (folder / "confidence.json").is_file():
             from coursepkg.projects.translation.confidence import Calibration
 
             made.calibration = Calibration.load(folder)
+        return made
+
+    @classmethod
+    def _exported(cls, folder: Path) -> "Translator":
+        from coursepkg.projects.translation.export.runtime import ExportedNetwork
+
+        network = ExportedNetwork(folder)
+        recipe = Recipe(**network.card["recipe"])
+        subwords = Subwords.load(folder, recipe.underscores)
+        made = cls(network, subwords, recipe, network.card["directions"], network.card)
+        made.exported, made.fingerprint = network, network.fingerprint
         return made
 
     @classmethod
@@ -476,32 +488,15 @@ class Translator:
         batch_size: int,
     ) -> list[list[Hypothesis]]:
         """Hypotheses of each source, best first; see the function `search`."""
-        return search(
-            self.fast,
-            sources,
-            max_len=self.recipe.max_len,
-            beam_size=beam_size,
-            length_penalty=length_penalty,
-            n_best=n_best,
-            batch_size=batch_size,
-        )
-
-    def log_probs(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[float]:
-        """log p of each target, EOS included, given its source.
-
-        Args:
-            sources: ids, tags in front, EOS not yet behind.
-            targets: ids, without BOS and EOS.
-        """
-        from coursepkg.decoding.rerank import reverse_scorer
-
-        device = next(self.model.parameters()).device
-        score = reverse_scorer(self.model, targets, device=device)
-        read = [Hypothesis(tuple(ids), (), 0.0, 0.0, True) for ids in sources]
-        found: list[float] = score(range(len(read)), read).tolist()
-        return found
+        options: dict[str, Any] = {
+            "beam_size": beam_size,
+            "length_penalty": length_penalty,
+            "n_best": n_best,
+            "batch_size": batch_size,
+        }
+        if self.exported is not None:
+            return self.exported.search(sources, extra_length=EXTRA_LENGTH, **options)
+        return search(self.fast, sources, max_len=self.recipe.max_len, **options)
 
     def _judged(
         self,

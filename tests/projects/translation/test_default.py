@@ -8,8 +8,8 @@ from coursepkg.data import attribution_of
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpus import to_scorer
-from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
 from coursepkg.projects.translation.placeholders import copies
+from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
 from coursepkg.projects.translation.readers.open_corpus import read_embedded
 from coursepkg.projects.translation.synthetic import Phrasebook
 
@@ -83,7 +83,9 @@ def test_five_thousand_words_are_translated_in_parts(shipped: Translator) -> Non
         ("vi", "en", "Khách sạn ở đâu?", "Where is the hotel?"),
     ],
 )
-def test_it_translates_at_once(phrasebook: Translator, source: str, target: str, said: str, meant: str) -> None:
+def test_it_translates_at_once(
+    phrasebook: Translator, source: str, target: str, said: str, meant: str
+) -> None:
     (one,) = phrasebook.translate([said], source=source, target=target)
     assert one.text == meant
     assert 0.5 < one.confidence <= 1
@@ -92,7 +94,9 @@ def test_it_translates_at_once(phrasebook: Translator, source: str, target: str,
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_it_knows_the_phrases_of_the_held_out_part(phrasebook: Translator, source: str, target: str) -> None:
     held_out = Phrasebook().split("random").test[:120]
-    found = phrasebook.translate([t.line(source) for t in held_out], source=source, target=target, beam_size=1)
+    found = phrasebook.translate(
+        [t.line(source) for t in held_out], source=source, target=target, beam_size=1
+    )
     said, true = (
         [to_scorer(line, target) for line in lines]
         for lines in ([one.n_best[0].line for one in found], [t.line(target) for t in held_out])

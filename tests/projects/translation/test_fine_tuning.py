@@ -37,8 +37,9 @@ WAY = ["--from", "zh", "--to", "vi"]
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """100 pairs of one's own in Chinese and Vietnamese."""
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """100 pairs of one's own in Chinese and Vietnamese, and no corpus but the generated one."""
+    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path / "none"))
     return write_sides(tmp_path / "mine", sentences()[:100], languages=("zh", "vi"))
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from coursepkg.projects.translation.predict import PHRASEBOOK
 from tests.projects.translation.tiny import environment, sentences, write_lines
 
 ENTRY = """
@@ -55,7 +56,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, 
         "back": [
             *("back-translate", *DIRECTION, "--model", run, "--mono", str(folder / "mono.vi"), "--out", back),
         ],
-        "shipped": ["predict", "--text", "酒店在哪里？"],
+        "shipped": ["predict", "--model", str(PHRASEBOOK), "--text", "酒店在哪里？"],
         "other": ["predict", *DIRECTION, "--text", "a"],
         "nothing": ["audit", "--from", "fr", "--to", "zh"],
     }
@@ -111,7 +112,7 @@ def test_it_translates_and_makes_pairs(said) -> None:
     assert "1 of 1 sentences" in said["back"][2]
 
 
-def test_the_shipped_model_stays_as_it_is_and_knows_no_french(said) -> None:
+def test_a_shipped_model_stays_as_it_is_and_knows_no_french(said) -> None:
     assert said["shipped"][:2] == [0, "Khách sạn ở đâu?\n"]
     assert said["other"][0] == 2
     assert "does not translate French into Vietnamese" in said["other"][2]

@@ -1,32 +1,30 @@
-"""A translator that searches in CTranslate2: what `coursepkg translation export` wrote.
+"""An exported network at work in a translator: it searches and scores in CTranslate2.
 
-It reads, masks, joins and judges text as `Translator` does; only the network runs
-elsewhere. Its search divides by |y|^alpha where ours divides by ((5 + |y|) / 6)^alpha,
-so that a beam may choose another translation.
+Its search divides by |y|^alpha where ours divides by ((5 + |y|) / 6)^alpha, so that a
+beam may choose another translation.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import nn
 
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.files import file_sha256, read_json, write_json
-from coursepkg.projects.translation.confidence import Calibration
 from coursepkg.projects.translation.export.convert import ExportedTranslator
-from coursepkg.projects.translation.models import Subwords
-from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator
-from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.vocabulary import EOS
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.predict import Translator
 
 CARD = "translator.json"
 """In an exported folder: recipe, directions and card of the model."""
 
 
-class RuntimeTranslator(Translator):
-    """An exported model with its vocabulary.
+class ExportedNetwork(nn.Module):
+    """The network of an exported folder, in place of a PyTorch one; it has no weights.
 
     Args:
         folder: that `coursepkg translation export` wrote.
@@ -38,32 +36,35 @@ class RuntimeTranslator(Translator):
     """
 
     def __init__(self, folder: Path) -> None:
-        told = read_json(folder / CARD, needs={"recipe": dict, "directions": list})
-        self.recipe = Recipe(**told["recipe"])
-        self.directions = [(source, target) for source, target in told["directions"]]
-        self.card = told
-        self.subwords = Subwords.load(folder, self.recipe.underscores)
-        self.calibration = Calibration.load(folder)
-        self.members, self.looked_up = (), ""
-        self.runtime = ExportedTranslator(folder, threads=torch.get_num_threads())
+        super().__init__()
+        needs = {"recipe": dict, "directions": list}
+        self.card: dict[str, Any] = read_json(folder / CARD, needs=needs)
         self.fingerprint = file_sha256(folder / "model.bin")
+        self.runtime = ExportedTranslator(folder, threads=torch.get_num_threads())
 
     def search(
         self,
         sources: Sequence[Sequence[int]],
         *,
+        extra_length: int,
         beam_size: int,
         length_penalty: float,
         n_best: int,
         batch_size: int,
     ) -> list[list[Hypothesis]]:
-        """Hypotheses of each source, best first."""
+        """Hypotheses of each source, best first.
+
+        Args:
+            sources: ids, tags in front, EOS not yet behind.
+            extra_length: tokens by which a hypothesis may be longer than the longest
+                source.
+        """
         if not sources:
             return []
-        longest = max(map(len, sources)) + 1 + EXTRA_LENGTH
+        longest = max(map(len, sources)) + 1 + extra_length
         found = self.runtime.translate(
             [[*ids, EOS] for ids in sources],
-            max_len=min(self.recipe.max_len - 1, longest),
+            max_len=min(self.runtime.max_len - 1, longest),
             beam_size=beam_size,
             n_best=n_best,
             length_penalty=length_penalty,
@@ -84,9 +85,6 @@ class RuntimeTranslator(Translator):
         rows = self.runtime.score([[*ids, EOS] for ids in sources], targets)
         return [sum(one) for one in rows]
 
-    def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
-        return None
-
 
 def _hypothesis(
     ids: tuple[int, ...], score: float, finished: bool, alpha: float
@@ -97,8 +95,8 @@ def _hypothesis(
     return Hypothesis(ids, (total / n,) * n, total, score, finished)
 
 
-def write_card(folder: Path, translator: Translator) -> None:
-    """Write what `RuntimeTranslator` reads beside an exported network."""
+def write_card(folder: Path, translator: "Translator") -> None:
+    """Write what a translator needs beside an exported network."""
     translator.subwords.save(folder)
     told: dict[str, Any] = {
         **translator.card,

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.confidence import SIGNS, Calibration
-from coursepkg.projects.translation.export.runtime import RuntimeTranslator
+from coursepkg.projects.translation.confidence import SIGNS, Calibration, log_probs
+from coursepkg.projects.translation.ensemble import together
+from coursepkg.projects.translation.export.runtime import ExportedNetwork
 from coursepkg.projects.translation.predict import Translator
 from tests.projects.translation.tiny import pairs, translation
 
@@ -27,7 +28,7 @@ def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_greedy_translations_scores_and_confidence_are_ours(translator: Translator, exported: Path) -> None:
     runtime = Translator.load(exported)
-    assert isinstance(runtime, RuntimeTranslator)
+    assert isinstance(runtime.exported, ExportedNetwork)
     ours = translator.translate(TEXTS, beam_size=1)
     theirs = runtime.translate(TEXTS, beam_size=1)
     assert [one.text for one in theirs] == [one.text for one in ours]
@@ -36,8 +37,8 @@ def test_greedy_translations_scores_and_confidence_are_ours(translator: Translat
     )
     sources = translator.encode(TEXTS, "zh", "vi")
     targets = translator.subwords.encode_targets([one.line for one in ours], "vi")
-    assert runtime.log_probs(sources, targets) == pytest.approx(
-        translator.log_probs(sources, targets), abs=1e-3
+    assert log_probs(runtime, sources, targets) == pytest.approx(
+        log_probs(translator, sources, targets), abs=1e-3
     )
 
 
@@ -71,6 +72,11 @@ def test_the_command_line_takes_the_folder(exported: Path, tmp_path: Path) -> No
     rows = [line.split("\t") for line in (tmp_path / "out").read_text("utf-8").splitlines()]
     assert len(rows) == len(TEXTS)
     assert all(0 <= float(confidence) <= 1 for confidence, _ in rows)
+
+
+def test_an_ensemble_refuses_it(translator: Translator, exported: Path) -> None:
+    with pytest.raises(ValueError, match="an exported model takes no part in an ensemble"):
+        together([translator, Translator.load(exported)])
 
 
 def test_a_folder_without_its_card_is_named(exported: Path, tmp_path: Path) -> None:
