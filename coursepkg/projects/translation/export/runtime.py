@@ -42,6 +42,9 @@ class ExportedNetwork(nn.Module):
         self.fingerprint = file_sha256(folder / "model.bin")
         self.runtime = ExportedTranslator(folder, threads=torch.get_num_threads())
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ExportedNetwork":
+        return self  # the weights lie in the runtime, which is not copied
+
     def search(
         self,
         sources: Sequence[Sequence[int]],

@@ -146,7 +146,6 @@ def test_a_file_that_was_stopped_goes_on(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("碎\n\n碎\n".encode(), "line 2: empty"),
         (b"\xff\n", "line 1: not UTF-8"),
         (b"", "empty; a file to translate"),
         (("碎\n" + "碎" * 10_000).encode(), rf"line 2: 100\d\d tokens, at most {LONGEST_SOURCE}"),
