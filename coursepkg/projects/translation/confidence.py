@@ -1,6 +1,6 @@
 """How far a translation can be trusted: a probability, from what the model itself sees.
 
-| sign | what it is |
+| feature | what it is |
 | --- | --- |
 | log_prob | mean log-probability of the tokens of the translation |
 | reverse | the same of the source's tokens, read back from the translation |
@@ -9,13 +9,12 @@
 | ratio_squared | its square: with it a length may be too small or too large |
 | size | logarithm of the source's tokens |
 
-A logistic regression of these signs, one for each direction, says how likely the
+A logistic regression of these features, one for each direction, says how likely the
 translation is usable: chrF of at least 40 against a reference. It is fitted on a dev
 part (`coursepkg translation calibrate`) and stored as `confidence.json` beside the
 model. A translation that is more likely unusable than usable is doubtful. Estimates of
-this kind are known as quality estimation; for the signs see Fomicheva et al. (arXiv
-2005.10608), for reading back as a check Somers 2005 ("Round-trip translation: what is
-it good for?").
+this kind are known as quality estimation; for the features see Fomicheva et al. (arXiv
+2005.10608).
 """
 
 import math
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 FILE = "confidence.json"
 """In the folder of a model."""
-SIGNS = ("log_prob", "reverse", "known", "ratio", "ratio_squared", "size")
+FEATURES = ("log_prob", "reverse", "known", "ratio", "ratio_squared", "size")
 AT_ONCE = 64
 """Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
@@ -49,7 +48,7 @@ class Calibration:
     """A fitted regression for each direction of a model."""
 
     weights: dict[str, list[float]]
-    """By direction, such as "zh-vi": the bias, then a weight for each of `SIGNS`."""
+    """By direction, such as "zh-vi": the bias, then a weight for each of `FEATURES`."""
     fitted_on: str
     """The sentences that it was fitted on, in a few words."""
 
@@ -66,7 +65,7 @@ class Calibration:
         needs = {"weights": dict, "fitted_on": str}
         told = read_json(path, needs=needs)
         own = cls(**{name: told[name] for name in needs})
-        n = len(SIGNS) + 1
+        n = len(FEATURES) + 1
         if any(len(one) != n for one in own.weights.values()):
             raise ValueError(f"{path} is damaged: each direction has {n} weights")
         return own
@@ -79,21 +78,21 @@ class Calibration:
         """Whether it was fitted for a direction."""
         return f"{source}-{target}" in self.weights
 
-    def probabilities(self, signs: Tensor, source: str, target: str) -> list[float]:
-        """How likely translations are usable, from their signs (N, 6)."""
+    def probabilities(self, features: Tensor, source: str, target: str) -> list[float]:
+        """How likely translations are usable, from their features (N, 6)."""
         bias, *weights = self.weights[f"{source}-{target}"]
-        logits = bias + signs @ torch.tensor(weights, dtype=signs.dtype)
+        logits = bias + features @ torch.tensor(weights, dtype=features.dtype)
         return torch.sigmoid(logits).tolist()
 
 
-def signs_of(
+def features_of(
     translator: "Translator",
     sources: Sequence[Masked],
     found: Sequence["Translation"],
     source: str,
     target: str,
 ) -> Tensor:
-    """The signs of translations, (N, 6) in the order of `SIGNS`.
+    """The features of translations, (N, 6) in the order of `FEATURES`.
 
     A model that does not translate back has 0 for `reverse`, and so has a GRU.
     """
@@ -114,7 +113,7 @@ def signs_of(
         "ratio_squared": [ratio**2 for ratio in ratios],
         "size": [math.log(max(1, len(tokens))) for tokens in own],
     }
-    return torch.tensor([rows[name] for name in SIGNS], dtype=torch.float64).T
+    return torch.tensor([rows[name] for name in FEATURES], dtype=torch.float64).T
 
 
 def _reverse(

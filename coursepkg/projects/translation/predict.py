@@ -508,10 +508,10 @@ class Translator:
         """Translations with the probability that they are usable, where it is known."""
         if self.calibration is None or not self.calibration.knows(source, target):
             return made
-        from coursepkg.projects.translation.confidence import signs_of
+        from coursepkg.projects.translation.confidence import features_of
 
-        signs = signs_of(self, sources, made, source, target)
-        known = self.calibration.probabilities(signs, source, target)
+        features = features_of(self, sources, made, source, target)
+        known = self.calibration.probabilities(features, source, target)
         return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]
 
     def _joined(

@@ -1,4 +1,4 @@
-"""The confidence of translations: its signs, its fit, what it is worth, what a reader is told."""
+"""The confidence of translations: its features, its fit, what it is worth, what a reader is told."""
 
 import math
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.projects.translation.confidence import SIGNS, Calibration, signs_of
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.placeholders import Masked
@@ -18,15 +18,15 @@ from tests.projects.translation.tiny import pairs
 GOOD, ODD = "你们 看见 三 只 猫 。", "只 只 了 本 五 五 我 。"
 
 
-def signs(translator: Translator, texts: list[str]) -> dict[str, list[float]]:
+def features(translator: Translator, texts: list[str]) -> dict[str, list[float]]:
     found = translator.translate(texts)
-    table = signs_of(translator, [Masked(text, {}) for text in texts], found, "zh", "vi")
-    assert table.shape == (len(texts), len(SIGNS))
-    return dict(zip(SIGNS, table.T.tolist(), strict=True))
+    table = features_of(translator, [Masked(text, {}) for text in texts], found, "zh", "vi")
+    assert table.shape == (len(texts), len(FEATURES))
+    return dict(zip(FEATURES, table.T.tolist(), strict=True))
 
 
-def test_signs_tell_a_known_sentence_from_nonsense(translator: Translator) -> None:
-    found = signs(translator, [GOOD, ODD, "你们 看见 三 只 鱷 。"])
+def test_features_tell_a_known_sentence_from_nonsense(translator: Translator) -> None:
+    found = features(translator, [GOOD, ODD, "你们 看见 三 只 鱷 。"])
     assert found["log_prob"][0] > found["log_prob"][1]
     assert found["reverse"][0] > found["reverse"][1]
     assert found["known"][0] == 1.0 > found["known"][2]
@@ -34,9 +34,9 @@ def test_signs_tell_a_known_sentence_from_nonsense(translator: Translator) -> No
     assert found["ratio_squared"] == pytest.approx([x * x for x in found["ratio"]])
 
 
-def test_a_sign_does_not_depend_on_the_other_sentences(translator: Translator) -> None:
-    together, alone = signs(translator, [GOOD, ODD]), signs(translator, [GOOD])
-    for name in SIGNS:
+def test_a_feature_does_not_depend_on_the_other_sentences(translator: Translator) -> None:
+    together, alone = features(translator, [GOOD, ODD]), features(translator, [GOOD])
+    for name in FEATURES:
         assert together[name][0] == pytest.approx(alone[name][0], abs=1e-4)
 
 
@@ -44,7 +44,7 @@ def test_a_model_that_does_not_translate_back_has_no_reverse(translator: Transla
     one_way = Translator(
         translator.model, translator.subwords, translator.recipe, [("zh", "vi")], translator.card
     )
-    assert signs(one_way, [GOOD, ODD])["reverse"] == [0.0, 0.0]
+    assert features(one_way, [GOOD, ODD])["reverse"] == [0.0, 0.0]
 
 
 def test_a_regression_finds_the_weights_that_made_the_truth() -> None:
@@ -85,7 +85,7 @@ def test_reliability_of_a_perfect_and_of_a_blind_confidence() -> None:
 
 def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: Path) -> None:
     assert Calibration.load(tmp_path) is None
-    one = Calibration({"zh-vi": [0.5] * (len(SIGNS) + 1)}, "toy dev")
+    one = Calibration({"zh-vi": [0.5] * (len(FEATURES) + 1)}, "toy dev")
     one.save(tmp_path)
     assert Calibration.load(tmp_path) == one
     assert one.knows("zh", "vi")
@@ -122,7 +122,7 @@ def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
     dev = [replace_target(one, dev[i - 7].target) if i % 3 else one for i, one in enumerate(dev)]
     parts = Parts("toy", "zh", "vi", (), tuple(dev), (), ())
     fitted = calibrate(translator, parts)
-    assert len(fitted.weights) == len(SIGNS) + 1
+    assert len(fitted.weights) == len(FEATURES) + 1
     assert fitted.reliability.n == 40
     assert all(0 <= p <= 1 for p in fitted.probabilities)
     with pytest.raises(ValueError, match="to learn to tell them apart"):

@@ -15,7 +15,7 @@ from torch import Tensor
 from coursepkg.app.output import print_json
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import sentence_scores
-from coursepkg.projects.translation.confidence import Calibration, signs_of
+from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.predict import DEFAULT, DOUBTFUL, Translator
@@ -28,16 +28,16 @@ USABLE, USABLE_HAN = 40.0, 25.0
 """chrF from which on a translation counts as usable, 0 to 100; that of Chinese, whose
 characters are words, is lower for equal quality."""
 DECAY = 1e-3
-"""Of the weights, for each sentence, in units of the standardised signs."""
+"""Of the weights, for each sentence, in units of the standardised features."""
 N_ROUNDS = 25
 """Of Newton's method, which has long converged then."""
 
 
-def fit(signs: Tensor, is_usable: Sequence[bool]) -> list[float]:
+def fit(features: Tensor, is_usable: Sequence[bool]) -> list[float]:
     """Bias and weights of a logistic regression, by Newton's method.
 
     Args:
-        signs: (N, F).
+        features: (N, F).
         is_usable: N truths, not all the same.
 
     Raises:
@@ -49,10 +49,12 @@ def fit(signs: Tensor, is_usable: Sequence[bool]) -> list[float]:
             f"{n_usable} of {len(is_usable)} translations are usable; to learn to tell"
             " them apart some must be and some not"
         )
-    mean, spread = signs.mean(dim=0), signs.std(dim=0).clamp(min=1e-6)
-    inputs = torch.cat([torch.ones(len(signs), 1), (signs - mean) / spread], dim=1)
+    mean, spread = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+    inputs = torch.cat(
+        [torch.ones(len(features), 1), (features - mean) / spread], dim=1
+    )
     inputs, truth = inputs.double(), torch.tensor(is_usable).double()
-    decay = DECAY * len(signs) * torch.eye(inputs.shape[1], dtype=torch.float64)
+    decay = DECAY * len(features) * torch.eye(inputs.shape[1], dtype=torch.float64)
     decay[0, 0] = 0.0
     weights = torch.zeros(inputs.shape[1], dtype=torch.float64)
     for _ in range(N_ROUNDS):
@@ -179,7 +181,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
         texts, source=languages[0], target=languages[1], batch_size=batch_size
     )
     masked = [translator.masked(text) for text in texts]
-    signs = signs_of(translator, masked, found, *languages)
+    features = features_of(translator, masked, found, *languages)
     written = [one.line for one in found], [pair.target for pair in parts.dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
@@ -187,11 +189,11 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     usable = [one >= least for one in chrf]
     probabilities = [0.0] * len(usable)
     for ours in (0, 1):
-        fitted = fit(signs[1 - ours :: 2], usable[1 - ours :: 2])
+        fitted = fit(features[1 - ours :: 2], usable[1 - ours :: 2])
         own = Calibration({"-".join(languages): fitted}, "")
-        probabilities[ours::2] = own.probabilities(signs[ours::2], *languages)
+        probabilities[ours::2] = own.probabilities(features[ours::2], *languages)
     return Fitted(
-        fit(signs, usable),
+        fit(features, usable),
         reliability(probabilities, chrf, least),
         probabilities,
         chrf,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.confidence import SIGNS, Calibration, log_probs
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, log_probs
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.export.runtime import ExportedNetwork
 from coursepkg.projects.translation.predict import Translator
@@ -17,7 +17,7 @@ TEXTS = [pair.source for pair in pairs("zh", "vi")[:12]]
 
 @pytest.fixture(scope="module")
 def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    Calibration({"zh-vi": [0.3] * (len(SIGNS) + 1)}, "toy dev").save(tiny_run)
+    Calibration({"zh-vi": [0.3] * (len(FEATURES) + 1)}, "toy dev").save(tiny_run)
     try:
         out = tmp_path_factory.mktemp("exported") / "folder"
         translation("export", "--model", tiny_run, "--out", out)
