@@ -15,6 +15,7 @@ from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.evaluate import evaluate, translate_pairs
 from coursepkg.projects.translation.models import count_parameters
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.recipe import ADDED_SETTINGS
 from coursepkg.projects.translation.studies.config_search import (
     Range,
     all_combinations,
@@ -122,7 +123,7 @@ def test_random_search_follows_its_seed_and_a_search_without_a_result_says_so(
 
 def test_a_trial_from_before_a_setting_is_still_the_same_trial() -> None:
     described = recipe().described()
-    for later in ("reverse_fault", "norm_eps"):
+    for later in ADDED_SETTINGS:
         del described[later]
     decides = [described, "toy", "zh", "vi", 240, 0]
     wanted = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
