@@ -92,8 +92,6 @@ LEAST_SHARE = 0.9
 """Of letters that a sentence needs to look like its language."""
 LEAST_HAN_SHARE = 0.25
 """The same of Chinese, which borrows Latin words whole."""
-
-
 MANY_WORDS = 5
 """Words from which on Vietnamese is expected to hold a letter with a mark."""
 

@@ -146,18 +146,8 @@ def to_model(text: str, language: str, *, underscores: str = "remove") -> str:
         underscores: "keep" leaves word-segmentation underscores in Vietnamese, "remove"
             makes them spaces.
     """
-    text = _composed(text, language, underscores == "remove")
+    text = to_scorer(text, language, underscores=underscores)
     return text if language_of(language).is_han else space_punctuation(text)
-
-
-def _composed(text: str, language: str, without_underscores: bool) -> str:
-    """What `to_model` gives, but that punctuation is spaced as it was written."""
-    text = compose(unescape(text).text if "&" in text else text)
-    written = language_of(language)
-    if written.is_han:
-        return remove_spaces(text)
-    joined = written.joins_syllables and without_underscores
-    return unjoin(text) if joined else text
 
 
 def to_reader(text: str, language: str) -> str:
@@ -174,7 +164,7 @@ def to_scorer(text: str, language: str, *, underscores: str = "remove") -> str:
     and, with "remove", the underscores of Vietnamese become spaces. Unicode form NFC.
     Spacing stays as it is.
     """
-    text = compose(unescape(text).text)
+    text = compose(unescape(text).text if "&" in text else text)
     written = language_of(language)
     if written.is_han:
         return remove_spaces(text)
@@ -192,7 +182,7 @@ def sentence_key(text: str, language: str) -> str:
     Spaces, underscores, punctuation and width are left out; a sentence of nothing else
     is its own key.
     """
-    folded = _folded(_composed(text, language, True))
+    folded = _folded(to_scorer(text, language))
     kept = _PUNCTUATION.sub("", "".join(folded.split()))
     if not kept.isalnum():  # as few are; looking at each sign takes long
         kept = "".join(

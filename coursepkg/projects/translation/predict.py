@@ -567,10 +567,11 @@ class Translator:
         for one, line in lines:
             alternative = self._alternative(one, line, part.values, target)
             by_text.setdefault(alternative.text, alternative)
+            if len(by_text) == n_best:
+                break
         alignment = self._alignment(ids, lines[0][0].ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        chosen = tuple(by_text.values())[:n_best]
-        return Translation(part.text, tokens, chosen, alignment)
+        return Translation(part.text, tokens, tuple(by_text.values()), alignment)
 
     def _alternative(
         self, one: Hypothesis, line: str, values: dict[str, str], target: str

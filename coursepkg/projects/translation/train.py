@@ -33,7 +33,7 @@ from coursepkg.projects.translation.contrastive.task import (
     ProjectionHead,
     WithProjection,
 )
-from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpora import Parts, scored_keys
 from coursepkg.projects.translation.corpus import (
     SentencePair,
     pair_keys,
@@ -381,12 +381,7 @@ def _not_held_out(
     """Further pairs without a sentence of dev or test, and how many have one."""
     if not extra:
         return [], 0
-    held = {
-        key
-        for one in corpora
-        for pair in (*one.dev, *one.test)
-        for key in pair_keys(pair, one.source, one.target)
-    }
+    held = set().union(*map(scored_keys, corpora))
     languages = corpora[0].source, corpora[0].target
     kept = [pair for pair in extra if held.isdisjoint(pair_keys(pair, *languages))]
     return kept, len(extra) - len(kept)

@@ -21,8 +21,8 @@ from coursepkg.projects.translation.back_translation.generate import (
     back_translate,
     round_trip,
 )
-from coursepkg.projects.translation.corpora import Parts, random_split
-from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
+from coursepkg.projects.translation.corpora import Parts, random_split, scored_keys
+from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
 from coursepkg.projects.translation.ladder.decoding import decode_row
 from coursepkg.projects.translation.ladder.rows import LADDER, trained_row
@@ -90,15 +90,12 @@ def back_translations(parts: Parts, translator: Translator) -> Prepared:
     lines, name, notes = mono_text(other, *languages)
     # What the row is scored on; what other corpora hold out is not in their training
     # parts anyway.
-    held = {
-        key for pair in (*parts.dev, *parts.test) for key in pair_keys(pair, *languages)
-    }
     made = back_translate(
         translator,
         lines[:MOST_LINES],
         *languages,
         method=Method(),
-        held_out=held,
+        held_out=scored_keys(parts),
         name=name,
     )
     return Prepared(parts, tuple(made.pairs), notes=(*notes, f"{name}: {made}"))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
-from coursepkg.data.audit_rows import PairLike, Row, read_rows
+from coursepkg.data.audit_rows import PairLike, Row, read_lines, read_rows
 from coursepkg.files import check_regular
 from coursepkg.projects.translation.corpus import (
     SentencePair,
@@ -175,17 +175,14 @@ def _read_table(path: Path, source: str, target: str) -> list[SentencePair]:
 def _table_rows(path: Path, source: str, target: str) -> Iterator[Row]:
     """The rows of a table; a missing cell is empty, cells too many stay in the last."""
     first, second, most = 0, 1, 1
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
-            code = "utf-8-sig" if number == 1 else "utf-8"
-            text = raw.rstrip(b"\r\n").decode(code, "surrogateescape")
-            cells = text.split("\t", most)
-            named = number == 1 and _columns(path, text.split("\t"), source, target)
-            if named:
-                (first, second), most = named, -1
-                continue
-            cells += [""] * (max(first, second) + 1 - len(cells))
-            yield Row(cells[first], cells[second], path.name, number)
+    for number, text in enumerate(read_lines(path), start=1):
+        cells = text.split("\t", most)
+        named = number == 1 and _columns(path, text.split("\t"), source, target)
+        if named:
+            (first, second), most = named, -1
+            continue
+        cells += [""] * (max(first, second) + 1 - len(cells))
+        yield Row(cells[first], cells[second], path.name, number)
 
 
 def _check_sides(
