@@ -1,18 +1,14 @@
 """The commands of the page on sentences of one's own, from an installed wheel, on 500 pairs of the phrasebook."""
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from coursepkg.projects.translation.synthetic import Phrasebook
+from tests.projects.pages import run_page
 from tests.projects.translation.tiny import write_lines
 
-PAGE = (Path(__file__).parents[3] / "book" / "your_own_sentences.md").read_text("utf-8")
 N_PAIRS = 500
 
 
@@ -24,23 +20,10 @@ def told(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     triples = Phrasebook().split("random")[2][:N_PAIRS]
     for language in ("en", "vi"):
         write_lines(folder / "mine" / f"train.{language}", [one.text(language) for one in triples])
-    own = os.environ | {"PYTHONPATH": str(installed), "COURSEPKG_DATA": str(folder / "none")}
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, *arguments]
-        done = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert run("-c", "import coursepkg; print(coursepkg.__file__)").startswith(str(installed))
-    lines = [
-        line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()
-    ]
-    found = {line: run("-m", "coursepkg", *shlex.split(line)[1:]) for line in lines}
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    found = run_page("your_own_sentences.md", folder, installed, COURSEPKG_DATA=str(folder / "none"))
     terms = (folder / "terms.tsv").read_text("utf-8")
     cards = [path.read_text("utf-8") for path in (folder / "runs").glob("*/*.json")]
-    return found | {"python": run("-c", program), "terms": terms, "cards": "\n".join(cards)}
+    return found | {"terms": terms, "cards": "\n".join(cards)}
 
 
 def of(told: dict[str, str], *parts: str) -> list[str]:

@@ -1,12 +1,7 @@
 """Enrol, name and score drawn films by the command line, as the page on words of one's own does."""
 
 import json
-import os
-import re
-import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +9,7 @@ import pytest
 from coursepkg.cli import main
 from coursepkg.projects.sign_language import SignRecognizer
 from coursepkg.projects.sign_language.few_shot.words import Words
+from tests.projects.pages import run_page
 from tests.projects.profiled import profiled
 from tests.projects.sign_language.few_shot.conftest import FILMS
 
@@ -156,28 +152,13 @@ def test_naming_by_words_is_light(films: Path, words: Path) -> None:
 def test_the_commands_of_the_page_on_words_of_ones_own_run_from_an_installed_wheel(
     films: Path, installed: Path, tmp_path: Path
 ) -> None:
-    page = (Path(__file__).parents[4] / "book" / "your_own_signs.md").read_text()
-    commands = [
-        shlex.split(line)[1:]
-        for block in re.findall(r"```bash\n(.*?)```", page, re.S)
-        for line in block.strip().splitlines()
-    ]
-    assert {command[1] for command in commands} == {"enroll", "evaluate", "predict"}
     shutil.copytree(films / "clips", tmp_path / "clips")
     for name in ("clip.mp4", "film.mp4"):
         shutil.copy(films / "new.mp4", tmp_path / name)
     rows = [f"{word}/{signer}.mp4,{word},{signer}" for word, signers in FILMS.items() for signer in signers]
     (tmp_path / "clips" / "manifest.csv").write_text("\n".join(["path,label,signer", *rows]))
-    own = os.environ | {"PYTHONPATH": str(installed)}
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert run("-c", "import coursepkg; print(coursepkg.__file__)").startswith(str(installed))
-    told = [run("-m", "coursepkg", *command) for command in commands]
-    assert sum("Tôi" in one for one in told) >= 4
-    (python,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert "Tôi" in run("-c", python)
+    told = run_page("your_own_signs.md", tmp_path, installed)
+    python = told.pop("python")
+    assert {line.split()[2] for line in told} == {"enroll", "evaluate", "predict"}
+    assert sum("Tôi" in one for one in told.values()) >= 4
+    assert "Tôi" in python
