@@ -96,8 +96,8 @@ def train_and_score(
     timed = sum(one["step"] - one["from_step"] for one in calls)
     if timed < history.step:
         notes.append(
-            f"the times are those of {timed} of {history.step} steps: a call that is cut"
-            " off leaves none"
+            f"the times are those of {timed} of {history.step} steps: a call that is"
+            " cut off leaves none"
         )
     measured = Measured(
         parameters=count_parameters(trained.model),
