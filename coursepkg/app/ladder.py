@@ -322,9 +322,15 @@ def check_same_settings(
         )
 
 
-def conditions_of(*parts: str) -> str:
-    """The name of what rows must share: the parts, and the device with its threads."""
-    device = "cuda" if torch.cuda.is_available() else f"cpu-{torch.get_num_threads()}"
+def conditions_of(*parts: str, timed: bool = True) -> str:
+    """The name of what rows must share: the parts, and the device.
+
+    Args:
+        *parts: such as corpus, preset and budget.
+        timed: whether time ends the training; the threads of a CPU count then.
+    """
+    threads = f"-{torch.get_num_threads()}" if timed else ""
+    device = "cuda" if torch.cuda.is_available() else f"cpu{threads}"
     return "_".join((*parts, device))
 
 
@@ -367,6 +373,22 @@ def by_conditions(
     return found
 
 
+def verdict(interval: Sequence[float] | None, n_seeds: int) -> str:
+    """What a difference says: up or down where its interval excludes 0, or undecided.
+
+    One seed is undecided whatever its interval, which is that of the sentences or clips
+    and holds nothing of the chance in training.
+
+    Args:
+        interval: of the difference; None where there is none.
+        n_seeds: seeds that both rows were trained with.
+    """
+    if interval is None or n_seeds < 2:
+        return "undecided"
+    low, high = interval
+    return "up" if low > 0 else "down" if high < 0 else "undecided"
+
+
 def seed_lines(rows: Sequence[Mapping[str, Any]], first: str) -> list[str]:
     """What several seeds say of each row and its difference to the first one.
 
@@ -393,7 +415,8 @@ def seed_lines(rows: Sequence[Mapping[str, Any]], first: str) -> list[str]:
             differences = [values[seed] - base[seed] for seed in both]
             middle, half = mean_interval(differences)
             told += f"; to {first} {mean_text(differences, '+')}"
-            told += ", undecided" if abs(middle) <= half else ""
+            word = verdict((middle - half, middle + half), len(differences))
+            told += ", undecided" if word == "undecided" else ""
         lines.append(told)
     return lines
 

@@ -38,6 +38,9 @@ __all__, __getattr__, __dir__ = lazy_names(
         "evaluate": "Evaluation bleu_of compare_systems translate_pairs",
         "export.convert": "check_exportable export_ctranslate2",
         "knn_mt": "Datastore build_datastore with_neighbours",
+        "ladder.comparison": (
+            "comparison_table equal_steps learning_curves verdict_lines verdicts"
+        ),
         "ladder.rows": "LADDER ROWS",
         "models": "Subwords build_model config_of count_parameters rebuilder tag_of",
         "phrasebook.lexicon": "table",

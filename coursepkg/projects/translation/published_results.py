@@ -1,26 +1,30 @@
 """Measurements of translation systems, stored as numbers with their conditions.
 
     RESULTS/CONDITIONS/ROW.seedN.json     a row of the ladder
+    RESULTS/CONDITIONS/ROW.rates.json     how its learning rate was chosen
     RESULTS/evaluations/NAME.json         what `evaluate --out` wrote
     RESULTS/t5/NAME.json                  a run of T5
 
 RESULTS is `book/_data/translation`; an installed copy has it inside this package. The
 conditions of a row are corpus, direction, preset, seconds of training with their clock,
-and device with its threads, such as `zh-vi_zh2vi_small_480s-of-cpu_cpu-1`: only rows
-under the same ones are compared. A file is never overwritten. Sentences stay in the
-folder of the runs, because the data's licence forbids to hand them on.
+and device with its threads, such as `zh-vi_zh2vi_small_480s-of-cpu_cpu-1`; or
+`zh-vi_zh2vi_plain_converged_cpu` for rows that train until dev stops rising. Only rows
+under the same ones are compared, in a claim of which the interval over several seeds
+excludes 0. A file is never overwritten. Sentences stay in the folder of the runs,
+because the data's licence forbids to hand them on.
 """
 
 import json
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app import ladder
 from coursepkg.app.output import write_texts
 from coursepkg.app.published_results import PublishedResults
-from coursepkg.app.report import interval_text, markdown_table
+from coursepkg.app.report import interval_text, markdown_table, mean_interval
 from coursepkg.files import check_new, read_json, write_json
 from coursepkg.metrics.scoring import comparison_as_json
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
@@ -225,7 +229,7 @@ def ladder_table(rows: Sequence[Row]) -> str:
 
     BLEU of several seeds is their mean with the lowest and the highest; of one seed it
     has its bootstrap interval. The difference is to the row that it builds on, over the
-    seeds that both have: their mean with the lowest and the highest, or for one seed
+    seeds that both have: their mean with its interval over the seeds, or for one seed
     with interval and p-value of the paired bootstrap, where that was made.
     """
     head = "row|seeds|parameters|steps|seconds|dev BLEU|against|difference|p"
@@ -245,24 +249,90 @@ def differences_to(row: Sequence[Row], below: Sequence[Row]) -> list[float]:
     return [headline(a) - headline(b) for a, b in both if data_of(a) == data_of(b)]
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a row changed against the row below, in BLEU."""
+
+    value: float
+    """The difference, the mean over the seeds that both rows have."""
+    interval: tuple[float, float] | None
+    """At 95%: over several seeds that of Student's t, of one seed that of the paired
+    bootstrap over sentences, where it was made."""
+    n_seeds: int
+    """Seeds that both rows have."""
+    against: str
+    """Name of the row below."""
+    is_unfinished: bool = False
+    """Whether one of the two rows was cut off before it had converged."""
+
+    @property
+    def verdict(self) -> str:
+        """Up, down or undecided, see `app.ladder.verdict`; or unfinished."""
+        if self.is_unfinished:
+            return "unfinished"
+        return ladder.verdict(self.interval, self.n_seeds)
+
+    def __str__(self) -> str:
+        return f"{self.value:+.2f}{interval_text(self.interval, '+.2f')}"
+
+
+def change_of(row: Sequence[Row], below: Sequence[Row]) -> Change | None:
+    """The change of a row against the row below, of all their seeds.
+
+    None where no seed of both is scored on the same sentences.
+    """
+    found = differences_to(row, below)
+    if not found:
+        return None
+    seeds = {one["seed"] for one in below}
+    there = (one for one in row if "against" in one and one["seed"] in seeds)
+    interval = next(there, {}).get("against", {}).get("interval")
+    if len(found) > 1:
+        middle, half = mean_interval(found)
+        interval = middle - half, middle + half
+    return Change(
+        statistics.fmean(found),
+        None if interval is None else tuple(interval),
+        len(found),
+        row[0]["builds_on"],
+        any(map(is_unfinished, (*row, *below))),
+    )
+
+
+def is_unfinished(row: Row) -> bool:
+    """Whether a row ended before its dev BLEU had stopped rising, as it should."""
+    return row.get("converged") is False
+
+
+def name_of(row: Sequence[Row]) -> str:
+    """The name of a row as tables and pictures show it."""
+    said = " (unfinished)" if any(map(is_unfinished, row)) else ""
+    return row[0]["row"] + said
+
+
 def data_of(row: Row) -> str:
     """The hash of the references in the signature."""
     fields = row["scores"][HEADLINE]["signature"].split("|")
     return next(field for field in fields if field.startswith("data:"))
 
 
-def _seconds(row: Row) -> float:
-    return float(row["cpu_seconds" if row.get("clock") == "cpu" else "seconds"])
+def _seconds(row: Sequence[Row]) -> str:
+    """Seconds of training on the mean; more where a call was cut off and left none."""
+    name = "cpu_seconds" if row[0].get("clock") == "cpu" else "seconds"
+    mean = statistics.mean(float(one[name]) for one in row)
+    timed = [one for one in row if "timed_steps" in one]
+    whole = all(one["timed_steps"] == one["steps_taken"] for one in timed)
+    return f"{'' if whole else 'over '}{mean:.0f}"
 
 
 def _cells(row: Sequence[Row], everything: Sequence[Row]) -> list[str]:
     first = row[0]
     return [
-        first["row"],
+        name_of(row),
         str(len(row)),
         f"{first['parameters']:,}",
         f"{statistics.mean(r['steps'] for r in row):,.0f}",
-        f"{statistics.mean(map(_seconds, row)):.0f}",
+        _seconds(row),
         bleu_of(row),
         first["builds_on"],
         *_change(row, [r for r in everything if r["row"] == first["builds_on"]]),
@@ -270,32 +340,31 @@ def _cells(row: Sequence[Row], everything: Sequence[Row]) -> list[str]:
 
 
 def _change(row: Sequence[Row], below: Sequence[Row]) -> tuple[str, str]:
-    """The difference to the row below with its interval or range, and the p-value."""
-    found = differences_to(row, below)
-    if not found:
-        differs = below and data_of(row[0]) != data_of(below[0])
-        return "other sentences" if differs else "", ""
-    if len(found) > 1:
-        return _mean_and_range(found, "+.2f"), ""
+    """The difference to the row below with its interval, and the p-value."""
+    found = change_of(row, below)
+    if found is None:
+        return without_change(row, below), ""
     seeds = {one["seed"] for one in below}
     there = (one for one in row if "against" in one and one["seed"] in seeds)
     paired = next(there, {}).get("against")
-    if paired is None:
-        return f"{found[0]:+.2f}", ""
-    interval = interval_text(paired["interval"], "+.2f")
-    return f"{found[0]:+.2f}{interval}", f"{paired['p_value']:.3f}"
+    if paired is None or found.n_seeds > 1:
+        return str(found), ""
+    return str(found), f"{paired['p_value']:.3f}"
 
 
-def _mean_and_range(values: Sequence[float], form: str) -> str:
-    mean, low, high = statistics.mean(values), min(values), max(values)
-    return f"{mean:{form}} ({low:{form}} to {high:{form}})"
+def without_change(row: Sequence[Row], below: Sequence[Row]) -> str:
+    """Why two rows are not compared; empty where there is nothing to compare."""
+    differs = below and data_of(row[0]) != data_of(below[0])
+    return "other sentences" if differs else ""
 
 
 def bleu_of(row: Sequence[Row]) -> str:
-    """BLEU of a row over its seeds, with an interval or a range."""
-    if len(row) > 1:
-        return _mean_and_range([headline(one) for one in row], ".2f")
-    return with_interval(row[0])
+    """BLEU of a row: of one seed with its interval, of several the mean and range."""
+    if len(row) == 1:
+        return with_interval(row[0])
+    values = [headline(one) for one in row]
+    mean, low, high = statistics.mean(values), min(values), max(values)
+    return f"{mean:.2f} ({low:.2f} to {high:.2f})"
 
 
 KINDS = {
@@ -312,8 +381,8 @@ def ladder_figure(rows: Sequence[Row], *, conditions: str = "") -> "Figure":
 
     A bar is the bootstrap interval of a row with one seed, and the range of the seeds
     of one with several, whose dot is their mean. Behind the value stands the difference
-    to the row that it builds on. The figure is a white card, which reads on a light and
-    on a dark page.
+    to the row that it builds on, where its interval over several seeds excludes 0; else
+    `undecided`. The figure is a white card, which reads on a light and on a dark page.
 
     Args:
         rows: as `read_ladder` returns them.
@@ -345,14 +414,11 @@ def ladder_figure(rows: Sequence[Row], *, conditions: str = "") -> "Figure":
         figure, axis = plt.subplots(figsize=(7.0, 1.2 + 0.27 * len(names)))
         for place, name in enumerate(names):
             _draw(axis, place, by_name[name], by_name)
-        axis.set_yticks(range(len(names)), names)
-        axis.set(
-            xlabel=(
-                f"BLEU on dev, {chosen[0]['recipe']['max_seconds']:g} s of training"
-                " a row"
-            ),
-            ylim=(len(names) - 0.4, -0.6),
-        )
+        axis.set_yticks(range(len(names)), map(name_of, by_name.values()))
+        budget = f"{chosen[0]['recipe']['max_seconds']:g} s of training a row"
+        if "converged" in chosen[0]:
+            budget = "each row trained until dev stops rising"
+        axis.set(xlabel=f"BLEU on dev, {budget}", ylim=(len(names) - 0.4, -0.6))
         axis.margins(x=0.12)
         axis.grid(axis="y", visible=False)
         if len(axis.get_legend_handles_labels()[1]) > 1:
@@ -385,8 +451,10 @@ def _draw(
         capsize=2,
         label=None if known else label,
     )
-    changes = differences_to(row, by_name.get(row[0]["builds_on"], ()))
-    text = f"{value:.1f}" + (f" ({statistics.mean(changes):+.1f})" if changes else "")
+    text = f"{value:.1f}"
+    if change := change_of(row, by_name.get(row[0]["builds_on"], ())):
+        is_decided = change.verdict in ("up", "down")
+        text += f" ({change.value:+.1f})" if is_decided else f" ({change.verdict})"
     if row[0]["preparation"] == "random-split":
         text += " on another dev part"
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8}

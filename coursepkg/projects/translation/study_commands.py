@@ -187,10 +187,11 @@ class ConfigSearch:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Train the rows of the ablation ladder for the same time each.
+    """Train the rows of the ablation ladder for the same time each, or until each is
+    done.
 
     A table says what each change gave on the dev part.
-    """
+    """  # noqa: D205
 
     common: CommonOptions = field(default_factory=Common)
     rows: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")] = ()
@@ -203,6 +204,12 @@ class Ladder:
     clock: Literal["wall", "cpu"] = "wall"
     """What the seconds count: time on the wall, or CPU time, which other programs do
     not use up; with --threads 1."""
+    converged: Flag = False
+    """Train each row until its dev BLEU has not risen for as many validations as the
+    preset's patience, whatever time it takes. A row that was cut off goes on."""
+    tune_rate: Flag = False
+    """Train nothing but short trials of three learning rates a row, with seed 0. The
+    one that is best on dev is stored, and --converged trains the row with it."""
     fixed: Settings = ()
     """Settings that differ from the preset in every row that begins with it."""
     results: Folder = None
@@ -222,6 +229,10 @@ class Ladder:
         check_threads(self.threads)
         if not self.seconds > 0:
             raise ValueError(f"--seconds must be above 0, got {self.seconds}")
+        if self.converged and self.seconds != Ladder.seconds:
+            raise ValueError("--converged has no limit of time; leave --seconds out")
+        if self.tune_rate and not self.converged:
+            raise ValueError("--tune-rate needs --converged, which takes its rates")
         if self.clock == "cpu" and self.threads != 1:
             raise ValueError(
                 "--clock cpu counts the time of all threads together: give --threads 1"

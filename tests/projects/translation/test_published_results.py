@@ -216,7 +216,7 @@ def test_differences_are_taken_seed_by_seed_on_equal_sentences() -> None:
     assert differences_to(row, []) == []
 
 
-def test_the_table_shows_intervals_of_one_seed_and_ranges_of_several() -> None:
+def test_the_table_shows_intervals_of_the_difference_and_the_range_of_several_seeds() -> None:
     against = {"row": "modern", "seed": 0, "interval": [0.5, 2.5], "p_value": 0.012}
     rows = [document("modern", 30.0), document("modern", 32.0, seed=1)]
     rows += [document("r-drop", 31.5, against=against), document("random-split", 60.0, data="other")]
@@ -233,7 +233,7 @@ def test_the_table_shows_intervals_of_one_seed_and_ranges_of_several() -> None:
         "",
     ]
     assert cells(table, "r-drop")[5:] == ["31.50 [30.50, 32.50]", "modern", "+1.50 [+0.50, +2.50]", "0.012"]
-    assert cells(table, "sam")[6:] == ["modern", "+0.25 (-0.50 to +1.00)", ""]
+    assert cells(table, "sam")[6:] == ["modern", "+0.25 [-9.28, +9.78]", ""]
     assert cells(table, "random-split")[6:] == ["modern", "other sentences", ""]
     assert len({len(line) for line in table.splitlines() if line.startswith("|")}) == 1
 
@@ -261,7 +261,8 @@ def test_the_picture_puts_each_row_at_its_score() -> None:
     assert dots == [[31.0, 0.0], [33.5, 1.0], [34.0, 2.0], [29.0, 3.0]]
     bars = [container.lines[2][0].get_segments()[0][:, 0].tolist() for container in axis.containers]
     assert bars == [[30.0, 32.0], [32.5, 34.5], [33.0, 35.0], [28.0, 30.0]]
-    assert [text.get_text() for text in axis.texts] == ["31.0", "33.5 (+3.5)", "34.0 (+4.0)", "29.0 (-1.0)"]
+    undecided = [f"{value} (undecided)" for value in (33.5, 34.0, 29.0)]  # of one seed each
+    assert [text.get_text() for text in axis.texts] == ["31.0", *undecided]
     assert len({container.lines[0].get_color() for container in axis.containers}) == 3
     figure.canvas.draw()
     with pytest.raises(ValueError, match="there is no stored row"):

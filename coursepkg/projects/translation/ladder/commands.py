@@ -2,8 +2,14 @@
 
     coursepkg translation ladder --preset plain --rows modern bpe-dropout --seeds 0 1 2
 
+Or each row until its dev BLEU stops rising, with a learning rate chosen for it:
+
+    coursepkg translation ladder --preset plain --converged --tune-rate --rows modern
+    coursepkg translation ladder --preset plain --converged --rows modern --seeds 0 1 2
+
 Runs go into --out, numbers into --results. What is stored there already is not run
-again, so that a later call adds rows, seeds and budgets to what is there.
+again, so that a later call adds rows, seeds and budgets to what is there. A converged
+row that was cut off goes on where it was.
 """
 
 import dataclasses
@@ -19,7 +25,19 @@ from coursepkg.app.options import RUNS
 from coursepkg.app.output import print_json
 from coursepkg.app.report import markdown_table
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.ladder.rows import LADDER, ROWS
+from coursepkg.projects.translation.ladder.comparison import verdict_lines
+from coursepkg.projects.translation.ladder.rates import (
+    Rates,
+    choose_rate,
+    rates_table,
+    read_rates,
+)
+from coursepkg.projects.translation.ladder.rows import (
+    LADDER,
+    ROWS,
+    converged_ladder,
+    without_limit,
+)
 from coursepkg.projects.translation.ladder.run import RowMaker, is_finished
 from coursepkg.projects.translation.published_results import (
     NEEDS,
@@ -31,6 +49,7 @@ from coursepkg.projects.translation.published_results import (
 )
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.studies.config_search import parse_fixed
+from coursepkg.validation import one_line
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import Ladder
@@ -44,15 +63,10 @@ def ladder_command(options: "Ladder") -> int:
     if options.threads:
         torch.set_num_threads(options.threads)
     parts = common.parts()
-    run = LadderRun(
-        LADDER,
-        base_of(options),
-        conditions_of(options, parts),
-        common.out or RUNS / "ladder",
-        results,
-        NEEDS,
-    )
-    maker = RowMaker(run, parts, options.clock)
+    if options.tune_rate:
+        return tune_rates(options, parts, results)
+    run, rates = run_of(options, parts, results)
+    maker = RowMaker(run, parts, options.clock, options.converged, rates)
     failed = [
         error
         for seed in options.seeds
@@ -67,6 +81,7 @@ def ladder_command(options: "Ladder") -> int:
     _compare(run)
     stored = run.read()
     print(ladder_table(stored))
+    print("\n".join(verdict_lines(stored)))
     if common.json:
         print_json({"results": str(results), "rows": stored, "failed": failed})
     return int(bool(failed))
@@ -77,17 +92,67 @@ def results_of(options: "Ladder") -> Path:
     return results_folder(options.results, RESULTS, "", only_reads=options.list)
 
 
+def run_of(options: "Ladder", parts: Parts, results: Path) -> tuple[LadderRun, Rates]:
+    """What the rows of a call share, and how their learning rates were chosen."""
+    conditions = conditions_of(options, parts)
+    rates = read_rates(results / conditions) if options.converged else {}
+    chosen = {name: one["learning_rate"] for name, one in rates.items()}
+    ladder = converged_ladder(chosen) if options.converged else LADDER
+    runs = options.common.out or RUNS / "ladder"
+    run = LadderRun(ladder, base_of(options), conditions, runs, results, NEEDS)
+    return run, rates
+
+
+def tune_rates(options: "Ladder", parts: Parts, results: Path) -> int:
+    """Choose the learning rates of rows, print the trials; 1 where a row failed.
+
+    A row comes after those whose recipe it changes, and begins with their rates.
+    """
+    failed = []
+    for name in _tuned(options.rows):
+        run, rates = run_of(options, parts, results)
+        row = run.ladder.row(name)
+        if row.name in rates:
+            run.log(f"{row.name}: its rate is stored already")
+            continue
+        if not run.ladder.is_new(row, run.base):
+            run.log(f"{row.name}: this is {row.builds_on} already, with these settings")
+            continue
+        run.log(f"{row.name}: trying learning rates")
+        try:
+            choose_rate(run, row, parts)
+        except (ValueError, torch.OutOfMemoryError) as reason:
+            failed.append({"row": row.name, "error": one_line(reason)})
+            run.log(f"  error: {failed[-1]['error']}")
+    run, rates = run_of(options, parts, results)
+    print(rates_table(rates))
+    if options.common.json:
+        print_json({"results": str(results), "rates": rates, "failed": failed})
+    return int(bool(failed))
+
+
+def _tuned(names: Sequence[str]) -> list[str]:
+    """These names in the ladder's order; none takes all rows that train."""
+    chosen = names or [row.name for row in ROWS.values() if row.trains]
+    return [name for name in ROWS if name in chosen]
+
+
 def base_of(options: "Ladder") -> Recipe:
     """The recipe that rows begin with: preset, --set and budget."""
-    changes = parse_fixed(options.fixed) | {"max_seconds": options.seconds}
-    return dataclasses.replace(PRESETS[options.common.preset or "tiny"], **changes)
+    preset = PRESETS[options.common.preset or "tiny"]
+    fixed = parse_fixed(options.fixed)
+    if options.converged:
+        return dataclasses.replace(without_limit(preset), **fixed)
+    return dataclasses.replace(preset, **(fixed | {"max_seconds": options.seconds}))
 
 
 def conditions_of(options: "Ladder", parts: Parts) -> str:
     """The name of what rows must share to be held against one another."""
     budget = f"{options.seconds:g}s" + ("-of-cpu" if options.clock == "cpu" else "")
+    budget = "converged" if options.converged else budget
     direction, preset = f"{parts.source}2{parts.target}", options.common.preset
-    return ladder.conditions_of(parts.corpus, direction, preset or "tiny", budget)
+    shared = (parts.corpus, direction, preset or "tiny", budget)
+    return ladder.conditions_of(*shared, timed=not options.converged)
 
 
 def print_rows(results: Path, *, as_json: bool = False) -> int:

@@ -20,6 +20,7 @@ from coursepkg.projects.translation.evaluate import (
     translate_pairs,
 )
 from coursepkg.projects.translation.knn_mt import build_datastore, with_neighbours
+from coursepkg.projects.translation.ladder.rows import NO_LIMIT
 from coursepkg.projects.translation.models import cut_sources
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import LanguageRecipe, Recipe
@@ -56,6 +57,7 @@ def decode_row(
     seed: int,
     out: Path,
     clock: str = "wall",
+    resume: bool = False,
 ) -> Scored:
     """Decode the dev part as a row asks for.
 
@@ -66,6 +68,7 @@ def decode_row(
         seed: of draws and of the language model.
         out: folder for what has to be trained.
         clock: what the budget of a further model counts, see `TrainConfig`.
+        resume: go on with the second model of an ensemble that is in `out`.
     """
     decoding = row.settings["decoding"]
     if decoding == "sample":
@@ -91,7 +94,9 @@ def decode_row(
         return with_knn_mt(translator, parts)
     if decoding == "ensemble":
         out, other = out / "second", seed + OTHER_SEED
-        return ensembled(translator, parts, recipe, out, seed=other, clock=clock)
+        return ensembled(
+            translator, parts, recipe, out, seed=other, clock=clock, resume=resume
+        )
     return score_dev(
         translator, parts, beam_size=recipe.beam_size, length_penalty=alpha
     )
@@ -138,8 +143,8 @@ def reranked(
         translator, parts, out, recipe=recipe, seed=seed, clock=clock, progress=False
     )
     note = (
-        f"the language model was trained for up to {recipe.max_seconds:g} seconds more"
-        " than the other rows have, and stopped by its perplexity on one half"
+        f"the language model was trained {_how_long(recipe.max_seconds)} than the other"
+        " rows have, and stopped by its perplexity on one half"
     )
     scorers = scorers_of(translator, model, None, parts.dev, parts)
     return reranked_by("lm", scorers, translator, parts, note, alpha)
@@ -181,18 +186,30 @@ def ensembled(
     *,
     seed: int,
     clock: str = "wall",
+    resume: bool = False,
 ) -> Scored:
     """Decode together with a second model, which differs in its seed alone."""
     second = train(
-        recipe, parts, out, seed=seed, clock=clock, log=silent, progress=False
+        recipe,
+        parts,
+        out,
+        seed=seed,
+        clock=clock,
+        resume=resume,
+        log=silent,
+        progress=False,
     )
     both = together([translator, second.translator])
     result, notes = score_dev(both, parts)
-    note = (
-        f"the second model, of seed {seed}, was trained for up to"
-        f" {recipe.max_seconds:g} seconds more"
-    )
+    how_long = _how_long(recipe.max_seconds)
+    note = f"the second model, of seed {seed}, was trained {how_long}"
     return result, [*notes, note]
+
+
+def _how_long(seconds: float) -> str:
+    """The budget of a further model in words."""
+    is_limited = seconds < NO_LIMIT / 2
+    return f"for up to {seconds:g} seconds more" if is_limited else "for longer"
 
 
 def reranked_by(

@@ -12,16 +12,20 @@ budget more, and `ensemble`, whose second model takes another whole one. `contin
 spends a second budget on nothing new: what fine-tuning gave is what it gave beyond
 that.
 
+`converged_ladder` has the same rows without a budget: each trains until its dev BLEU
+stops rising, with a learning rate chosen for it.
+
 Source: Olympiad tutorials, first tutorial, sections III, V and VI.
 """
 
+import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from coursepkg.app.ladder import Ladder, LadderRow, Times
-from coursepkg.projects.translation.recipe import PRESETS
+from coursepkg.projects.translation.recipe import PRESETS, Recipe
 
 SETTINGS = ("start", "preparation", "decoding", "draws")
 """Of a row, beside the changes of its recipe: the row whose trained model it begins
@@ -187,12 +191,16 @@ def _stands_apart(row: LadderRow) -> bool:
     return bool(own["start"] or own["preparation"] or not is_search)
 
 
-LADDER = Ladder(
-    _read_table(_TABLE),
-    presets=PRESETS,
-    limits=("max_seconds", "max_epochs", "patience"),
-    stands_apart=_stands_apart,
-)
+def _ladder(rows: Iterable[LadderRow]) -> Ladder:
+    return Ladder(
+        rows,
+        presets=PRESETS,
+        limits=("max_seconds", "max_epochs", "patience"),
+        stands_apart=_stands_apart,
+    )
+
+
+LADDER = _ladder(_read_table(_TABLE))
 ROWS = LADDER.rows
 """By name, in the order of the table."""
 
@@ -202,3 +210,51 @@ def trained_row(row: LadderRow) -> LadderRow:
     while not row.trains:
         row = LADDER.row(row.builds_on)
     return row
+
+
+MOST_EPOCHS = 200
+"""Of a row that trains until dev stops rising; whoever gets here is unfinished."""
+NO_LIMIT = 1e7
+"""Seconds that no training here reaches: a recipe needs a limit."""
+_CONVERGED: dict[str, tuple[str, dict[str, Any]]] = {
+    "small": (
+        "the preset `small`: what helped, together; its cosine ends after 36 epochs",
+        {"max_epochs": 36, "patience": 36},
+    ),
+    "continued": ("`both-ways` trained on until dev stops rising again", {}),
+    "language-model": ("the eight beams reranked with a language model", {}),
+}
+"""What the converged ladder says of a row, and changes in it, other than `_TABLE`."""
+
+
+def converged_ladder(rates: Mapping[str, float]) -> Ladder:
+    """The rows as they are trained until dev stops rising.
+
+    A row without a learning rate of its own takes that of the row whose recipe it
+    changes, as all its other settings.
+
+    Args:
+        rates: learning rates by row, see `ladder.rates`.
+    """
+    rows = []
+    for row in ROWS.values():
+        about, changes = _CONVERGED.get(row.name, (row.about, {}))
+        if row.name in rates:
+            changes = changes | {"learning_rate": rates[row.name]}
+        changes = {**row.changes, **changes}
+        rows.append(dataclasses.replace(row, about=about, changes=changes))
+    return _ladder(rows)
+
+
+def without_limit(base: Recipe) -> Recipe:
+    """A recipe that only its patience ends."""
+    return dataclasses.replace(base, max_seconds=NO_LIMIT, max_epochs=MOST_EPOCHS)
+
+
+def has_converged(recipe: Recipe, stopped: str) -> bool:
+    """Whether a run ended by itself: its dev BLEU had stopped rising.
+
+    A cosine ends with its epochs, where the learning rate is 0.
+    """
+    is_over = recipe.schedule == "cosine" and stopped == "max_epochs"
+    return stopped == "patience" or is_over

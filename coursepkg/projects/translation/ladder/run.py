@@ -3,8 +3,8 @@
 import random
 import shutil
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from coursepkg.projects.translation.corpora import Parts, random_split, scored_k
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.evaluate import Evaluation, bleu_of, translate_pairs
 from coursepkg.projects.translation.ladder.decoding import decode_row
-from coursepkg.projects.translation.ladder.rows import LADDER, trained_row
+from coursepkg.projects.translation.ladder.rows import has_converged, trained_row
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.published_results import (
     NEEDS,
@@ -134,8 +134,8 @@ def hard_examples(parts: Parts, translator: Translator) -> Prepared:
 NUMBERS = "numbers.json"
 """In the folder of a run that is finished: its document."""
 OF_TRAINING = (
-    *("parameters", "steps", "steps_taken", "epochs"),
-    *("seconds", "cpu_seconds", "stopped"),
+    *("parameters", "steps", "steps_taken", "epochs", "seconds", "cpu_seconds"),
+    *("timed_steps", "stopped", "converged"),
 )
 """What the document of a row that decodes takes from that of the trained model."""
 
@@ -155,6 +155,11 @@ class RowMaker:
     parts: Parts
     clock: str = "wall"
     """What the budget counts, see `TrainConfig`."""
+    converged: bool = False
+    """Whether rows train until dev stops rising; a run that was cut off then goes on.
+    With a budget it begins again, so that each row has the same."""
+    rates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By row how its learning rate was chosen, see `ladder.rates`."""
 
     def __call__(self, row: LadderRow, seed: int) -> dict[str, Any]:
         """Make a row, and store its numbers unless they are stored.
@@ -173,13 +178,13 @@ class RowMaker:
     def _made(self, row: LadderRow, seed: int) -> dict[str, Any]:
         """The document of a row, from its finished run or from a run now."""
         folder, base = self.run.folder(row.name, seed), self.run.base
-        recipe = LADDER.recipe(row, base)
+        ladder = self.run.ladder
+        recipe = ladder.recipe(row, base)
         if is_finished(folder):
             document = read_json(folder / NUMBERS, needs=NEEDS)
             check_same_recipe(folder / NUMBERS, document, recipe)
             return {name: value for name, value in document.items() if name != "format"}
-        if folder.exists():
-            # Cut off half-way: it begins again, so that each row has the same budget.
+        if folder.exists() and not self._goes_on(row):
             shutil.rmtree(folder)
         make = self._train if row.trains else self._decode
         numbers, result = make(row, recipe, seed)
@@ -191,10 +196,11 @@ class RowMaker:
             "seed": seed,
             "conditions": self.run.conditions,
             "builds_on": row.builds_on,
-            "changes": LADDER.changes(row, base) if row.builds_on else {},
+            "changes": ladder.changes(row, base) if row.builds_on else {},
             **{name: row.settings[name] for name in names},
             "recipe": recipe.described(),
             "clock": self.clock,
+            **({"rates": self.rates[row.name]} if row.name in self.rates else {}),
             **numbers,
             **circumstances(),
             "note": "; ".join(notes),
@@ -203,6 +209,11 @@ class RowMaker:
         keep_sentences(folder, result)
         write_json(folder / NUMBERS, document)
         return document
+
+    def _goes_on(self, row: LadderRow) -> bool:
+        """Whether a row that was cut off half-way goes on where it was."""
+        trains = row.trains or row.settings["decoding"] == "ensemble"
+        return self.converged and trains
 
     def _train(self, row: LadderRow, recipe: Recipe, seed: int) -> Numbers:
         begun = row.settings["start"]
@@ -219,9 +230,12 @@ class RowMaker:
             start=start,
             round_trips=data.round_trips,
             clock=self.clock,
+            resume=self.converged,
             log=silent,
         )
         numbers = measured.as_json()
+        if self.converged:
+            numbers["converged"] = has_converged(recipe, measured.stopped)
         is_split_anew = row.settings["preparation"] == "random-split"
         more = data.parts.notes if is_split_anew else ()
         return numbers | {"notes": [*numbers["notes"], *more, *data.notes]}, result
@@ -240,6 +254,7 @@ class RowMaker:
             seed=seed,
             out=self.run.folder(row.name, seed),
             clock=self.clock,
+            resume=self.converged,
         )
         numbers = {name: trained[name] for name in OF_TRAINING if name in trained}
         numbers |= {

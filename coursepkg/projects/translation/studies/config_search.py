@@ -315,12 +315,20 @@ def base_of(options: "ConfigSearch") -> Recipe:
 
 
 def run_trial(
-    base: Recipe, settings: Settings, parts: Parts, trials: Path, seed: int
+    base: Recipe,
+    settings: Settings,
+    parts: Parts,
+    trials: Path,
+    seed: int,
+    **options: Any,
 ) -> dict[str, Any]:
     """The numbers of a trial: stored ones, or those of a run now.
 
     A run that was cut off begins again, so that each trial has the same budget. What
     cannot be trained comes back with its `error` and is tried again next time.
+
+    Args:
+        **options: of `train`; the key of a trial does not tell them apart.
     """
     try:
         recipe = dataclasses.replace(base, **settings)
@@ -335,7 +343,7 @@ def run_trial(
         shutil.rmtree(folder)
     try:
         measured, _ = train_and_score(
-            recipe, parts, folder, seed=seed, log=lambda line: None
+            recipe, parts, folder, seed=seed, log=lambda line: None, **options
         )
     except (ValueError, torch.OutOfMemoryError) as reason:
         return {"settings": settings, "error": one_line(reason)}

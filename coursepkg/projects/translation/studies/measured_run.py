@@ -25,9 +25,15 @@ from coursepkg.projects.translation.models import count_parameters
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
+from coursepkg.training.loop import History
+from coursepkg.training.run_card import read_calls
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Common
+
+
+Curve = dict[str, list[int] | list[float]]
+"""A learning curve: by validation its `steps` and its `bleu`."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,15 @@ class Measured:
     the time ran out before one."""
     epochs: int
     """Passes over the data that were finished and validated."""
+    curve: Curve
+    """Of greedy translations of the first sentences of the dev part."""
     seconds: float
-    """Wall-clock seconds of training, validations included."""
+    """Wall-clock seconds of training in all calls, validations included."""
     cpu_seconds: float
     """CPU time of training, validations included, its threads added up."""
+    timed_steps: int
+    """Optimiser steps that these seconds were spent on; fewer than `steps_taken` where
+    a call was cut off, which leaves no time behind."""
     decoding_seconds: float
     """Wall-clock seconds of translating the dev part."""
     stopped: str
@@ -81,19 +92,37 @@ def train_and_score(
     )
     begin = time.monotonic()
     result, notes = score_dev(translator, parts)
+    calls = read_calls(out)
+    timed = sum(one["step"] - one["from_step"] for one in calls)
+    if timed < history.step:
+        notes.append(
+            f"the times are those of {timed} of {history.step} steps: a call that is"
+            " cut off leaves none"
+        )
     measured = Measured(
         parameters=count_parameters(trained.model),
         steps=int(card["steps"]),
         steps_taken=history.step,
         epochs=len(history.validations),
-        seconds=history.seconds,
-        cpu_seconds=history.cpu_seconds,
+        curve=learning_curve(history),
+        seconds=sum(one["seconds"] for one in calls),
+        cpu_seconds=sum(one["cpu_seconds"] for one in calls),
+        timed_steps=timed,
         decoding_seconds=time.monotonic() - begin,
         stopped=history.stopped,
         scores=result.as_json()["scores"],
         notes=(*result.notes, *notes),
     )
     return measured, result
+
+
+def learning_curve(history: History) -> Curve:
+    """The dev BLEU of every validation by step, as `Measured.curve` holds it."""
+    rows = history.validations
+    return {
+        "steps": [int(row["step"]) for row in rows],
+        "bleu": [round(row["bleu"], 3) for row in rows],
+    }
 
 
 def score_dev(
