@@ -193,7 +193,7 @@ def _kind(group: Sequence[OpenRow]) -> str:
 
 def read_embedded() -> dict[str, list[SentencePair]]:
     """The English-Vietnamese pairs that ship with the package, by part."""
-    file = resources.files("coursepkg.projects.translation") / EMBEDDED
+    file = resources.files("coursepkg.projects.translation.readers") / EMBEDDED
     parts: dict[str, list[SentencePair]] = {name: [] for name in SHARES}
     lines = file.read_text(encoding="utf-8").rstrip("\n").split("\n")
     for number, line in enumerate(lines[1:], start=2):
