@@ -186,7 +186,7 @@ def test_the_embedded_sentences_are_in_english_and_vietnamese() -> None:
 
 
 def test_the_embedded_file_is_small_and_attributed() -> None:
-    folder = resources.files("coursepkg.projects.translation")
+    folder = resources.files("coursepkg.projects.translation.readers")
     content = (folder / EMBEDDED).read_bytes()
     assert len(content) < 1_000_000
     head, *lines = content.decode().rstrip("\n").split("\n")
