@@ -70,7 +70,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "t5.run": "score_direction table_scores",
         "t5.text": (
             "STS_LABELS c4_filters corrupt_spans draw_spans label_accuracy label_of "
-            "line_fault page_fault prefix_of sts_to_text text_to_sts without_repeated_spans"
+            "line_fault page_fault prefix_of sts_to_text text_to_sts "
+            "without_repeated_spans"
         ),
         "t5.train": "FineTuning T5Task TextToText fine_tune t5_mean_loss write_texts",
         "task": "TranslationBatches TranslationTask fitting mean_loss rotating_window",

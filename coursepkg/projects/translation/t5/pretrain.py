@@ -117,6 +117,7 @@ class PreTraining:
     def __post_init__(self) -> None:
         for name in ("warmup", "batch_size", "epochs"):
             check_count(flag_of(name), getattr(self, name))
+        check_count("--seed", self.seed, least=0, most=2**32 - 1)
         check_positive("--learning-rate", self.learning_rate)
         check_finite("--weight-decay", self.weight_decay)
         check_at_least("--weight-decay", self.weight_decay, 0)
@@ -197,8 +198,9 @@ def corrupt_sentence(
     """Source and target of one sentence in one epoch, the same whenever it is asked.
 
     Example:
-        >>> corrupt_sentence("Hà Nội là thủ đô của Việt Nam.", seed=0, epoch=0, number=0)
-        ('Hà <extra_id_0> là thủ đô của Việt Nam.', '<extra_id_0> Nội <extra_id_1>')
+        >>> place = {"seed": 0, "epoch": 0, "number": 0}
+        >>> corrupt_sentence("Hà Nội là thủ đô của Việt Nam.", **place)
+        ('Hà Nội là thủ <extra_id_0> của Việt Nam.', '<extra_id_0> đô <extra_id_1>')
 
     Args:
         sentence: of two words or more.
@@ -403,8 +405,10 @@ def run_pretraining(
         ValueError: text or settings cannot be trained with, or `out` holds another run.
         OSError: a file cannot be read, or `out` not be written.
     """
+    if max_seconds is not None:
+        check_positive("--max-seconds", max_seconds)
     check_unused(out, resume)
-    directions = directions_of(source, target, corpus=also) if also else []
+    directions = _directions(source, target, also) if also else []
     text = plain_text(mono, held_out(directions), limit=limit)
     corpora = [direction.parts.corpus for direction in directions]
     notes = [*text.notes, *(note for one in directions for note in one.parts.notes)]
@@ -450,6 +454,13 @@ def run_pretraining(
     return result
 
 
+def _directions(source: str, target: str, also: str) -> list[Direction]:
+    try:
+        return directions_of(source, target, corpus=also)
+    except ValueError as reason:
+        raise ValueError(str(reason).replace("--data", "--also")) from reason
+
+
 def held_out(directions: Sequence[Direction]) -> set[str]:
     """Keys of the Vietnamese of every dev and test part, Nom's and those given too."""
     own = [direction.parts for direction in directions]
@@ -459,9 +470,9 @@ def held_out(directions: Sequence[Direction]) -> set[str]:
 
 def _scored(parts: Parts) -> set[str]:
     """Keys of the Vietnamese side of dev and test, if there is one."""
-    sides = [i for i, one in enumerate((parts.source, parts.target)) if one == "vi"]
+    sides = [side for side in ("source", "target") if getattr(parts, side) == "vi"]
     pairs = (*parts.dev, *parts.test)
-    return {sentence_key(pair[i], "vi") for pair in pairs for i in sides}
+    return {sentence_key(getattr(pair, side), "vi") for pair in pairs for side in sides}
 
 
 def _start(

@@ -299,11 +299,28 @@ def test_sizes_that_make_no_model(
     assert said in " ".join(capsys.readouterr().err.replace("│", " ").replace("|", " ").split())
 
 
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--also", "nothing"], "--also must be auto or one of"),
+        (["--max-seconds", "0"], "--max-seconds must be above 0, got 0"),
+        (["--mono", "nothing"], "--mono nothing: no such file; give a file, wikipedia"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_nothing_is_left(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    with pytest.raises((ValueError, FileNotFoundError), match=said):
+        run(T5Pretrain, "--out", str(tmp_path / "out"), *arguments)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         *((name, 0) for name in ("learning_rate", "warmup", "batch_size", "epochs")),
-        ("weight_decay", -1),
+        *((name, -1) for name in ("weight_decay", "seed")),
         ("precision", "16-mixed"),
     ],
 )
