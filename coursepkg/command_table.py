@@ -167,6 +167,11 @@ COMMANDS: dict[str, Command | Group] = {
                 "ladder.commands:ladder_command",
             ),
             (
+                "t5-pretrain",
+                "t5.commands:T5Pretrain",
+                "pre-train a small T5 on Vietnamese sentences alone",
+            ),
+            (
                 "t5-train",
                 "t5.commands:T5Train",
                 "fine-tune a T5 to translate, or to read Nom",

@@ -67,10 +67,14 @@ __all__, __getattr__, __dir__ = lazy_names(
             "DOES HOW_MANY WHAT WHEN WHO ReadingTable nom_sample plain table_pairs"
         ),
         "t5.predict": "T5Translator",
+        "t5.pretrain": (
+            "PreTraining SpanBatches corrupt_sentence fill_spans plain_text pretrain"
+        ),
         "t5.run": "score_direction table_scores",
         "t5.text": (
-            "STS_LABELS c4_filters corrupt_spans label_accuracy label_of line_fault "
-            "page_fault prefix_of sts_to_text text_to_sts without_repeated_spans"
+            "STS_LABELS c4_filters corrupt_spans draw_spans label_accuracy label_of "
+            "line_fault page_fault prefix_of sts_to_text text_to_sts "
+            "without_repeated_spans"
         ),
         "t5.train": "FineTuning T5Task TextToText fine_tune t5_mean_loss write_texts",
         "task": "TranslationBatches TranslationTask fitting mean_loss rotating_window",

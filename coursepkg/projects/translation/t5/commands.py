@@ -1,4 +1,4 @@
-"""Options of `coursepkg translation t5-train` and `t5-predict`."""
+"""Options of `coursepkg translation t5-pretrain`, `t5-train` and `t5-predict`."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import tyro
 from coursepkg.app.options import Flag, Json
 from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.text.languages import LANGUAGES
+from coursepkg.validation import check_count, flag_of
 
 if TYPE_CHECKING:
     Language = str
@@ -17,6 +18,97 @@ else:
     Language = Literal[(*LANGUAGES, "nom")]
 MODELS = {"tiny": "tiny", "report": "minhtoan/t5-translate-vietnamese-nom"}
 """The model that each preset begins with."""
+
+
+@dataclass(frozen=True)
+class T5Pretrain:
+    """Pre-train a small T5 on Vietnamese sentences: it is to write what was cut out.
+
+    FOLDER/model is for `t5-train --model`; FOLDER/start is the same model before, with
+    random weights. Sentences of the dev and test parts of all corpora are left out.
+    """
+
+    out: Annotated[Path, tyro.conf.arg(metavar="FOLDER")]
+    """Folder of the run."""
+    mono: Annotated[str, tyro.conf.arg(metavar="FILE|CORPUS")] = "wikipedia"
+    """Sentences: wikipedia, the Vietnamese of a corpus's training part, or a file of
+    one sentence a line.
+    """
+    limit: int = 0
+    """Take only so many sentences, the first ones; 0 takes all."""
+    also: Annotated[str, tyro.conf.arg(metavar="CORPUS")] = ""
+    """Learn the vocabulary from the training part of this corpus, too, which the model
+    is to be fine-tuned on: a name or path as `t5-train --data` takes it.
+    """
+    source: Annotated[Language, tyro.conf.arg(name="from")] = "en"
+    """One language of --also."""
+    target: Annotated[Language, tyro.conf.arg(name="to")] = "vi"
+    """Its other language."""
+    vocab_size: int = 8000
+    """Most pieces of the vocabulary, sentinels not counted."""
+    d_model: int = 128
+    """Width of the model."""
+    d_ff: int = 256
+    """Width inside the feed-forward networks."""
+    n_heads: int = 4
+    """Attention heads; --d-model must be a multiple of them."""
+    n_layers: int = 2
+    """Layers of the encoder, and again of the decoder."""
+    epochs: int = 10
+    """Most passes over the sentences; each draws other spans."""
+    learning_rate: float = 3e-3
+    """The highest learning rate."""
+    batch_size: int = 64
+    """Sentences of a step."""
+    precision: str = "32-true"
+    """32-true or bf16-mixed. Never fp16: a T5 gives NaN there."""
+    max_seconds: float | None = None
+    """Stop training after so many seconds."""
+    seed: int = 0
+    """Of weights, order and spans."""
+    resume: Flag = False
+    """Go on with the run in FOLDER."""
+    json: Json = False
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers"):
+            check_count(flag_of(name), getattr(self, name))
+        if self.d_model % self.n_heads:
+            raise ValueError(
+                f"--d-model must be a multiple of --n-heads, got {self.d_model} and"
+                f" {self.n_heads}"
+            )
+
+    def run(self) -> int:
+        """Build, pre-train, save; return 0."""
+        from coursepkg.projects.translation.t5.pretrain import (
+            PreTraining,
+            run_pretraining,
+        )
+
+        names = ("epochs", "learning_rate", "batch_size", "precision", "seed")
+        result = run_pretraining(
+            PreTraining(**{name: getattr(self, name) for name in names}),
+            mono=self.mono,
+            out=self.out,
+            sizes={
+                "d_model": self.d_model,
+                "d_ff": self.d_ff,
+                "d_kv": self.d_model // self.n_heads,
+                "num_heads": self.n_heads,
+                "num_layers": self.n_layers,
+            },
+            also=self.also,
+            source=self.source,
+            target=self.target,
+            vocab_size=self.vocab_size,
+            limit=self.limit,
+            max_seconds=self.max_seconds,
+            resume=self.resume,
+        )
+        if self.json:
+            print_json(result)
+        return 0
 
 
 @dataclass(frozen=True)

@@ -373,7 +373,12 @@ def save_t5(t5: T5, folder: str | Path, **card: Any) -> None:
 
 
 def tiny_t5(
-    texts: Iterable[str], *, vocab_size: int = 4000, seed: int = 0, **sizes: Any
+    texts: Iterable[str],
+    *,
+    vocab_size: int = 4000,
+    n_sentinels: int = 0,
+    seed: int = 0,
+    **sizes: Any,
 ) -> T5:
     """A small T5 with random weights and a vocabulary of its own; needs no network.
 
@@ -381,6 +386,7 @@ def tiny_t5(
         texts: what the vocabulary is learnt from, both sides of the training part.
         vocab_size: most pieces; fewer where the texts do not give so many, more where
             their characters need more.
+        n_sentinels: pieces <extra_id_0>, <extra_id_1>, ... behind them, to pre-train.
         **sizes: fields of `transformers.T5Config` that differ from `TINY`.
 
     Raises:
@@ -389,6 +395,9 @@ def tiny_t5(
     """
     library = transformers_module()
     tokenizer = train_tokenizer(texts, vocab_size)
+    tokenizer.add_tokens(
+        [f"<extra_id_{i}>" for i in range(n_sentinels)], special_tokens=True
+    )
     special = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0}
     config = library.T5Config(
         **{"vocab_size": len(tokenizer), **special, **TINY, **sizes}

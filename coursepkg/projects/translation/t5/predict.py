@@ -43,13 +43,18 @@ class T5Translator:
 
         Raises:
             OSError: the model cannot be loaded.
-            ValueError: it is no T5, or damaged.
+            ValueError: it is no T5, damaged, or was never fine-tuned.
         """
         t5 = load_t5(model)
         t5.network.to(default_device())
         usual = {"-".join(pair): text for pair, text in PREFIXES.items()}
         if prefix is not None:
             return cls(t5, dict.fromkeys(usual, prefix))
+        if "pretrained_on" in t5.card and "prefixes" not in t5.card:
+            raise ValueError(
+                f"{model} was pre-trained on {t5.card['pretrained_on']} and knows no"
+                f" direction yet; fine-tune it: t5-train --model {model}"
+            )
         return cls(t5, t5.card.get("prefixes") or usual)
 
     @cached_property

@@ -137,10 +137,7 @@ def run_training(
     """
     check_count("--n-train", n_train, least=0)
     check_count("--beam-size", beam_size)
-    if not resume and out.exists() and any(out.iterdir()):
-        raise ValueError(
-            f"{out} already holds a run; add --resume or choose another --out"
-        )
+    check_unused(out, resume)
     directions = directions_of(source, target, corpus=corpus, both=both, folder=folder)
     directions = [_shortened(direction, n_train) for direction in directions]
     for note in directions[0].parts.notes:
@@ -182,6 +179,14 @@ def run_training(
     }
     write_json(out / "result.json", result)
     return result
+
+
+def check_unused(out: Path, resume: bool) -> None:
+    """Raises a ValueError if a folder holds a run that is not to be resumed."""
+    if not resume and out.exists() and any(out.iterdir()):
+        raise ValueError(
+            f"{out} already holds a run; add --resume or choose another --out"
+        )
 
 
 def report_coverage(t5: T5, direction: Direction) -> dict[str, Coverage]:

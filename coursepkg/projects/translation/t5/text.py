@@ -21,13 +21,14 @@ policies. Source: section 2.2; printings differ (5 sentences a page and 3 words 
 or 3 and 5 as in TensorFlow Datasets, c4_utils).
 """
 
+import random
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from coursepkg.text.languages import LANGUAGES, PAIRS
-from coursepkg.validation import check_count
+from coursepkg.validation import check_at_least, check_count
 
 NAMES = {code: one.name for code, one in LANGUAGES.items()} | {"nom": "Nom"}
 """Languages and scripts that `--from` and `--to` take; Nom is old Vietnamese script."""
@@ -160,6 +161,67 @@ def corrupt_spans(
     return " ".join([*source, *words[end:]]), " ".join(
         [*target, f"<extra_id_{len(spans)}>"]
     )
+
+
+CUT_SHARE = 0.15
+"""Share of the words that pre-training cuts out."""
+SPAN_LENGTH = 3
+"""Words of a span on average."""
+
+
+def draw_spans(
+    n_words: int,
+    draw: random.Random,
+    *,
+    share: float = CUT_SHARE,
+    mean_length: int | float = SPAN_LENGTH,
+) -> list[tuple[int, int]]:
+    """Spans for `corrupt_spans`, drawn as T5 draws them: how many, how long, where.
+
+        words cut out = share * words       at least 1, and one stays at least
+        spans         = words cut out / mean_length       at least 1
+
+    Both are rounded. Every way to cut so many words into so many spans is as likely as
+    any other, and so is every way to spread the words that stay. Source: Raffel et al.
+    (arXiv 1910.10683), sections 3.1.4 and 3.3.4. In the authors' code the last span
+    always ends the text, which matters in single sentences; here it need not.
+
+    Example:
+        >>> draw_spans(24, random.Random(1))
+        [(4, 8)]
+
+    Args:
+        n_words: words of the text, at least 2.
+        draw: what is drawn from.
+        share: of the words, above 0 and below 1.
+        mean_length: of a span, at least 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    check_count("n_words", n_words, least=2)
+    check_at_least("mean_length", mean_length, 1)
+    if not 0 < share < 1:
+        raise ValueError(f"share must be above 0 and below 1, got {share}")
+    n_cut = min(max(1, round(share * n_words)), n_words - 1)
+    n_kept = n_words - n_cut
+    # Between two spans stands a word at least.
+    n_spans = min(max(1, round(n_cut / mean_length)), n_kept + 1)
+    lengths = _parts(n_cut, n_spans, draw)
+    # Two words more, as in front of the first span and behind the last none need stand.
+    gaps = _parts(n_kept + 2, n_spans + 1, draw)
+    spans = []
+    end = -1
+    for gap, length in zip(gaps, lengths, strict=False):
+        spans.append((end + gap, end + gap + length))
+        end += gap + length
+    return spans
+
+
+def _parts(total: int, n: int, draw: random.Random) -> list[int]:
+    """A number as a sum of n numbers of at least 1, each such sum as likely."""
+    ends = [*sorted(draw.sample(range(1, total), n - 1)), total]
+    return [end - first for first, end in zip([0, *ends], ends, strict=False)]
 
 
 TERMINAL = (".", "!", "?", '"', "”")
