@@ -3,13 +3,13 @@
 One model for en-vi, vi-en, zh-vi and vi-zh, from the open corpus and the phrasebook; a
 second stage adds sentences of the Vietnamese Wikipedia, translated back by the first.
 
-    python scripts/train_translator.py first --out runs/open --seconds 1800
+    python scripts/train_translator.py first --out runs/open --seconds 6000
     coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
         --to vi --limit 100000 --out runs/wikipedia
     coursepkg translation back-translate --model runs/open --mono wikipedia --from zh \
         --to vi --limit 100000 --out runs/wikipedia-zh
     python scripts/train_translator.py second --start runs/open --out runs/open-2 \
-        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 1800
+        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 6000
     coursepkg translation calibrate --model runs/open-2
     python scripts/train_translator.py ship --out runs/open-2
 
@@ -56,10 +56,14 @@ RECIPE = Recipe(
     patience=100,
     beam_size=5,
 )
+SECOND = dataclasses.replace(
+    RECIPE, schedule="cosine", learning_rate=2e-3, warmup=100, ema=0.99, max_epochs=1
+)
+"""The second stage: one epoch, at whose end the rate is 0."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
-BOOK_SHARE = 3
-"""Of the phrasebook every third sentence."""
+BOOK_SHARE = 6
+"""Of the phrasebook every sixth sentence."""
 
 
 def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
@@ -160,9 +164,10 @@ def main() -> None:
             "zh": read_back_translations(options.extra_zh, "zh"),
         }
     )
-    if options.stage == "first":
+    if options.start is None:
         learn_vocabulary(corpora, options.out)
-    recipe = dataclasses.replace(RECIPE, max_seconds=options.seconds)
+    stage = RECIPE if options.stage == "first" else SECOND
+    recipe = dataclasses.replace(stage, max_seconds=options.seconds)
     resume = (options.out / "recipe.json").exists()
     train(
         recipe,

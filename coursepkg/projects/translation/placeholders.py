@@ -1,7 +1,7 @@
 """What a translation must copy, kept out of the model's reach.
 
-Links, addresses, format codes, tags, names of code, and numbers of three digits or with
-separators become marks before translation and come back behind it:
+Links, addresses, format codes, tags, names of code, and numbers in digits become marks
+before translation and come back behind it:
 
     Allow %1$s to use 1,024 MB   ->   Allow ① to use ② MB   ->   Cho phép ① dùng ② MB
 
@@ -28,17 +28,11 @@ COPIED = re.compile(
     r"|\\[nt]"
     r"|(?<!\w)(?=\w*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?!\w)"
     r"|(?<![A-Za-z0-9_.,])\d+(?:[.,:/-]\d+)+(?![A-Za-z0-9_])"
-    r"|(?<![A-Za-z0-9_.,])\d{3,}(?![A-Za-z0-9_])"
+    r"|(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])\d+(?![A-Za-z0-9_])"
     rf"|[{MARKS}]"
 )
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores,
 numbers, and the marks themselves."""
-
-
-NUMBER = re.compile(r"(?<![A-Za-z0-9])\d+(?![A-Za-z0-9])")
-"""A short number, which the model carries over itself."""
-EXACT = re.compile(f"{COPIED.pattern}|{NUMBER.pattern}")
-"""All that a translation copies."""
 
 
 class Masked(NamedTuple):
@@ -98,22 +92,17 @@ def restore(text: str, values: dict[str, str]) -> str:
 
 
 def n_lost(line: str, part: Masked) -> int:
-    """Marks and numbers of a source that a line of the model lacks, or invents.
-
-    A line that writes numbers in words counts as without them.
-    """
-    marks = sum((mark in line) != (mark in part.values) for mark in MARKS)
-    numbers = set(NUMBER.findall(part.text)) ^ set(NUMBER.findall(line))
-    return marks + len(numbers)
+    """Marks of a source that a line of the model lacks, or invents."""
+    return sum((mark in line) != (mark in part.values) for mark in MARKS)
 
 
 def copies(source: str, hypothesis: str, reference: str) -> tuple[int, int]:
-    """Strings and numbers that were to be copied: how many were, and how many in all.
+    """Strings that were to be copied: how many were, and how many in all.
 
     Those count that source and reference both hold.
     """
     given, true, ours = (
-        set(EXACT.findall(text)) for text in (source, reference, hypothesis)
+        set(copied_strings(text)) for text in (source, reference, hypothesis)
     )
     wanted = given & true
     return len(wanted & ours), len(wanted)

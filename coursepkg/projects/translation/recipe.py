@@ -48,7 +48,7 @@ class Recipe:
     underscores: Literal["keep", "remove"] = "keep"
     """Whether Vietnamese targets have word-segmentation underscores."""
     placeholders: Literal["keep", "mask"] = "keep"
-    """Whether links, codes, tags and long numbers stand in the model's text or are
+    """Whether links, codes, tags and numbers stand in the model's text or are
     masked and copied, see `coursepkg.projects.translation.placeholders`."""
     max_len: Count = 64
     """Most tokens of a source and of a target, special tokens included; longer pairs
