@@ -1,15 +1,19 @@
 """Makes the translator that ships with the package.
 
 One model for en-vi, vi-en, zh-vi and vi-zh, from the open corpus and the phrasebook; a
-second stage adds sentences of the Vietnamese Wikipedia, translated back by the first.
+second stage adds sentences of the Vietnamese Wikipedia and, for Chinese, of Tatoeba,
+translated back by the first.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
-        --to vi --limit 100000 --out runs/wikipedia
+        --to vi --limit 16000 --beam-size 1 --out runs/wikipedia
     coursepkg translation back-translate --model runs/open --mono wikipedia --from zh \
-        --to vi --limit 100000 --out runs/wikipedia-zh
+        --to vi --limit 12000 --beam-size 1 --out runs/wikipedia-zh
+    coursepkg translation back-translate --model runs/open --mono tatoeba --from zh \
+        --to vi --out runs/tatoeba-zh
     python scripts/train_translator.py second --start runs/open --out runs/open-2 \
-        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 6000
+        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh runs/tatoeba-zh \
+        --seconds 6000
     coursepkg translation calibrate --model runs/open-2
     python scripts/train_translator.py ship --out runs/open-2
 
@@ -64,6 +68,8 @@ EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
 BOOK_SHARE = 6
 """Of the phrasebook every sixth sentence."""
+MACHINE_SHARE = 2
+"""Of the text that a machine translated every second sentence."""
 
 
 def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
@@ -81,7 +87,7 @@ def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
         by_kind: dict[str, list[SentencePair]] = {}
         for pair in parts.train:
             by_kind.setdefault(domain_of(pair), []).append(pair)
-        machine_made = by_kind.pop(MACHINE_MADE)
+        machine_made = by_kind.pop(MACHINE_MADE)[::MACHINE_SHARE]
         by_kind["phrasebook"] = by_kind["phrasebook"][::BOOK_SHARE]
         by_kind["everyday"] *= EVERYDAY_COPIES
         human = [pair for own in by_kind.values() for pair in own]
@@ -139,11 +145,13 @@ def ship(out: Path) -> None:
     (DEFAULT / "ATTRIBUTION.txt").write_text(attribution_of("open"), encoding="utf-8")
 
 
-def read_back_translations(prefix: Path | None, source: str) -> list[SentencePair]:
-    """Pairs that `back-translate` wrote; none without a prefix."""
-    if prefix is None:
-        return []
-    return read_parallel(f"{prefix}.{source}", f"{prefix}.vi")
+def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePair]:
+    """Pairs that `back-translate` wrote."""
+    return [
+        pair
+        for prefix in prefixes
+        for pair in read_parallel(f"{prefix}.{source}", f"{prefix}.vi")
+    ]
 
 
 def main() -> None:
@@ -152,8 +160,8 @@ def main() -> None:
     parser.add_argument("stage", choices=("first", "second", "ship"))
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
     parser.add_argument("--start", type=Path)
-    parser.add_argument("--extra-en", type=Path)
-    parser.add_argument("--extra-zh", type=Path)
+    parser.add_argument("--extra-en", type=Path, nargs="*", default=[])
+    parser.add_argument("--extra-zh", type=Path, nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=1800.0)
     options = parser.parse_args()
     if options.stage == "ship":

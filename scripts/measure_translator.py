@@ -1,0 +1,205 @@
+"""Measures the translator that ships: scores by domain, what its notes are worth, what is copied, speed, examples.
+
+    coursepkg translation export --model default --out runs/export --quantization int8
+    .venv/bin/python scripts/measure_translator.py --model runs/export --out book/_data/translation/shipped.json
+
+Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
+and by how often training saw its rarest word. The examples are chosen by a rule: of each direction into Vietnamese the
+everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at even steps from the worst to
+the best. COURSEPKG_DATA names the data folder.
+"""
+
+import argparse
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from coursepkg.bench.machine import circumstances
+from coursepkg.files import write_json
+from coursepkg.metrics.chrf import CHRF
+from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
+from coursepkg.projects.translation.corpora import load_parts
+from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.errors.surface import words
+from coursepkg.projects.translation.evaluate import bleu_of, evaluate, translate_pairs
+from coursepkg.projects.translation.predict import Translation, Translator
+from coursepkg.projects.translation.studies.calibration import (
+    USABLE,
+    USABLE_HAN,
+    reliability,
+)
+from coursepkg.text.languages import language_of
+
+DOMAINS = ("everyday", "documentation", "interface")
+WAYS = (("en", "vi"), ("zh", "vi"), ("vi", "en"), ("vi", "zh"))
+LENGTHS = ((1, 5), (6, 10), (11, 20), (21, 40), (41, 10_000))
+"""Words of a source, in groups; of Chinese its characters."""
+COUNTS = ((0, 0), (1, 9), (10, 99), (100, 10**9))
+"""How often training saw the rarest word of a source, in groups."""
+EXAMPLE_WORDS = (5, 30)
+N_EXAMPLES = 10
+N_LINES, N_SINGLE = 10_000, 50
+
+
+class Scored(NamedTuple):
+    """One test sentence and what came of it."""
+
+    domain: str
+    pair: SentencePair
+    found: Translation
+    chrf: float
+
+
+def rows_of(
+    translator: Translator, way: tuple[str, str], part: str
+) -> tuple[list[dict[str, Any]], list[Scored]]:
+    """Scores of each domain, and all sentences with their own."""
+    rows, sentences = [], []
+    for domain in DOMAINS:
+        corpus = f"open-{domain}"
+        parts = load_parts(corpus, *way)
+        if parts.corpus != corpus:
+            raise SystemExit("error: the open corpus is not here; set COURSEPKG_DATA")
+        pairs: Sequence[SentencePair] = getattr(parts, part)
+        found, notes = translate_pairs(translator, pairs, *way)
+        protocol = f"{corpus} {part}, beam {translator.recipe.beam_size}"
+        lines = [one.line for one in found]
+        result = evaluate(lines, pairs, *way, protocol=protocol, notes=notes)
+        print(" to ".join(way), domain, result, sep="\n", flush=True)
+        rows.append({"domain": domain, **result.as_json()})
+        own = sentence_scores(CHRF(), result.hypotheses, result.references).tolist()
+        triples = zip(pairs, found, own, strict=True)
+        sentences += [Scored(domain, *one) for one in triples]
+    return rows, sentences
+
+
+def groups(
+    sentences: Sequence[Scored],
+    way: tuple[str, str],
+    bounds: Sequence[tuple[int, int]],
+    measure: Callable[[str], int],
+) -> list[dict[str, Any]]:
+    """BLEU of the sentences whose source measures so much."""
+    found = []
+    for least, most in bounds:
+        own = [s for s in sentences if least <= measure(s.pair.source) <= most]
+        if not own:
+            continue
+        ours = [to_scorer(s.found.line, way[1]) for s in own]
+        true = [to_scorer(s.pair.target, way[1]) for s in own]
+        value = score(bleu_of(way[1]), ours, true, n_resamples=1000)
+        row = {"least": least, "most": most, "n": len(own)}
+        found.append(row | {"BLEU": score_as_json(value)})
+    return found
+
+
+def rarity(way: tuple[str, str]) -> Callable[[str], int]:
+    """How often training saw the rarest word of a source."""
+    counts = Counter(
+        word
+        for pair in load_parts("open", *way).train
+        for word in words(pair.source.lower())
+    )
+    return lambda text: min(map(counts.__getitem__, words(text.lower())), default=0)
+
+
+def examples(sentences: Sequence[Scored]) -> list[dict[str, Any]]:
+    """Sentences at even steps from the worst to the best."""
+    least, most = EXAMPLE_WORDS
+    own = [
+        s
+        for s in sentences
+        if s.domain != "interface" and least <= len(words(s.pair.source)) <= most
+    ]
+    own.sort(key=lambda s: s.chrf)
+    steps = (round(i * (len(own) - 1) / (N_EXAMPLES - 1)) for i in range(N_EXAMPLES))
+    return [
+        {
+            "source": s.pair.source,
+            "translation": s.found.text,
+            "reference": s.pair.target,
+            "chrf": round(s.chrf, 1),
+            "confidence": round(s.found.confidence, 2),
+            "doubtful": s.found.doubtful,
+        }
+        for s in (own[step] for step in steps)
+    ]
+
+
+def speed(model: Path, translators: dict[str, Translator]) -> dict[str, Any]:
+    """Seconds for one sentence, and for a file of many through `predict`."""
+    way = WAYS[0]
+    sources = list(dict.fromkeys(p.source for p in load_parts("open", *way).train))
+    random.Random(0).shuffle(sources)
+    single: dict[str, Any] = {}
+    for name, translator in translators.items():
+        seconds = []
+        for text in sources[: N_SINGLE + 1]:
+            begun = time.perf_counter()
+            translator.translate([text], source=way[0], target=way[1])
+            seconds.append(time.perf_counter() - begun)
+        # The first call prepares what the others use.
+        rest = sorted(seconds[1:])
+        found = {"median": statistics.median(rest), "largest": rest[-1]}
+        single[name] = {key: round(value, 3) for key, value in found.items()}
+    lines = [" ".join(text.split()) for text in sources[:N_LINES]]
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder) / "lines.en", Path(folder) / "lines.vi"
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        command = [sys.executable, "-m", "coursepkg", "translation", "predict"]
+        command += ["--from", way[0], "--to", way[1], "--model", str(model)]
+        command += ["--file", str(source), "--out", str(out)]
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        seconds_ = time.perf_counter() - begun
+    many = {"lines": len(lines), "seconds": round(seconds_, 1)}
+    return {
+        "one_sentence": single,
+        "file": many | {"lines_per_second": round(len(lines) / seconds_, 1)},
+    }
+
+
+def main() -> None:
+    """Measure, print and store."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, required=True, help="exported folder")
+    place = Path("book/_data/translation/shipped.json")
+    parser.add_argument("--out", type=Path, default=place, help="file")
+    parser.add_argument("--part", default="test", choices=("dev", "test"))
+    chosen = parser.parse_args()
+    torch.set_num_threads(2)
+    translator = Translator.load(chosen.model)
+    document: dict[str, Any] = {"schema": "coursepkg.translation.shipped/1"}
+    document |= {"part": chosen.part, "model": translator.card, "ways": {}}
+    for way in WAYS:
+        rows, sentences = rows_of(translator, way, chosen.part)
+        least = USABLE_HAN if language_of(way[1]).is_han else USABLE
+        notes = reliability(
+            [s.found.confidence for s in sentences], [s.chrf for s in sentences], least
+        )
+        print(notes, flush=True)
+        found: dict[str, Any] = {"domains": rows, "notes": notes.as_json()}
+        found["by_length"] = groups(sentences, way, LENGTHS, lambda t: len(words(t)))
+        found["by_rarest_word"] = groups(sentences, way, COUNTS, rarity(way))
+        if way[1] == "vi":
+            found["examples"] = examples(sentences)
+        document["ways"]["-".join(way)] = found
+    default = Translator.load_default()
+    document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
+    print(document["speed"], flush=True)
+    write_json(chosen.out, document | circumstances())
+
+
+if __name__ == "__main__":
+    main()
