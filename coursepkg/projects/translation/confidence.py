@@ -156,15 +156,18 @@ def log_probs(
     """
     if translator.exported is not None:
         return translator.exported.log_probs(sources, targets)
-    found: list[float] = []
+    found = [0.0] * len(sources)
     device = next(translator.model.parameters()).device
-    for first in range(0, len(sources), AT_ONCE):
-        chosen = slice(first, first + AT_ONCE)
-        src, _ = pad_batch([[*ids, EOS] for ids in sources[chosen]])
-        tgt, _ = pad_batch([[BOS, *ids, EOS] for ids in targets[chosen]])
+    # Rows of about one length need little padding.
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
+    for first in range(0, len(order), AT_ONCE):
+        chosen = order[first : first + AT_ONCE]
+        src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
+        tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
         logits = translator.model(src.to(device), tgt[:, :-1].to(device)).float()
         losses = F.cross_entropy(
             logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
         )
-        found += (-losses.sum(dim=1)).tolist()
+        for i, loss in zip(chosen, losses.sum(dim=1).tolist(), strict=True):
+            found[i] = -loss
     return found

@@ -429,13 +429,19 @@ class ExportedTranslator:
         return [[self._result(*pair) for pair in one] for one in pairs]
 
     def score(
-        self, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]
+        self,
+        src: Sequence[Sequence[int]],
+        tgt: Sequence[Sequence[int]],
+        *,
+        max_batch_size: int = 16,
     ) -> list[tuple[float, ...]]:
         """Log-probabilities of the tokens of given translations.
 
         Args:
             src: ids of each source, as in `translate`.
             tgt: ids of its translation, without BOS and EOS.
+            max_batch_size: sources to read at once, of similar lengths; 0 takes all as
+                one batch.
 
         Returns:
             for each translation the natural logarithm of every token's probability;
@@ -454,7 +460,9 @@ class ExportedTranslator:
         # beside the tokens.
         ended = self._rows("tgt", [[*ids, EOS] for ids in tgt], self._target)
         targets = [row[:-1] for row in ended]
-        found = self._runtime.score_batch(rows, targets, max_input_length=0)
+        found = self._runtime.score_batch(
+            rows, targets, max_batch_size=max_batch_size, max_input_length=0
+        )
         return [tuple(one.log_probs) for one in found]
 
     def _rows(
