@@ -141,7 +141,7 @@ class Calibrate:
     """
 
     model: Folder = None
-    """Folder that `train` wrote; without it the model that ships."""
+    """Folder that `train` wrote; it must be given."""
     data: str = "open"
     """Corpus or own data whose dev part is translated."""
     batch_size: int = 64

@@ -151,6 +151,10 @@ def test_a_mistake_gets_one_line(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_confidence_is_never_written_into_the_package() -> None:
+    assert "--model FOLDER is needed" in translation("calibrate").mistake
+
+
 def test_a_bad_recipe_or_corpus_is_refused_before_a_folder_is_made(zh_vi: Path, tmp_path: Path) -> None:
     train = ["train", "--data", "zh-vi", "--out", tmp_path / "run"]
     assert "--dropout must be in [0, 1), got 2.0" in translation(*train, "--dropout", "2").mistake

@@ -18,7 +18,7 @@ from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
-from coursepkg.projects.translation.predict import DEFAULT, DOUBTFUL, Translator
+from coursepkg.projects.translation.predict import DOUBTFUL, Translator
 from coursepkg.text.languages import language_of
 
 if TYPE_CHECKING:
@@ -202,8 +202,11 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
 
 def calibrate_command(options: "Calibrate") -> int:
     """Fit every direction of a model, store the result beside it, return the code."""
-    folder = options.model or DEFAULT
+    folder = options.model
+    if folder is None:
+        raise ValueError("--model FOLDER is needed; the confidence is written into it")
     translator = Translator.load(folder)
+    translator.calibration = None  # the old one would be computed for nothing
     found = {}
     for source, target in translator.directions:
         parts = load_parts(options.data, source, target)
