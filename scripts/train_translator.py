@@ -61,7 +61,7 @@ RECIPE = Recipe(
     beam_size=5,
 )
 SECOND = dataclasses.replace(
-    RECIPE, schedule="cosine", learning_rate=2e-3, warmup=100, ema=0.99, max_epochs=1
+    RECIPE, schedule="cosine", learning_rate=2.5e-3, warmup=100, ema=0.99, max_epochs=1
 )
 """The second stage: one epoch, at whose end the rate is 0."""
 EVERYDAY_COPIES = 3
@@ -72,7 +72,7 @@ MACHINE_SHARE = 2
 """Of the text that a machine translated every second sentence."""
 
 
-def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
+def mixture(further: dict[str, list[SentencePair]], every: int) -> list[Parts]:
     """Training parts of the four directions.
 
     Vietnamese that a machine made is read, never written. The sentences of the
@@ -80,6 +80,8 @@ def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
 
     Args:
         further: by source language pairs whose source a machine made.
+        every: out of Vietnamese only one of so many pairs is learnt, everyday ones
+            apart.
     """
     found = []
     for source in ("zh", "en"):
@@ -91,7 +93,12 @@ def mixture(further: dict[str, list[SentencePair]]) -> list[Parts]:
         by_kind["phrasebook"] = by_kind["phrasebook"][::BOOK_SHARE]
         by_kind["everyday"] *= EVERYDAY_COPIES
         human = [pair for own in by_kind.values() for pair in own]
-        back = [pair.swapped() for pair in (*human, *machine_made)]
+        by_kind[MACHINE_MADE] = machine_made
+        back = [
+            pair.swapped()
+            for kind, own in by_kind.items()
+            for pair in own[:: 1 if kind == "everyday" else every]
+        ]
         human += further.get(source, [])
         found += [
             dataclasses.replace(parts, train=tuple(human)),
@@ -170,7 +177,8 @@ def main() -> None:
         {
             "en": read_back_translations(options.extra_en, "en"),
             "zh": read_back_translations(options.extra_zh, "zh"),
-        }
+        },
+        every=1 if options.stage == "first" else 2,
     )
     if options.start is None:
         learn_vocabulary(corpora, options.out)
