@@ -1,6 +1,6 @@
 """Measures the translator that ships: scores by domain, what its notes are worth, what is copied, speed, examples.
 
-    coursepkg translation export --model default --out runs/export --quantization int8
+    coursepkg translation export --out runs/export --quantization int8
     .venv/bin/python scripts/measure_translator.py --model runs/export --out book/_data/translation/shipped.json
 
 Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
