@@ -11,6 +11,7 @@ from typing import Any
 from coursepkg.app.ladder import LadderRow, LadderRun
 from coursepkg.app.output import silent
 from coursepkg.bench.machine import circumstances
+from coursepkg.data.registry import data_folder
 from coursepkg.files import read_json, write_json
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.back_translation.files import (
@@ -33,6 +34,7 @@ from coursepkg.projects.translation.published_results import (
     keep_sentences,
     store_row,
 )
+from coursepkg.projects.translation.readers.open_corpus import WIKIPEDIA
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.studies.decoding_study import Method
 from coursepkg.projects.translation.studies.measured_run import train_and_score
@@ -83,10 +85,15 @@ def prepare(row: LadderRow, parts: Parts, start: Path | None) -> Prepared:
 
 
 def back_translations(parts: Parts, translator: Translator) -> Prepared:
-    """Sentences of another corpus, with sources that the model wrote."""
+    """Sentences of other text, with sources that the model wrote.
+
+    Vietnamese ones are those of the Wikipedia, where it is; else another corpus serves.
+    """
     languages = (parts.source, parts.target)
     known = (one for one, has in LANGUAGES_OF.items() if parts.target in has)
     other = next((o for o in known if not parts.corpus.startswith(o)), "phrasebook")
+    if parts.target == "vi" and (data_folder() / "open" / WIKIPEDIA).is_file():
+        other = "wikipedia"
     lines, name, notes = mono_text(other, *languages)
     # What the row is scored on; what other corpora hold out is not in their training
     # parts anyway.

@@ -1,6 +1,7 @@
 """What rows do to their data, and how a model is decoded: leaks, hard examples, and choices made on the other half."""
 
 import dataclasses
+import lzma
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from coursepkg.projects.translation.ladder.run import (
     round_trips_of,
 )
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.readers.open_corpus import WIKIPEDIA
 from coursepkg.projects.translation.studies.decoding_study import Method
 from coursepkg.projects.translation.studies.language_model import LanguageRecipe
 from coursepkg.projects.translation.studies.reranking import NBestLists, scorers_of
@@ -91,6 +93,20 @@ def test_back_translations_keep_dev_and_test_out(
     }
     assert {pair.target for pair in found.extra} <= real
     assert "en-vi" in found.notes[-1]
+
+
+def test_vietnamese_to_translate_back_is_that_of_the_wikipedia_where_it_is(
+    translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_en_vi(write_zh_vi(tmp_path), full=True)))
+    parts = dataclasses.replace(toy_parts(), corpus="zh-vi")
+    lines = [f"{pair.target[0].upper()}{pair.target[1:]}" for pair in parts.train[:60]]
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / WIKIPEDIA).write_bytes(lzma.compress("\n".join(lines).encode()))
+    found = back_translations(parts, translator)
+    assert found.extra
+    assert {pair.target for pair in found.extra} <= set(lines)
+    assert "wikipedia" in found.notes[-1]
 
 
 def test_round_trips_are_one_for_each_pair(translator: Translator) -> None:
