@@ -69,6 +69,11 @@ DOUBTFUL = 0.5
 """Probability of being usable below which a translation is doubtful."""
 EXTRA_LENGTH = 30
 """Tokens by which a translation may be longer than its source."""
+NOT_COPIED = "not copied"
+"""How the note begins on numbers and codes that a translation lacks."""
+WIDE_BEAM = 20
+"""Beams of the second search, for a sentence whose beams all lose a mark or a number.
+"""
 
 
 @torch.inference_mode()
@@ -468,6 +473,8 @@ class Translator:
             n_best=beams if n_best > 1 or self.recipe.placeholders == "mask" else 1,
             batch_size=batch_size,
         )
+        if 1 < beams < WIDE_BEAM:
+            self._search_wider(each, ids, found, alpha, batch_size)
         made = [
             self._translation(*one, target, n_best, alignments)
             for one in zip(each, ids, found, strict=True)
@@ -497,6 +504,33 @@ class Translator:
         if self.exported is not None:
             return self.exported.search(sources, extra_length=EXTRA_LENGTH, **options)
         return search(self.fast, sources, max_len=self.recipe.max_len, **options)
+
+    def _search_wider(
+        self,
+        parts: Sequence[Masked],
+        ids: Sequence[Sequence[int]],
+        found: list[list[Hypothesis]],
+        length_penalty: float,
+        batch_size: int,
+    ) -> None:
+        """More hypotheses, with more beams, where all that were found lose a mark."""
+        decode = self.subwords.target.decode
+        losing = [
+            i
+            for i, (part, own) in enumerate(zip(parts, found, strict=True))
+            if part.values and all(n_lost(decode(one.ids), part) for one in own)
+        ]
+        if not losing:
+            return
+        wider = self.search(
+            [ids[i] for i in losing],
+            beam_size=WIDE_BEAM,
+            length_penalty=length_penalty,
+            n_best=WIDE_BEAM,
+            batch_size=max(1, batch_size // 4),
+        )
+        for i, own in zip(losing, wider, strict=True):
+            found[i] = found[i] + own
 
     def _judged(
         self,
@@ -542,6 +576,7 @@ class Translator:
             f"longer than the {self.longest} tokens that the model takes; translated in"
             f" {len(parts)} parts"
         )
+        note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
         usable = min(known, default=None)
         return Translation(text, tokens, tuple(n_best), None, note, usable)
@@ -571,7 +606,9 @@ class Translator:
                 break
         alignment = self._alignment(ids, lines[0][0].ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        return Translation(part.text, tokens, tuple(by_text.values()), alignment)
+        lost = [value for mark, value in part.values.items() if mark not in lines[0][1]]
+        note = f"{NOT_COPIED}: {', '.join(lost)}" if lost else ""
+        return Translation(part.text, tokens, tuple(by_text.values()), alignment, note)
 
     def _alternative(
         self, one: Hypothesis, line: str, values: dict[str, str], target: str

@@ -17,7 +17,7 @@ from coursepkg.files import check_new, file_sha256
 from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
-from coursepkg.projects.translation.predict import Translation, Translator
+from coursepkg.projects.translation.predict import NOT_COPIED, Translation, Translator
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Predict
@@ -132,7 +132,9 @@ class _FileNotes:
             kind = "doubtful: more likely unusable than usable"
             self.kinds.setdefault(kind, []).append(number)
         elif note := getattr(one, "note", ""):
-            self.kinds.setdefault(note, []).append(number)
+            kind = f"{NOT_COPIED}: some number or code"
+            kind = kind if note.startswith(NOT_COPIED) else note
+            self.kinds.setdefault(kind, []).append(number)
 
     def tell(self, n_lines: int) -> None:
         """Print the kinds that have most lines first, and how many others there are."""

@@ -246,22 +246,34 @@ class Decoder:
         self, sources: Sequence[Sequence[int]], method: Method, n_best: int
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source by beam search."""
-        penalty = method.repetition_penalty
+        options: dict[str, Any] = {
+            "beam_size": method.beam_size,
+            "length_penalty": method.length_penalty,
+            "n_best": n_best,
+            "batch_size": self.batch_size,
+        }
+        if method.repetition_penalty == 1:
+            return self.translator.search(sources, **options)
+        self._check_not_exported("penalise repetitions")
         return search(
             self.model,
             sources,
             max_len=self.translator.recipe.max_len,
-            beam_size=method.beam_size,
-            length_penalty=method.length_penalty,
-            n_best=n_best,
-            batch_size=self.batch_size,
-            filters=() if penalty == 1 else (RepetitionPenalty(penalty),),
+            filters=(RepetitionPenalty(method.repetition_penalty),),
+            **options,
         )
+
+    def _check_not_exported(self, what: str) -> None:
+        if self.translator.exported is not None:
+            raise ValueError(
+                f"an exported model cannot {what}; give the folder that `train` wrote"
+            )
 
     @torch.inference_mode()
     def _sample(
         self, sources: Sequence[Sequence[int]], method: Method, first: int
     ) -> list[Hypothesis]:
+        self._check_not_exported("draw")
         found: dict[int, Hypothesis] = {}
         for chosen, src in self._batches(sources):
             limits = source_limits(

@@ -8,6 +8,7 @@ from coursepkg.projects.translation.confidence import FEATURES, Calibration, log
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.export.runtime import ExportedNetwork
 from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from tests.projects.translation.tiny import pairs, translation
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
@@ -72,6 +73,18 @@ def test_the_command_line_takes_the_folder(exported: Path, tmp_path: Path) -> No
     rows = [line.split("\t") for line in (tmp_path / "out").read_text("utf-8").splitlines()]
     assert len(rows) == len(TEXTS)
     assert all(0 <= float(confidence) <= 1 for confidence, _ in rows)
+
+
+def test_a_decoder_searches_with_it_and_draws_nothing(exported: Path) -> None:
+    runtime = Translator.load(exported)
+    decoder, sources = Decoder(runtime), runtime.encode(TEXTS, "zh", "vi")
+    found = decoder.decode(sources, Method(beam_size=1))
+    expected = [one.n_best[0].tokens for one in runtime.translate(TEXTS, beam_size=1)]
+    pieces = runtime.subwords.target.pieces
+    assert [tuple(pieces[i] for i in one.ids) for one in found] == expected
+    for method in (Method(sample=True), Method(repetition_penalty=1.2)):
+        with pytest.raises(ValueError, match="an exported model cannot"):
+            decoder.decode(sources, method)
 
 
 def test_an_ensemble_refuses_it(translator: Translator, exported: Path) -> None:
