@@ -115,7 +115,7 @@ def clip_program(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
         warnings.filterwarnings(
             "ignore", message=r"The tensor attributes? .*_flat_weights"
         )
-        return traced(ClipProgram(recognizer), example, sizes)
+        return traced(ClipProgram(recognizer), (example, sizes))
 
 
 def least_frames(recipe: Recipe) -> int:
