@@ -11,12 +11,12 @@ Or, for onnxruntime, in a browser too:
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,8 +28,6 @@ ONNX_PROGRAM = "program.onnx"
 OPSET = 18
 """Version of ONNX's operators: what PyTorch writes without converting, and what
 runtimes since 2023 read."""
-Format = Literal["pt2", "onnx"]
-"""A program for PyTorch, or a graph for onnxruntime."""
 
 
 def traced(
@@ -81,14 +79,18 @@ def write_program(
     return whole
 
 
+Shapes = Mapping[str, Sequence[str | int]]
+"""Names of inputs or outputs, in order, and of each its sizes; those that may differ
+from call to call are letters of `coursepkg.shapes`, or words."""
+
+
 @dataclass(frozen=True)
 class Graph:
-    """A program with what goes in and out, by name and in order."""
+    """A program with the names of what goes in and out."""
 
     make: Callable[[], torch.export.ExportedProgram]
-    inputs: Mapping[str, str]
-    """Kind of number and shape of each, as `float32 (B, 1, H, W)`."""
-    outputs: Mapping[str, str]
+    inputs: Shapes
+    outputs: Shapes
 
 
 def write_onnx(
@@ -119,27 +121,45 @@ def write_onnx(
     files = {}
     with whole_folder(out) as part:
         for name, graph in graphs.items():
-            with _quiet():
-                made = torch.onnx.export(
-                    graph.make(),
-                    input_names=list(graph.inputs),
-                    output_names=list(graph.outputs),
-                    opset_version=OPSET,
-                    dynamo=True,
-                    verbose=False,
-                )
-                assert made is not None
-                made.save(part / name, external_data=False)
-            files[name] = {
-                "inputs": dict(graph.inputs),
-                "outputs": dict(graph.outputs),
-                "sha256": file_sha256(part / name),
-            }
+            files[name] = _save_graph(graph, part / name)
         if also is not None:
             also(part)
         whole = {**card, "files": files, "opset": OPSET, "torch": torch.__version__}
         write_json(part / CARD, whole)
     return whole
+
+
+def _save_graph(graph: Graph, path: Path) -> dict[str, Any]:
+    """Convert and save; return what the card says of it."""
+    letters = tuple(
+        {i: size for i, size in enumerate(shape) if isinstance(size, str)}
+        for shape in graph.inputs.values()
+    )
+    with _quiet():
+        made = torch.onnx.export(
+            graph.make(),
+            input_names=list(graph.inputs),
+            output_names=list(graph.outputs),
+            dynamic_shapes=letters,
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+        assert made is not None
+        made.save(path, external_data=False)
+
+    def told(values: Any, shapes: Shapes) -> dict[str, Any]:
+        kinds = [str(value.dtype.numpy()) for value in values]
+        return {
+            name: {"dtype": kind, "shape": list(shape)}
+            for kind, (name, shape) in zip(kinds, shapes.items(), strict=True)
+        }
+
+    return {
+        "inputs": told(made.model.graph.inputs, graph.inputs),
+        "outputs": told(made.model.graph.outputs, graph.outputs),
+        "sha256": file_sha256(path),
+    }
 
 
 @contextmanager
@@ -193,6 +213,8 @@ def read_onnx(
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     for name, told in card["files"].items():
+        if not isinstance(told, dict) or not isinstance(told.get("sha256"), str):
+            raise ValueError(f"{folder / CARD} is damaged; export the model again")
         _check_whole(folder / name, told["sha256"])
     sessions = {
         name: runtime.InferenceSession(folder / name, options) for name in card["files"]

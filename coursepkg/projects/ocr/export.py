@@ -22,19 +22,19 @@ from torch import Tensor, nn
 
 from coursepkg.app.export import (
     ONNX_PROGRAM,
-    Format,
     Graph,
     read_program,
     traced,
     write_onnx,
     write_program,
 )
+from coursepkg.app.options import ExportFormat
 from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.line import decode_text, pad_images
 from coursepkg.projects.ocr.model.ctc import greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, folded_copy
 from coursepkg.projects.ocr.predict import Recognizer
-from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 LEAST_WIDTH = 5
 """Narrowest picture that the program takes, in pixels: two columns, for PyTorch traces
@@ -68,7 +68,7 @@ class LineProgram(nn.Module):
 
 
 def export_program(
-    recognizer: Recognizer, out: Path, format: Format = "pt2"
+    recognizer: Recognizer, out: Path, format: ExportFormat = "pt2"
 ) -> dict[str, Any]:
     """Write program and card; the folder appears whole or not at all.
 
@@ -92,6 +92,8 @@ def export_program(
             " above 0"
         )
     card = {
+        "input": "grey levels 0 to 255, divided by 127.5, less 1; paper is 1",
+        "output": f"ids {len(SPECIALS)} and above are the characters; {PAD} is no letter",
         "height": config.height,
         "box_width": recipe.box_width,
         "widths": [LEAST_WIDTH, config.max_width],
@@ -102,8 +104,8 @@ def export_program(
         return write_program(out, lambda: line_program(recognizer.model), card)
     graph = Graph(
         lambda: line_program(recognizer.model),
-        {"images": f"float32 (B, 1, {config.height}, W) in [-1, 1], paper is 1"},
-        {"log_probs": f"float32 (B, columns, {len(recognizer.vocabulary.tokens)})"},
+        {"images": ("B", 1, config.height, "width")},
+        {"log_probs": ("B", "columns", len(recognizer.vocabulary.tokens))},
     )
     return write_onnx(out, {ONNX_PROGRAM: graph}, card)
 

@@ -21,7 +21,7 @@ cache that appends, for a graph cannot write in place.
 
 import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -37,10 +37,8 @@ from coursepkg.blocks.encoder import Encoder, EncoderLayer
 from coursepkg.blocks.layer_parts import embed
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.models import tag_of
+from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
-
-if TYPE_CHECKING:
-    from coursepkg.projects.translation.predict import Translator
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
 MOST_ROWS = 4096
@@ -161,9 +159,7 @@ def _encode(
 
     def attend(x: Tensor) -> Tensor:
         q, (k, v) = attention.project_q(x), attention.project_kv(x)
-        return attend_cached(
-            attention, q, k, v, visible=visible, score_bias=score_bias
-        )
+        return attend_cached(attention, q, k, v, visible=visible, score_bias=score_bias)
 
     x = layer.self_residual(x, attend)
     return layer.feed_forward_residual(x, layer.feed_forward)
@@ -277,7 +273,7 @@ def _dim(letter: str, most: int = MOST_ROWS, least: int = 1) -> Any:
     return torch.export.Dim(letter, min=least, max=most)
 
 
-def export_onnx(translator: "Translator", out: Path) -> dict[str, Any]:
+def export_onnx(translator: Translator, out: Path) -> dict[str, Any]:
     """Write both graphs, the vocabulary and a card; all of it appears or nothing.
 
     Args:
@@ -292,37 +288,44 @@ def export_onnx(translator: "Translator", out: Path) -> dict[str, Any]:
         ValueError: the model cannot be exported, or the folder exists.
         OSError: it cannot be written.
     """
-    config = check_exportable(translator.model).config
-    model = with_tables(cast(Transformer, translator.model))
-    n, heads, width = config.n_decoder_layers, config.kv_heads, config.d_head
-    across = f"float32 ({n}, B, {heads}, S, {width})"
-    source = {"cross_keys": across, "cross_values": across, "is_real": "bool (B, S)"}
-    before = f"float32 ({n}, B, R, {heads}, T, {width})"
-    after = before.replace("T", "T + 1")
-    tokens = {"tokens": "int64 (B, R)", "past_keys": before, "past_values": before}
-    chosen = {"log_probs": f"float32 (B, R, {config.vocab_size})"}
-    graphs = {
-        ENCODER: Graph(
-            lambda: encoder_program(model), {"ids": "int64 (B, S)"}, source
-        ),
-        STEP: Graph(
-            lambda: step_program(model),
-            tokens | source,
-            chosen | {"keys": after, "values": after},
-        ),
-    }
+    graphs = graphs_of(translator.model)
     return write_onnx(out, graphs, _card(translator), translator.subwords.save)
 
 
-def _card(translator: "Translator") -> dict[str, Any]:
+def graphs_of(model: nn.Module) -> dict[str, Graph]:
+    """Both graphs by file name.
+
+    Raises:
+        ValueError: the model cannot be exported.
+    """
+    ready = with_tables(check_exportable(model))
+    config = ready.config
+    n, heads, width = config.n_decoder_layers, config.kv_heads, config.d_head
+    across = (n, "B", heads, "S", width)
+    before, after = ((n, "B", "R", heads, t, width) for t in ("T", "T + 1"))
+    source = {"cross_keys": across, "cross_values": across, "is_real": ("B", "S")}
+    past = {"past_keys": before, "past_values": before}
+    chosen = {"log_probs": ("B", "R", config.vocab_size)}
+    encoder = Graph(lambda: encoder_program(ready), {"ids": ("B", "S")}, source)
+    step = Graph(
+        lambda: step_program(ready),
+        {"tokens": ("B", "R"), **past, **source},
+        {**chosen, "keys": after, "values": after},
+    )
+    return {ENCODER: encoder, STEP: step}
+
+
+def _card(translator: Translator) -> dict[str, Any]:
     subwords, directions = translator.subwords, translator.directions
     tags = {one: tag_of(one) for _, one in directions} if subwords.joint else {}
-    return {
+    card = {
         "max_len": translator.recipe.max_len,
+        "extra_length": EXTRA_LENGTH,
         "special ids": {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK},
         "directions": [list(way) for way in directions],
         "tags": tags,
-        "source vocabulary": list(subwords.source.pieces),
-        "target vocabulary": list(subwords.target.pieces),
+        "vocabulary": list(subwords.target.pieces),
         "fingerprint": translator.fingerprint,
     }
+    own = {} if subwords.joint else {"source vocabulary": list(subwords.source.pieces)}
+    return card | own
