@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from coursepkg.app.options import ExportFormat
 from coursepkg.files import check_new, file_sha256, read_json, whole_folder, write_json
 
 PROGRAM, CARD = "program.pt2", "export.json"
@@ -50,35 +51,6 @@ def traced(
         )
 
 
-def write_program(
-    out: Path, make: Callable[[], torch.export.ExportedProgram], card: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Write program and card; the folder appears whole or not at all.
-
-    Args:
-        out: folder, which must not exist.
-        make: gives the program; it is called when the folder is known to be free.
-        card: what the program takes and gives, as JSON can hold it.
-
-    Returns:
-        the card as it is written.
-
-    Raises:
-        ValueError: the folder exists.
-        OSError: it cannot be written.
-    """
-    check_new(out, "choose another --out")
-    with whole_folder(out) as part:
-        torch.export.save(make(), part / PROGRAM)
-        whole = {
-            **card,
-            "sha256": file_sha256(part / PROGRAM),
-            "torch": torch.__version__,
-        }
-        write_json(part / CARD, whole)
-    return whole
-
-
 Shapes = Mapping[str, Sequence[str | int]]
 """Names of inputs or outputs, in order, and of each its sizes; those that may differ
 from call to call are letters of `coursepkg.shapes`, or words."""
@@ -91,6 +63,39 @@ class Graph:
     make: Callable[[], torch.export.ExportedProgram]
     inputs: Shapes
     outputs: Shapes
+
+
+def write_program(
+    out: Path, graph: Graph, card: Mapping[str, Any], format: ExportFormat
+) -> dict[str, Any]:
+    """Write one program and its card; the folder appears whole or not at all.
+
+    Args:
+        out: folder, which must not exist.
+        graph: its program is made when the folder is known to be free.
+        card: what the program takes and gives, as JSON can hold it.
+        format: `pt2` or `onnx`.
+
+    Returns:
+        the card as it is written.
+
+    Raises:
+        ImportError: a package that the format needs is not installed.
+        ValueError: the folder exists.
+        OSError: it cannot be written.
+    """
+    if format == "onnx":
+        return write_onnx(out, {ONNX_PROGRAM: graph}, card)
+    check_new(out, "choose another --out")
+    with whole_folder(out) as part:
+        torch.export.save(graph.make(), part / PROGRAM)
+        whole = {
+            **card,
+            "sha256": file_sha256(part / PROGRAM),
+            "torch": torch.__version__,
+        }
+        write_json(part / CARD, whole)
+    return whole
 
 
 def write_onnx(
@@ -227,8 +232,7 @@ def read_program(
 ) -> tuple[Callable[[Tensor], Any], dict[str, Any]]:
     """Program and card of a folder that `write_program` wrote.
 
-    Or `write_onnx`, if it is the one graph of that folder. The program maps a tensor to
-    a tensor, or to several where it has several outputs.
+    The program maps a tensor to a tensor, or to several where it has several outputs.
 
     Args:
         folder: the folder.

@@ -21,11 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.app.export import (
-    ONNX_PROGRAM,
     Graph,
     read_program,
     traced,
-    write_onnx,
     write_program,
 )
 from coursepkg.app.options import ExportFormat
@@ -100,14 +98,12 @@ def export_program(
         "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
         "fingerprint": recognizer.fingerprint,
     }
-    if format == "pt2":
-        return write_program(out, lambda: line_program(recognizer.model), card)
     graph = Graph(
         lambda: line_program(recognizer.model),
         {"images": ("B", 1, config.height, "width")},
         {"log_probs": ("B", "columns", len(recognizer.vocabulary.tokens))},
     )
-    return write_onnx(out, {ONNX_PROGRAM: graph}, card)
+    return write_program(out, graph, card, format)
 
 
 def line_program(model: LineTransformer) -> torch.export.ExportedProgram:

@@ -32,11 +32,9 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.app.export import (
-    ONNX_PROGRAM,
     Graph,
     read_program,
     traced,
-    write_onnx,
     write_program,
 )
 from coursepkg.app.options import ExportFormat
@@ -46,7 +44,11 @@ from coursepkg.files import check_new
 from coursepkg.projects.sign_language.data.clip import Clip, normalise, sample_frames
 from coursepkg.projects.sign_language.data.video import CacheConfig, made_small
 from coursepkg.projects.sign_language.inference import adjusted
-from coursepkg.projects.sign_language.options import Export
+from coursepkg.projects.sign_language.options import (
+    WITH_WORDS,
+    Export,
+    refuse_given,
+)
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import DEFAULT, SignRecognizer
 
@@ -111,9 +113,6 @@ def export_program(
             "a model of landmarks cannot be exported: other networks find the landmarks"
             " that it reads; export a model of pictures"
         )
-    card = _card(recognizer)
-    if format == "pt2":
-        return write_program(out, lambda: clip_program(recognizer), card)
     recipe = recognizer.recipe
     n_frames = recipe.n_frames if least_frames(recipe) == recipe.n_frames else "T"
     graph = Graph(
@@ -121,7 +120,7 @@ def export_program(
         {"frames": ("B", n_frames, recipe.size, recipe.size, 3)},
         {"probabilities": ("B", len(recognizer.labels)), "weights": ("B", n_frames)},
     )
-    return write_onnx(out, {ONNX_PROGRAM: graph}, card)
+    return write_program(out, graph, _card(recognizer), format)
 
 
 def clip_program(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
@@ -244,6 +243,8 @@ def export_command(options: Export) -> int:
         raise ValueError("--data names clips, and export needs none; leave it out")
     out = required_out(common.out)
     check_new(out, "choose another --out")
+    if options.words is not None:
+        return _export_words(options, options.words)
     folder = options.model or (common.run_folder if common.preset else DEFAULT)
     recognizer = SignRecognizer.load(folder)
 
@@ -254,3 +255,20 @@ def export_command(options: Export) -> int:
 
     export = partial(export_program, recognizer, format=options.format)
     return export_model(out, folder, export, told, as_json=common.json)
+
+
+def _export_words(options: Export, folder: Path) -> int:
+    from coursepkg.projects.sign_language.few_shot.export import export_words
+    from coursepkg.projects.sign_language.few_shot.words import Words
+
+    common = options.common
+    flags = (("--model", options.model), ("--preset", common.preset))
+    refuse_given(flags, WITH_WORDS)
+    words = Words.load(folder)
+    return export_model(
+        common.out,
+        folder,
+        lambda out: export_words(words, out, options.format),
+        lambda card: f": {len(card['labels'])} words",
+        as_json=common.json,
+    )

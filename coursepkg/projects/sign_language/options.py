@@ -317,3 +317,6 @@ class Export:
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
     format: ExportFormat = "pt2"
+    words: Folder = None
+    """Write the embedding, and the prototypes of the words of this folder, which
+    `enroll` wrote, instead of a trained model."""
