@@ -91,7 +91,9 @@ def export_program(
         )
     card = {
         "input": "grey levels 0 to 255, divided by 127.5, less 1; paper is 1",
-        "output": f"ids {len(SPECIALS)} and above are the characters; {PAD} is no letter",
+        "output": (
+            f"ids from {len(SPECIALS)} on are the characters; {PAD} is CTC's blank"
+        ),
         "height": config.height,
         "box_width": recipe.box_width,
         "widths": [LEAST_WIDTH, config.max_width],
