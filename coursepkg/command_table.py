@@ -97,7 +97,7 @@ COMMANDS: dict[str, Command | Group] = {
             (
                 "export",
                 "commands:Export",
-                "write a model for the CTranslate2 runtime",
+                "write a model for CTranslate2 or onnxruntime",
                 "handlers.model:export_command",
             ),
             (
@@ -222,7 +222,7 @@ COMMANDS: dict[str, Command | Group] = {
             (
                 "export",
                 "options:Export",
-                "write encoder and CTC head as a program for PyTorch alone",
+                "write encoder and CTC head for PyTorch alone or onnxruntime",
                 "handlers:export_command",
             ),
         ),
@@ -283,7 +283,7 @@ COMMANDS: dict[str, Command | Group] = {
             (
                 "export",
                 "options:Export",
-                "write a model as a program for PyTorch alone",
+                "write a model for PyTorch alone or onnxruntime",
                 "export:export_command",
             ),
             (

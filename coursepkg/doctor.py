@@ -88,6 +88,7 @@ EXTRA_PURPOSE = {
     "t5": "the T5 and pretrained-backbone chapters",
     "landmarks": "landmarks of hands and body in sign-language clips",
     "export": "export to CTranslate2",
+    "onnx": "export to ONNX, for onnxruntime",
     "triton": "the GPU kernels",
     "chapters": "the chapters, all of them",
     "book": "building the book",

@@ -223,6 +223,7 @@ def test_the_extras_are_there_with_lower_bounds() -> None:
         "t5",
         "landmarks",
         "export",
+        "onnx",
         "triton",
         "chapters",
         "book",

@@ -46,6 +46,13 @@ Model = Annotated[
     ),
 ]
 """The model that a verb uses."""
+ExportFormat = Annotated[
+    Literal["pt2", "onnx"],
+    tyro.conf.arg(
+        help="A torch.export program, or an ONNX graph, which onnxruntime runs, in a "
+        "browser too."
+    ),
+]
 ScoredPart = Annotated[
     Part,
     tyro.conf.arg(help="Which part to score. The test part is for the last word."),

@@ -346,13 +346,14 @@ def attend_cached(
         (N, T, E).
     """
     n_rows, n_heads, n_tokens, head_dim = q.shape
-    if n_rows != len(k):
+    # Not len(k): an export would take it for a constant.
+    n_sentences, n_kv_heads = k.shape[:2]
+    if n_rows != n_sentences:
         # (N, H, T, D) -> (B, H, N / B * T, D)
-        q = q.unflatten(0, (len(k), -1)).transpose(1, 2).flatten(2, 3)
+        q = q.unflatten(0, (n_sentences, -1)).transpose(1, 2).flatten(2, 3)
     if _is_plain(layer, q):
         # The heads of a group, too, become rows: (B, G, H / G * N / B * T, D).
-        grouped = q.reshape(len(k), k.shape[1], -1, head_dim)
-        n_kv_heads = k.shape[1]
+        grouped = q.reshape(n_sentences, n_kv_heads, -1, head_dim)
         mask = _fold_mask(
             visible, score_bias, n_heads // n_kv_heads, n_kv_heads, q.dtype
         )
@@ -392,7 +393,7 @@ def _fold_mask(
     bias = score_bias.to(dtype)
     if visible is not None:
         bias = bias.masked_fill(~visible, float("-inf"))  # (B, H, N / B * T, S)
-    return bias.reshape(len(bias), n_kv_heads, -1, bias.shape[-1])
+    return bias.reshape(bias.shape[0], n_kv_heads, -1, bias.shape[-1])
 
 
 def _as_pattern(visible: Tensor) -> Pattern:

@@ -1,8 +1,10 @@
-"""Encoder and CTC head as one `torch.export` program, which needs no class from here.
+"""Encoder and CTC head as one program, which needs no class from here.
 
     OUT/program.pt2      pictures (B, 1, H, W), float32 in [-1, 1], paper is 1
                          -> log-probabilities (B, columns, V)
     OUT/export.json      height, widths, characters, and where the model is from
+
+In the format `onnx` it is OUT/program.onnx, which onnxruntime runs.
 
 The pictures of one call have one width and no padding. The CTC head reads alone: the
 decoder writes letter by letter, which is a loop and no program.
@@ -18,13 +20,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coursepkg.app.export import read_program, traced, write_program
+from coursepkg.app.export import (
+    Graph,
+    read_program,
+    traced,
+    write_program,
+)
+from coursepkg.app.options import ExportFormat
 from coursepkg.projects.ocr.data.images import fit_image
 from coursepkg.projects.ocr.line import decode_text, pad_images
 from coursepkg.projects.ocr.model.ctc import greedy_ctc
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, folded_copy
 from coursepkg.projects.ocr.predict import Recognizer
-from coursepkg.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 LEAST_WIDTH = 5
 """Narrowest picture that the program takes, in pixels: two columns, for PyTorch traces
@@ -57,17 +65,21 @@ class LineProgram(nn.Module):
         return log_probs
 
 
-def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
+def export_program(
+    recognizer: Recognizer, out: Path, format: ExportFormat = "pt2"
+) -> dict[str, Any]:
     """Write program and card; the folder appears whole or not at all.
 
     Args:
         recognizer: its CTC head must have been trained.
         out: folder, which must not exist.
+        format: of the program.
 
     Returns:
         the card.
 
     Raises:
+        ImportError: a package that the format needs is not installed.
         ValueError: the CTC head is untrained, or the folder exists.
         OSError: it cannot be written.
     """
@@ -78,13 +90,22 @@ def export_program(recognizer: Recognizer, out: Path) -> dict[str, Any]:
             " above 0"
         )
     card = {
+        "input": "grey levels 0 to 255, divided by 127.5, less 1; paper is 1",
+        "output": (
+            f"ids from {len(SPECIALS)} on are the characters; {PAD} is CTC's blank"
+        ),
         "height": config.height,
         "box_width": recipe.box_width,
         "widths": [LEAST_WIDTH, config.max_width],
         "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
         "fingerprint": recognizer.fingerprint,
     }
-    return write_program(out, lambda: line_program(recognizer.model), card)
+    graph = Graph(
+        lambda: line_program(recognizer.model),
+        {"images": ("B", 1, config.height, "width")},
+        {"log_probs": ("B", "columns", len(recognizer.vocabulary.tokens))},
+    )
+    return write_program(out, graph, card, format)
 
 
 def line_program(model: LineTransformer) -> torch.export.ExportedProgram:
@@ -93,9 +114,8 @@ def line_program(model: LineTransformer) -> torch.export.ExportedProgram:
         0: torch.export.Dim("lines", min=1, max=4096),
         3: torch.export.Dim("width", min=LEAST_WIDTH, max=model.config.max_width),
     }
-    return traced(
-        LineProgram(model), torch.zeros(2, 1, model.config.height, 128), sizes
-    )
+    example = torch.zeros(2, 1, model.config.height, 128)
+    return traced(LineProgram(model), (example, sizes))
 
 
 class ExportedReader:

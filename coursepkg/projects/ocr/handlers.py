@@ -396,7 +396,7 @@ def export_command(options: Export) -> int:
     return export_model(
         options.common.out,
         folder,
-        lambda out: export_program(Recognizer.load(folder), out),
+        lambda out: export_program(Recognizer.load(folder), out, options.format),
         lambda card: "",
         as_json=options.common.json,
     )

@@ -9,6 +9,7 @@ import tyro
 
 from coursepkg.app.options import (
     PRESET_HELP,
+    ExportFormat,
     File,
     Flag,
     Folder,
@@ -212,12 +213,13 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Export:
-    """Write encoder and CTC head as one program that PyTorch runs without this
-    package.
+    """Write encoder and CTC head as one program that PyTorch or onnxruntime runs
+    without this package.
     """  # noqa: D205 - the help of the command line
 
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
+    format: ExportFormat = "pt2"
 
 
 @dataclass(frozen=True)

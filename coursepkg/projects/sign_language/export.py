@@ -6,6 +6,8 @@ PyTorch runs the program without any class of this package.
                          -> probabilities (B, V), weights (B, T)
     OUT/export.json      the words in order, how frames are chosen and cut, the model
 
+In the format `onnx` it is OUT/program.onnx, which onnxruntime runs.
+
 Pixels go in as a video has them; the statistics of ImageNet are inside, and so is the
 adjustment for rare words if the recipe has one. The clips of one call have one number
 of frames and no padding: a short clip goes in by itself, with the frames that it has.
@@ -29,14 +31,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coursepkg.app.export import read_program, traced, write_program
+from coursepkg.app.export import (
+    Graph,
+    read_program,
+    traced,
+    write_program,
+)
+from coursepkg.app.options import ExportFormat
 from coursepkg.app.output import required_out
 from coursepkg.app.verbs import export_model
 from coursepkg.files import check_new
 from coursepkg.projects.sign_language.data.clip import Clip, normalise, sample_frames
 from coursepkg.projects.sign_language.data.video import CacheConfig, made_small
 from coursepkg.projects.sign_language.inference import adjusted
-from coursepkg.projects.sign_language.options import Export
+from coursepkg.projects.sign_language.options import (
+    WITH_WORDS,
+    Export,
+    refuse_given,
+)
 from coursepkg.projects.sign_language.recipe import Recipe
 from coursepkg.projects.sign_language.recognizer import DEFAULT, SignRecognizer
 
@@ -73,17 +85,21 @@ class ClipProgram(nn.Module):
         return (found.logits + self.offset).softmax(dim=-1), found.weights
 
 
-def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
+def export_program(
+    recognizer: SignRecognizer, out: Path, format: ExportFormat = "pt2"
+) -> dict[str, Any]:
     """Write program and card; the folder appears whole or not at all.
 
     Args:
         recognizer: one network.
         out: folder, which must not exist.
+        format: of the program.
 
     Returns:
         the card.
 
     Raises:
+        ImportError: a package that the format needs is not installed.
         ValueError: it is an ensemble or reads landmarks, or the folder exists.
         OSError: it cannot be written.
     """
@@ -97,7 +113,14 @@ def export_program(recognizer: SignRecognizer, out: Path) -> dict[str, Any]:
             "a model of landmarks cannot be exported: other networks find the landmarks"
             " that it reads; export a model of pictures"
         )
-    return write_program(out, lambda: clip_program(recognizer), _card(recognizer))
+    recipe = recognizer.recipe
+    n_frames = recipe.n_frames if least_frames(recipe) == recipe.n_frames else "T"
+    graph = Graph(
+        lambda: clip_program(recognizer),
+        {"frames": ("B", n_frames, recipe.size, recipe.size, 3)},
+        {"probabilities": ("B", len(recognizer.labels)), "weights": ("B", n_frames)},
+    )
+    return write_program(out, graph, _card(recognizer), format)
 
 
 def clip_program(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
@@ -115,7 +138,7 @@ def clip_program(recognizer: SignRecognizer) -> torch.export.ExportedProgram:
         warnings.filterwarnings(
             "ignore", message=r"The tensor attributes? .*_flat_weights"
         )
-        return traced(ClipProgram(recognizer), example, sizes)
+        return traced(ClipProgram(recognizer), (example, sizes))
 
 
 def least_frames(recipe: Recipe) -> int:
@@ -220,6 +243,8 @@ def export_command(options: Export) -> int:
         raise ValueError("--data names clips, and export needs none; leave it out")
     out = required_out(common.out)
     check_new(out, "choose another --out")
+    if options.words is not None:
+        return _export_words(options, options.words)
     folder = options.model or (common.run_folder if common.preset else DEFAULT)
     recognizer = SignRecognizer.load(folder)
 
@@ -228,5 +253,22 @@ def export_command(options: Export) -> int:
         once = "\nthe program looks once; the model's recipe averages"
         return words + (f"{once} {views} views" if views > 1 else "")
 
-    export = partial(export_program, recognizer)
+    export = partial(export_program, recognizer, format=options.format)
     return export_model(out, folder, export, told, as_json=common.json)
+
+
+def _export_words(options: Export, folder: Path) -> int:
+    from coursepkg.projects.sign_language.few_shot.export import export_words
+    from coursepkg.projects.sign_language.few_shot.words import Words
+
+    common = options.common
+    flags = (("--model", options.model), ("--preset", common.preset))
+    refuse_given(flags, WITH_WORDS)
+    words = Words.load(folder)
+    return export_model(
+        common.out,
+        folder,
+        lambda out: export_words(words, out, options.format),
+        lambda card: f": {len(card['labels'])} words",
+        as_json=common.json,
+    )

@@ -9,6 +9,7 @@ import tyro
 
 from coursepkg.app.options import (
     PRESET_HELP,
+    ExportFormat,
     File,
     Flag,
     Folder,
@@ -309,7 +310,13 @@ class Enroll:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a model as one program that PyTorch runs without this package."""
+    """Write a model as one program that PyTorch or onnxruntime runs without this
+    package.
+    """  # noqa: D205 - the help of the command line
 
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
+    format: ExportFormat = "pt2"
+    words: Folder = None
+    """Write the embedding, and the prototypes of the words of this folder, which
+    `enroll` wrote, instead of a trained model."""

@@ -237,9 +237,12 @@ class Predict:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a model for the CTranslate2 runtime."""
+    """Write a model for the CTranslate2 runtime, or for onnxruntime."""
 
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
+    format: Literal["ctranslate2", "onnx"] = "ctranslate2"
+    """For CTranslate2, which also searches; or as two ONNX graphs, encoder and decoder
+    step, which run in a browser too."""
     quantization: Literal["none", "int8", "float16", "bfloat16"] = "none"
-    """How its matrices are stored."""
+    """How CTranslate2 stores its matrices."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.app.export import CARD, PROGRAM
+from coursepkg.app.export import CARD, ONNX_PROGRAM, PROGRAM, read_program
 from coursepkg.projects.sign_language.data.clip import Clip, normalise
 from coursepkg.projects.sign_language.export import ExportedRecognizer, export_program
 from coursepkg.projects.sign_language.model.classifier import build_model
@@ -39,6 +39,10 @@ root = Path(sys.argv[1])
 for model in sorted(root.glob("models/*")):
     code = main(["sign-language", "export", "--model", str(model), "--out", str(root / "out" / model.name), "--json"])
     assert code == 0
+for name in ("usual", "lstm"):
+    model, out = str(root / "models" / name), str(root / "onnx" / name)
+    code = main(["sign-language", "export", "--format", "onnx", "--model", model, "--out", out])
+    assert code == 0
 """
 
 
@@ -55,15 +59,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         meta = {"recipe": recipe.described(), "labels": list(WORDS), "counts": list(COUNTS)}
         save_model(root / "models" / name / "model", build_model(recipe, len(WORDS)).eval(), **meta)
     (root / "out").mkdir()
+    (root / "onnx").mkdir()
     done = subprocess.run([sys.executable, "-c", EXPORT, str(root)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (root / "said").write_text(done.stdout)
     return root
 
 
-@pytest.mark.parametrize("name", ["usual", "adjusted", *OTHERS])
-def test_any_number_of_clips_and_frames(root: Path, name: str) -> None:
-    program = torch.export.load(root / "out" / name / PROGRAM).module()
+@pytest.mark.parametrize(
+    "folder", ["out/usual", "out/adjusted", *(f"out/{name}" for name in OTHERS), "onnx/usual", "onnx/lstm"]
+)
+def test_any_number_of_clips_and_frames(root: Path, folder: str) -> None:
+    """Within 1e-5 in either format: the same sums in float32, in another order."""
+    program, _ = read_program(root / folder, {"labels": list})
+    name = Path(folder).name
     network = SignRecognizer.load(root / "models" / name)
     draw = np.random.default_rng(0)
     for n_clips, n_frames in ((1, 6), (3, 6), (3, 3), (5, 4)):
@@ -81,11 +90,11 @@ def test_any_number_of_clips_and_frames(root: Path, name: str) -> None:
         torch.testing.assert_close(weights, found.weights, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["usual", "lstm"])
-def test_clips_of_any_size_and_length_are_named_as_the_recognizer_does(root: Path, name: str) -> None:
+@pytest.mark.parametrize("folder", ["out/usual", "out/lstm", "onnx/usual"])
+def test_clips_of_any_size_and_length_are_named_as_the_recognizer_does(root: Path, folder: str) -> None:
     clips = [clip(word, 50, n, side) for word in WORDS for n, side in ((12, 16), (3, 16), (40, 24), (5, 33))]
-    network = SignRecognizer.load(root / "models" / name)
-    exported = ExportedRecognizer(root / "out" / name)
+    network = SignRecognizer.load(root / "models" / Path(folder).name)
+    exported = ExportedRecognizer(root / folder)
     found = exported.probabilities(clips).numpy()
     np.testing.assert_allclose(found, [network.probabilities(one) for one in clips], atol=1e-5)
     assert exported.label(clips[0]) == network.recognize_clips(clips[:1])[0].label
@@ -112,6 +121,16 @@ def test_the_card_says_what_was_exported(root: Path) -> None:
     assert [one["model"] for one in documents] == sorted(["usual", "adjusted", *OTHERS])
     assert documents[-1]["sha256"] == card["sha256"]
     assert sum("the program looks once" in line for line in lines) == 1
+
+
+def test_the_onnx_card_says_what_goes_in_and_out(root: Path) -> None:
+    for name, n_frames in (("usual", "T"), ("lstm", RECIPE.n_frames)):
+        told = json.loads((root / "onnx" / name / CARD).read_text("utf-8"))["files"][ONNX_PROGRAM]
+        assert told["inputs"] == {"frames": {"dtype": "uint8", "shape": ["B", n_frames, 16, 16, 3]}}
+        assert told["outputs"] == {
+            "probabilities": {"dtype": "float32", "shape": ["B", 3]},
+            "weights": {"dtype": "float32", "shape": ["B", n_frames]},
+        }
 
 
 def test_the_program_runs_without_this_package(root: Path) -> None:

@@ -122,7 +122,7 @@ class Matcher:
         if self.uses_embedding:
             self._network = embedding or default_embedding()
             vectors = sign_vectors(self._network, parts)
-            self._prototypes, self._prototype_word = prototypes(
+            self.prototypes, self.prototype_word = prototypes(
                 vectors, self._owner, self._word
             )
 
@@ -167,9 +167,9 @@ class Matcher:
         """1 - cosine of a sign or its mirror image and each word's prototype, (V,)."""
         mirrored = [[one.mirrored() for one in cuts] for cuts in signs]
         vectors = sign_vectors(self._network, [*signs, *mirrored])
-        apart = 1 - (vectors @ self._prototypes.T).max(axis=0)
+        apart = 1 - (vectors @ self.prototypes.T).max(axis=0)
         nearest = np.full(len(self.words), np.inf)
-        np.minimum.at(nearest, self._prototype_word, apart)
+        np.minimum.at(nearest, self.prototype_word, apart)
         return nearest
 
 

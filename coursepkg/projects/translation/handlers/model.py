@@ -11,6 +11,7 @@ from coursepkg.app.output import print_json, required_out
 from coursepkg.app.training_run import Trained
 from coursepkg.app.verbs import report_training
 from coursepkg.bench.machine import circumstances
+from coursepkg.blocks.transformer import Transformer
 from coursepkg.metrics.scoring import comparison_as_json
 from coursepkg.projects.translation.classical.word_alignment import Alignment
 from coursepkg.projects.translation.competition_rules import check_contest_rules
@@ -342,27 +343,46 @@ def _prefixed(flag: str, prefix: Path | None, options: "Train") -> list[Sentence
 
 def export_command(options: "Export") -> int:
     """Export and return the exit code."""
-    from coursepkg.blocks.transformer import Transformer
-    from coursepkg.projects.translation.export.convert import export_ctranslate2
-    from coursepkg.projects.translation.export.runtime import write_card
-
     out = required_out(options.common.out)
+    if options.format == "onnx" and options.quantization != "none":
+        raise ValueError(
+            "--quantization is CTranslate2's; leave it out, or the --format onnx"
+        )
     translator, folder = load_translator(options.common, options.model)
     if not isinstance(translator.model, Transformer):
         raise ValueError(
             f"{folder} holds a {type(translator.model).__name__}; only a Transformer"
             " can be exported"
         )
+    if options.format == "onnx":
+        told = _export_onnx(translator, out)
+    else:
+        _export_ctranslate2(translator, out, options.quantization)
+        told = {"quantization": options.quantization}
+    print(f"exported to {out}")
+    if options.common.json:
+        print_json({"out": str(out), **told})
+    return 0
+
+
+def _export_ctranslate2(translator: Translator, out: Path, quantization: str) -> None:
+    from coursepkg.projects.translation.export.convert import export_ctranslate2
+    from coursepkg.projects.translation.export.runtime import write_card
+
     subwords = translator.subwords
     export_ctranslate2(
         translator.model,
         subwords.target.pieces,
         out,
-        quantization=options.quantization,
+        quantization=quantization,
         source_pieces=None if subwords.joint else subwords.source.pieces,
         also=lambda part: write_card(part, translator),
     )
-    print(f"exported to {out}")
-    if options.common.json:
-        print_json({"out": str(out), "quantization": options.quantization})
-    return 0
+
+
+def _export_onnx(translator: Translator, out: Path) -> dict[str, Any]:
+    """The card without the vocabulary, which is long."""
+    from coursepkg.projects.translation.export.graphs import export_onnx
+
+    card = export_onnx(translator, out)
+    return {name: told for name, told in card.items() if "vocabulary" not in name}

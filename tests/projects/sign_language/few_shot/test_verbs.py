@@ -159,6 +159,6 @@ def test_the_commands_of_the_page_on_words_of_ones_own_run_from_an_installed_whe
     (tmp_path / "clips" / "manifest.csv").write_text("\n".join(["path,label,signer", *rows]))
     told = run_page("your_own_signs.md", tmp_path, installed)
     python = told.pop("python")
-    assert {line.split()[2] for line in told} == {"enroll", "evaluate", "predict"}
+    assert {line.split()[2] for line in told} == {"enroll", "evaluate", "predict", "export"}
     assert sum("Tôi" in one for one in told.values()) >= 4
     assert "Tôi" in python
