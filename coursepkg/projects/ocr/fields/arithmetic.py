@@ -26,7 +26,7 @@ class Item:
     """Something that was sold."""
 
     name: str
-    quantity: float | None
+    quantity: int | float | None
     """None where it is not printed and does not follow from price and amount."""
     price: int | None
     """Of one, in dong; None where it is not printed and does not follow."""
@@ -113,7 +113,7 @@ def _item(text: str, lines: tuple[int, ...]) -> Item | None:
     return Item(name if len(kw.fold(name)) > 1 else "", quantity, price, amount, lines)
 
 
-def _number(text: str) -> float:
+def _number(text: str) -> int | float:
     value = float(text.replace(",", "."))
     return int(value) if value == int(value) else value
 

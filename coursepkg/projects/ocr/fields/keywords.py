@@ -50,10 +50,25 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong giam gia", "tong tien giam", "tong tien da giam", "tong chiet khau"),
         *("giam gia hoa don", "tong khuyen mai", "tien chiet khau", "uu dai"),
     ),
-    TAX: ("vat", "thue", "tien thue", "thue gtgt", "tax", "thue suat", "tong tien thue"),
+    TAX: (
+        "vat",
+        "thue",
+        "tien thue",
+        "thue gtgt",
+        "tax",
+        "thue suat",
+        "tong tien thue",
+    ),
     PAID: (
         *("khach dua", "tien khach dua", "tien khach tra", "khach tra", "tien mat"),
-        *("khach thanh toan", "cash", "cash vnd", "tien nhan", "chuyen khoan", "the ngan hang"),
+        *(
+            "khach thanh toan",
+            "cash",
+            "cash vnd",
+            "tien nhan",
+            "chuyen khoan",
+            "the ngan hang",
+        ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
     ),
@@ -63,7 +78,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     COUNT: (
         *("tong so luong", "tong sl", "so luong mat hang", "tong so mon", "tong mon"),
-        *("tong so mat hang", "tong so luong hang", "tong so san pham", "diem tich luy"),
+        *(
+            "tong so mat hang",
+            "tong so luong hang",
+            "tong so san pham",
+            "diem tich luy",
+        ),
         *("tong diem", "diem thuong", "lam tron", "total items", "tong tiet kiem"),
     ),
     TITLE: (
@@ -212,7 +232,11 @@ def _prepared(key: str) -> tuple[str, int, int, tuple[str, ...]]:
 
 @lru_cache(10_000)
 def find_words(text: str, kinds: tuple[str, ...]) -> list[FoundWord]:
-    """The words of some kinds that a line holds, the longest first."""
+    """The words of some kinds that a line holds, the longest first.
+
+    A word that differs in a letter counts as two letters shorter: `tiền thừa`, the
+    change, is no `tiền thuế`.
+    """
     words = fold(text).split()
     found = [
         FoundWord(kind, key, start, end)
@@ -221,7 +245,13 @@ def find_words(text: str, kinds: tuple[str, ...]) -> list[FoundWord]:
         for start, end in [position(words, key)]
         if end
     ]
-    return sorted(found, key=lambda one: -len(one.word))
+    return sorted(found, key=lambda one: -len(one.word) + 2 * _differs(one, words))
+
+
+def _differs(found: FoundWord, words: Sequence[str]) -> bool:
+    """Whether a line has a word of the dictionary with another letter."""
+    there = "".join(words[found.start : found.end])
+    return there != found.word.replace(" ", "")
 
 
 MONEY = (*SUMS, DISCOUNT, TAX, PAID, CHANGE, COUNT)
@@ -282,10 +312,14 @@ def seller_words(text: str) -> int:
 _HOUSE = re.compile(r"\W*\d+[a-z]*(?:[/-]\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)
 
 
+_ROAD = re.compile(r"(?:ql|km|q|p|lo|to|khu|kp) ?[a-z]?\d+\b")
+
+
 def begins_address(text: str) -> bool:
     """Whether a line begins with a house number, a word or a name of addresses."""
     words = find_words(text, (ADDRESS,))
-    return bool(_HOUSE.match(text)) or any(one.start == 0 for one in words)
+    is_numbered = _HOUSE.match(text) or _ROAD.match(fold(text))
+    return bool(is_numbered) or any(one.start == 0 for one in words)
 
 
 def names_address(text: str) -> bool:
@@ -303,7 +337,7 @@ def address_strength(text: str) -> float:
     words = fold(text).split()
     there = find_words(text, (ADDRESS,))
     found = {one.word for one in there}
-    begins = any(one.start == 0 for one in there)
+    begins = any(one.start == 0 for one in there) or bool(_ROAD.match(" ".join(words)))
     named = bool(found & ADDRESS_NAMES)
     places = any(position(words, place)[1] for place in PLACES)
     house = bool(_HOUSE.match(text))

@@ -90,7 +90,8 @@ class Fields:
 
 def no_fields(reason: str) -> Fields:
     """All fields without a value, for one reason."""
-    return Fields(*(Field(reason=reason) for _ in FIELDS))
+    nothing = Field(reason=reason)
+    return Fields(nothing, nothing, nothing, nothing)
 
 
 def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
@@ -110,7 +111,7 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     total, total_lines, notes = find_total(lines)
     timestamp, when_notes = find_timestamp(lines, total_lines)
     used = {*total.lines, *timestamp.lines}
-    head = head_of(lines, used)
+    head = head_of(lines, used, timestamp)
     address = find_address(head)
     seller = find_seller(head, address, has_more=len(lines) > len(head))
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
@@ -147,7 +148,10 @@ def is_receipt(lines: Sequence[FieldLine]) -> bool:
 
 
 def _field(
-    lines: Iterable[FieldLine], value: str | int | None, *, reason: str = "",
+    lines: Iterable[FieldLine],
+    value: str | int | None,
+    *,
+    reason: str = "",
     named: bool = True,
 ) -> Field:
     """A field of some lines, in reading order."""
@@ -180,7 +184,7 @@ def find_total(
         if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
             reason = f"no amount stands beside {joined(group)!r}"
         return _field(group, None, reason=reason), all_lines, ()
-    name, group, value = _to_pay(sure, lines)
+    _, group, value = _to_pay(sure, lines)
     notes = parse_amount(joined(group)).notes
     others = sorted({v for _, _, v in sure if v != value})
     if others:
@@ -243,7 +247,7 @@ def find_timestamp(
     return _field(row, parsed.value, reason=reason), parsed.notes
 
 
-def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> float:
+def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> int:
     row = [one for one in moments if one.row == line.row]
     has_valid = any(one.has_date for one in row)
     named = any(one.kind == kw.WHEN for one in row)
@@ -266,8 +270,13 @@ def _time_row(lines: Sequence[FieldLine], row: int) -> list[FieldLine]:
 # Shop and address.
 
 
-def head_of(lines: Sequence[FieldLine], used: set[int]) -> list[FieldLine]:
-    """The lines above the goods and the sums that may name the shop and its place."""
+def head_of(
+    lines: Sequence[FieldLine], used: Collection[int], timestamp: Field
+) -> list[FieldLine]:
+    """The lines that may name the shop and its place: above the goods and the sums.
+
+    They end above the title and the time as well, unless these stand on top of all.
+    """
     goods = [
         one.row
         for one in lines
@@ -275,17 +284,21 @@ def head_of(lines: Sequence[FieldLine], used: set[int]) -> list[FieldLine]:
         or (one.number not in used and any(a.is_marked for a in one.amounts))
     ]
     end = min(goods, default=lines[-1].row + 1)
-    return [
+    head = [
         one
         for one in lines
         if one.row < end and one.number not in used and one.may_be_head
     ]
+    below = {one.row for one in lines if one.kind == kw.TITLE}
+    below |= {one.row for one in lines if one.number in timestamp.lines}
+    ends = [row for row in below if head and row > head[0].row]
+    return [one for one in head if one.row < min(ends, default=end)]
 
 
-NAMED, STRONG, WEAK = 3.0, 2.0, 1.0
+NAMED, STRONG, HOUSE, WEAK = 3.0, 2.0, 1.5, 1.0
 """Strengths of an address (`keywords.address_strength`): of a line that may announce
-what stands to its right, of one that is an address by itself, and of one that continues
-another."""
+what stands to its right, of one that is an address by itself, of a house number with a
+street, and of a line that continues another."""
 
 
 def find_address(head: Sequence[FieldLine]) -> Field:
@@ -294,15 +307,21 @@ def find_address(head: Sequence[FieldLine]) -> Field:
         return Field(reason="no line stands above the goods")
     strength = {one.number: kw.address_strength(one.text) for one in head}
     shops = {one.number for one in head if _names_shop(one)}
-    shops |= _top_shop(head, strength)
+    shops |= _top_shop(head, strength, shops)
     left = [one for one in head if one.number not in shops]
     strong = [one for one in left if strength[one.number] >= STRONG]
-    strong = [one for one in strong if kw.begins_address(one.text)] or strong
+    sure = [one for one in strong if kw.begins_address(one.text) or "," in one.text]
+    # A street with its number needs no other word of addresses below a shop's name.
+    houses = [one for one in left if strength[one.number] >= HOUSE]
+    houses = [one for one in houses if one is not head[0]]
+    strong = sure or strong or [one for one in houses if kw.begins_address(one.text)]
     if not strong:
         return Field(reason="no line above the goods looks like an address")
     chosen = [strong[0]]
     before = [one for one in left if one.row == strong[0].row - 1]
-    if before and kw.begins_address(before[-1].text):
+    if before and (
+        strength[before[-1].number] >= STRONG or kw.begins_address(before[-1].text)
+    ):
         chosen = [before[-1]]
     for one in left:
         last = chosen[-1]
@@ -319,31 +338,39 @@ def find_address(head: Sequence[FieldLine]) -> Field:
 
 def _names_shop(line: FieldLine) -> bool:
     """Whether a line names a shop, also with the town that it stands in."""
-    starts_with_digit = line.text[:1].isdigit()
     is_address = kw.names_address(line.text) or line.text.count(",") > 1
-    return kw.seller_words(line.text) > 0 and not (starts_with_digit or is_address)
+    is_address |= kw.address_strength(line.text) > NAMED
+    return kw.seller_words(line.text) > 0 and not is_address
 
 
-def _top_shop(head: Sequence[FieldLine], strength: Mapping[int, float]) -> set[int]:
-    """The first line, a shop although it names a town, as in `Shop - Huế`.
+def _top_shop(
+    head: Sequence[FieldLine], strength: Mapping[int, float], shops: Collection[int]
+) -> set[int]:
+    """The first line, a shop although it holds words of an address, as `Shop - Huế`.
 
-    It is none where it begins as an address does, or a shop stands beside.
+    It is none where it has the form of an address, where none stands below it, or where
+    a shop stands beside.
     """
-    first = head[0]
-    is_plain = not kw.begins_address(first.text) and first.text.count(",") < 2
-    return {first.number} if is_plain and not _beside(head, first, strength) else set()
+    first, *others = head
+    has_form = kw.names_address(first.text) or first.text[:1].isdigit()
+    has_form |= "," in first.text
+    below = [one for one in others if strength[one.number] >= HOUSE]
+    below = [one for one in below if one.number not in shops]
+    is_shop = below and not has_form and not _beside(head, first, strength)
+    return {first.number} if is_shop else set()
 
 
 def _beside(
     head: Sequence[FieldLine], line: FieldLine, strength: Mapping[int, float]
 ) -> list[FieldLine]:
-    """Lines in another column than a line, not above it, that are no address."""
+    """Lines to the left of a line, not above it, that are no address."""
     return [
         one
         for one in head
-        if one.row >= line.row
+        if 0 <= one.row - line.row <= 2
+        and one.left < line.left
         and one.overlap(line) < 0.5
-        and (strength[one.number] < WEAK or _names_shop(one))
+        and (strength.get(one.number, 0.0) < WEAK or _names_shop(one))
     ]
 
 
@@ -376,9 +403,7 @@ SELLER_NAMES = frozenset(
 MOST_SELLER_LINES = 3
 
 
-def find_seller(
-    head: Sequence[FieldLine], address: Field, *, has_more: bool
-) -> Field:
+def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) -> Field:
     """The name of the shop: what stands above or beside its address, or on top.
 
     Args:
@@ -388,12 +413,14 @@ def find_seller(
     """
     rest = [one for one in head if one.number not in address.lines]
     if address.lines:
-        rows = [one.row for one in head if one.number in address.lines]
+        there = [one for one in head if one.number in address.lines]
+        last = there[-1].row
+        beside = [one for line in there for one in _beside(head, line, {})]
         rest = [
             one
             for one in rest
-            if one.row <= max(rows)
-            or (one.row == max(rows) + 1 and kw.seller_words(one.text))
+            if one.row <= last
+            or (one.row == last + 1 and (kw.seller_words(one.text) or one in beside))
         ]
     named = [one for one in rest if kw.seller_words(one.text)]
     start = rest[:1] if address.lines or has_more else []

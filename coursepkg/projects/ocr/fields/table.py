@@ -14,7 +14,6 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +23,11 @@ from coursepkg.projects.ocr.data.splits import Split, split_lines
 from coursepkg.projects.ocr.data.table_row import LABELS, Instance, Receipt
 from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
 from coursepkg.projects.ocr.fields.rules import Fields
-from coursepkg.projects.ocr.fields.scores import FieldScores, evaluate_fields, join_fields
+from coursepkg.projects.ocr.fields.scores import (
+    FieldScores,
+    evaluate_fields,
+    join_fields,
+)
 from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.page.read import PageLine
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces

@@ -12,6 +12,7 @@ read for certain has no value, and the reason is given.
 
 import re
 import unicodedata
+from calendar import month_abbr
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, time
@@ -85,7 +86,8 @@ _FOREIGN = {
     "aud": "Australian dollars",
 }
 _FOREIGN_NAME = re.compile(
-    r"[$€£¥₩]|(?<![^\W\d_])(?:usd|eur|gbp|jpy|cny|rmb|krw|thb|sgd|aud)(?![^\W\d_])", re.I
+    r"[$€£¥₩]|(?<![^\W\d_])(?:usd|eur|gbp|jpy|cny|rmb|krw|thb|sgd|aud)(?![^\W\d_])",
+    re.I,
 )
 _GROUPED = r"\d{1,3}(?:[.,]\s?\d{3})+(?:[.,]\d{2})?(?!\d)"
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
@@ -197,19 +199,24 @@ _MONTHS = {name: number for number, name in enumerate(_ONES, 1)} | {
     "muoi hai": 12,
     "chap": 12,
 }
-_ENGLISH = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTHS |= {name: number for number, name in enumerate(_ENGLISH, 1)}
+_MONTHS |= {name.lower(): number for number, name in enumerate(month_abbr) if number}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _GAP = r"\s*[-/.]\s*"
 _DATES = (
-    re.compile(rf"(?<!\d)(?P<y>\d{{4}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<d>\d{{1,2}})(?!\d)"),
-    re.compile(rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{4}})(?!\d)"),
+    re.compile(
+        rf"(?<!\d)(?P<y>\d{{4}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<d>\d{{1,2}})(?!\d)"
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{4}})(?!\d)"
+    ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(
         rf"(?<!\d)(?P<d>\d{{1,2}})\s*(?:thang\s*|[-/ ]\s*)(?P<m>\d{{1,2}}|{_MONTH})[a-z]*"
         r"[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
     ),
-    re.compile(rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"
+    ),
 )
 """Ways of writing a date in folded text, the surest first."""
 _TIMES = (
@@ -217,7 +224,9 @@ _TIMES = (
         r"(?<![\d/])(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})(?!\d)"
         r"(?:\s*(?:[:.mp']|phut)\s*(?P<s>\d{2})(?![\d/]))?\s*(?P<half>am|pm|sa|ch)?\b"
     ),
-    re.compile(r"(?<![\d./])(?P<h>\d{1,2})\.(?P<m>\d{2})(?:\.(?P<s>\d{2}))?(?![\d.])()"),
+    re.compile(
+        r"(?<![\d./])(?P<h>\d{1,2})\.(?P<m>\d{2})(?:\.(?P<s>\d{2}))?(?![\d.])()"
+    ),
 )
 """Ways of writing a time of day; the second one only beside a date."""
 FIRST_YEAR, LAST_YEAR = 1990, 2099
