@@ -214,6 +214,12 @@ COMMANDS: dict[str, Command | Group] = {
                 "handlers:evaluate_command",
             ),
             (
+                "evaluate-fields",
+                "options:EvaluateFields",
+                "score shop, address, time and total found on receipts",
+                "fields.command:evaluate_fields_command",
+            ),
+            (
                 "predict",
                 "options:Predict",
                 "read photographs, scans and PDFs, or pictures of lines",

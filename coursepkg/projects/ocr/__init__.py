@@ -36,6 +36,8 @@ __all__, __getattr__, __dir__ = lazy_names(
             "commonest_confusions edit_kind error_kinds evaluate letter_parts "
             "line_edits marked_html"
         ),
+        "fields.rules": "extract_fields",
+        "fields.values": "parse_amount parse_timestamp",
         "line": "TextLine bucket_width decode_text pad_images sort_lines",
         "model.backbone": "STRIDES Fold Grid",
         "model.ctc": "beam_ctc ctc_log_probs greedy_ctc path_log_prob",

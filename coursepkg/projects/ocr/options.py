@@ -212,6 +212,30 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
+class EvaluateFields:
+    """Score the fields found on receipts whose lines are known: shop, address, time,
+    total.
+    """  # noqa: D205 - the help of the command line
+
+    data: str = "mc-ocr"
+    """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
+    with all of their lines; or a folder with a table in the form of MC-OCR. Where
+    mc-ocr is missing, receipts stand in for it."""
+    split: Literal["receipt", "seller"] = "seller"
+    """What must not be cut apart: receipt parts receipt by receipt, seller shop by
+    shop. Generated receipts are one part."""
+    part: ScoredPart = "dev"
+    generate: int = 200
+    """Receipts of receipts to generate."""
+    out: File = None
+    """Write the JSON document here."""
+    json: Json = False
+
+    def __post_init__(self) -> None:
+        check_count("--generate", self.generate)
+
+
+@dataclass(frozen=True)
 class Export:
     """Write encoder and CTC head as one program that PyTorch or onnxruntime runs
     without this package.

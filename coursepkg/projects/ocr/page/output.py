@@ -17,6 +17,18 @@ lines       in reading order, each an object:
     score       of the detector, in [0, 1]; 1 where no detector was used
     corners     four points [x, y] in pixels of the upright picture, clockwise from the
                 upper left corner of the text as it is read
+fields      what a receipt says: seller, address, timestamp and total, each an object
+            {value, text, confidence, lines}, and a reason where value is null
+    value       seller, address: text; timestamp: ISO 8601 to the minute, or the date
+                alone; total: integer dong; null where it cannot be said for certain
+    text        the lines that say it, as they were read, joined by spaces
+    confidence  in [0, 1]: the least of its lines, less where its place alone tells it;
+                0 without a value
+    lines       numbers of these lines in `lines`, from 0
+    reason      why there is no value
+    items       goods, each {name, quantity, price, amount, lines}; quantity and price
+                are null where they are not printed; price and amount in dong
+    notes       what was corrected, assumed, or does not add up, one line each
 left_out    boxes that gave no line, by reason: score, confidence, empty, crop
 error       null, or in one line why the page could not be read; it then has no lines
 """
@@ -32,6 +44,7 @@ import numpy as np
 from coursepkg.app import jobs
 from coursepkg.files import part_of, whole_file
 from coursepkg.projects.ocr.detector.lines import Detector, TextBox
+from coursepkg.projects.ocr.fields.rules import extract_fields, no_fields
 from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.read import (
     LEFT_OUT,
@@ -56,6 +69,8 @@ def page_record(picture: PagePicture, page: Page | str) -> dict[str, Any]:
     """
     error, read = (page, None) if isinstance(page, str) else (None, page)
     read = read or Page(0, 0, (), dict.fromkeys(LEFT_OUT, 0))
+    unread = "the page could not be read"
+    fields = no_fields(unread) if error else extract_fields(read.lines)
     return {
         "schema": SCHEMA,
         "file": str(picture.source.path),
@@ -66,6 +81,7 @@ def page_record(picture: PagePicture, page: Page | str) -> dict[str, Any]:
         "height": read.height,
         "text": read.text,
         "lines": [_line_record(line) for line in read.lines],
+        "fields": fields.as_json(),
         "left_out": dict(read.left_out),
         "error": error,
     }

@@ -1,0 +1,206 @@
+"""The goods of a receipt, and its sums as a checksum of the total.
+
+    goods = sum of amounts = sum of quantity * price
+    total = goods - discount + tax, where the tax is not within the prices
+    total = paid - change
+
+A digit that was read wrongly breaks these equations. Where one digit of the total
+corrected makes every equation hold, it is corrected and a note says so. One equation
+alone may be broken by its other numbers as well: it corrects the total only where none
+of those was read with less confidence.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from coursepkg.projects.ocr.fields import keywords as kw
+from coursepkg.projects.ocr.fields.lines import FieldLine, amount_beside, joined
+from coursepkg.projects.ocr.fields.values import find_amounts, repair_digits
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that was sold."""
+
+    name: str
+    quantity: int | float | None
+    """None where it is not printed and does not follow from price and amount."""
+    price: int | None
+    """Of one, in dong; None where it is not printed and does not follow."""
+    amount: int
+    """Of all, in dong."""
+    lines: tuple[int, ...]
+    """Numbers of its lines on the page, from 0."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON can hold it."""
+        return asdict(self) | {"lines": list(self.lines)}
+
+
+_SUM_KINDS = (*kw.SUMS, kw.DISCOUNT, kw.TAX, kw.PAID, kw.CHANGE, kw.COUNT)
+_COUNT = re.compile(r"(?<![\w.,/])[xX]?(\d{1,3}(?:[.,]\d{1,3})?)\s?[xX*]?(?![\w/])")
+_NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s+")
+_CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
+
+
+def goods_rows(
+    lines: Sequence[FieldLine], used: Collection[int]
+) -> Iterator[list[FieldLine]]:
+    """The rows between the heads of the columns, or the shop, and the first sum."""
+    columns = [one.row for one in lines if one.kind == kw.COLUMN]
+    begin = min(columns, default=-1)
+    ends = [one.row for one in lines if one.kind in _SUM_KINDS and one.row > begin]
+    end = min(ends, default=lines[-1].row + 1)
+    left = [
+        one
+        for one in lines
+        if begin < one.row < end and one.number not in used and one.kind is None
+    ]
+    for _, row in groupby(left, key=lambda one: one.row):
+        yield list(row)
+
+
+def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:
+    """The goods; a row with amounts alone belongs to the name in the row before.
+
+    Args:
+        lines: of the page.
+        used: numbers of lines that say something else.
+    """
+    items: list[Item] = []
+    pending: list[FieldLine] = []
+    for row in goods_rows(lines, used):
+        text, _ = repair_digits(joined(row))
+        text = _CODE.sub(" ", _NUMBER.sub("", text))
+        item = _item(text, tuple(one.number for one in row))
+        if item is None:
+            pending = row
+            continue
+        if not item.name and pending:
+            name, _ = repair_digits(joined(pending))
+            name = _CODE.sub("", _NUMBER.sub("", name)).strip()
+            numbers = (*(one.number for one in pending), *item.lines)
+            item = Item(name, item.quantity, item.price, item.amount, numbers)
+        if item.name:
+            items.append(item)
+        pending = []
+    return items
+
+
+def _item(text: str, lines: tuple[int, ...]) -> Item | None:
+    """The goods of one row, perhaps without a name; None without an amount."""
+    amounts = [one for one in find_amounts(text) if one.is_marked and one.value > 0]
+    if not amounts or sum(map(str.isalpha, text[amounts[-1].end :])) > 3:
+        return None
+    amount = amounts[-1].value
+    price = amounts[-2].value if len(amounts) > 1 else None
+    front, behind = text[: amounts[0].start], text[amounts[0].end :]
+    if len(amounts) > 1:
+        behind = text[amounts[-2].end : amounts[-1].start]
+    counts = list(_COUNT.finditer(front))
+    counts = [one for one in counts if len(front) - one.end() <= 6]
+    printed = [one[1] for one in (*counts[-1:], *_COUNT.finditer(behind))]
+    quantity = _number(printed[0]) if printed else None
+    if price is None and quantity and amount % quantity == 0:
+        price = round(amount / quantity)
+    elif quantity is None and price and amount % price == 0:
+        quantity = amount // price
+    name = front[: counts[-1].start()] if counts else front
+    name = name.strip(" .:-x*")
+    return Item(name if len(kw.fold(name)) > 1 else "", quantity, price, amount, lines)
+
+
+def _number(text: str) -> int | float:
+    value = float(text.replace(",", "."))
+    return int(value) if value == int(value) else value
+
+
+@dataclass(frozen=True)
+class Equation:
+    """What the total should be, by other numbers of the receipt."""
+
+    expected: int
+    """In dong."""
+    also: frozenset[int]
+    """Other totals that fit as well, such as with a tax on top."""
+    words: str
+    """Which numbers say so."""
+    confidence: float
+    """The least of them."""
+
+    def holds(self, total: int) -> bool:
+        """Whether a total fits."""
+        return total == self.expected or total in self.also
+
+
+def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equation]:
+    """Every equation for the total whose numbers are printed."""
+    found = []
+    paid, change = (_printed(lines, kind) for kind in (kw.PAID, kw.CHANGE))
+    if paid and change and paid[0] >= change[0]:
+        words = f"paid {paid[0]:,} - change {change[0]:,}"
+        confidence = min(paid[1], change[1])
+        found.append(Equation(paid[0] - change[0], frozenset(), words, confidence))
+    discount, tax = (_printed(lines, kind) for kind in (kw.DISCOUNT, kw.TAX))
+    less, more = (abs(one[0]) if one else 0 for one in (discount, tax))
+    goods = sum(one.amount for one in items)
+    if items:
+        words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
+        numbers = {number for one in items for number in one.lines}
+        confidence = min(one.confidence for one in lines if one.number in numbers)
+        confidence = min(confidence, discount[1] if discount else 1.0)
+        also = frozenset({goods, goods + more, goods - less + more})
+        found.append(Equation(goods - less, also, words, confidence))
+    return found
+
+
+def _printed(lines: Sequence[FieldLine], kind: str) -> tuple[int, float] | None:
+    """The last amount of a kind, and the confidence of its lines."""
+    found = None
+    for one in lines:
+        if one.kind == kind:
+            group, value = amount_beside(one, lines)
+            if value is not None:
+                found = value, min(line.confidence for line in group)
+    return found
+
+
+def check_total(
+    lines: Sequence[FieldLine],
+    items: Sequence[Item],
+    total: int | str | None,
+    total_lines: Collection[int],
+) -> tuple[int | None, tuple[str, ...]]:
+    """The total by arithmetic, and what there is to say about it.
+
+    Args:
+        lines: of the page.
+        items: its goods.
+        total: as it was read, in dong; None where there is none.
+        total_lines: numbers of its lines.
+    """
+    if not isinstance(total, int):
+        return None, ()
+    known = equations(lines, items)
+    broken = [one for one in known if not one.holds(total)]
+    if not broken:
+        return total, ()
+    said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
+    expected = {one.expected for one in broken}
+    own = min((one.confidence for one in lines if one.number in total_lines), default=0)
+    is_sure = len(broken) > 1 or own <= broken[0].confidence
+    if len(broken) == len(known) and len(expected) == 1 and is_sure:
+        value = expected.pop()
+        if _one_digit_apart(total, value):
+            return value, (f"total corrected from {total:,} to {value:,}: {said}",)
+    return total, (f"the total {total:,} does not agree with the sums: {said}",)
+
+
+def _one_digit_apart(one: int, other: int) -> bool:
+    """Whether two numbers differ in one digit and in nothing else."""
+    left, right = str(one), str(other)
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and sum(a != b for a, b in pairs) == 1

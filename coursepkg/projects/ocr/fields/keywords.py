@@ -1,0 +1,347 @@
+"""The dictionary of receipts: words that name a total, a time, an address, a shop.
+
+Readers lose diacritics first, so words are compared without them, without case and
+without spaces, and a word of seven letters or more may be wrong in one letter, of
+fourteen in two. The longest word that a line holds says what the line is about: `tiền
+khách đưa` is no total although `tiền` is in it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from coursepkg.metrics.edit import edit_distance
+from coursepkg.text.vietnamese import without_marks
+
+TO_PAY, TOTAL, SUBTOTAL = "to pay", "total", "subtotal"
+DISCOUNT, TAX, PAID, CHANGE, COUNT = "discount", "tax", "paid", "change", "count"
+TITLE, COLUMN, CONTACT, NOTHING = "title", "column", "contact", "nothing"
+WHEN, SELLER, ADDRESS, DOCUMENT = "when", "seller", "address", "document"
+
+SUMS = (TO_PAY, TOTAL, SUBTOTAL)
+"""Kinds of lines that can say the total, the surest first."""
+
+WORDS: Mapping[str, tuple[str, ...]] = {
+    TO_PAY: (
+        *("tong thanh toan", "tong tien thanh toan", "tong so tien thanh toan"),
+        *("tong so thanh toan", "tong tien phai thanh toan", "tien thanh toan"),
+        *("tong tien phai t toan", "so tien phai t toan", "phai thanh toan"),
+        *("khach phai tra", "khach can tra", "phai tra", "can thanh toan"),
+        *("phai thu", "phai thu khach hang", "tong phai tra", "con phai tra"),
+        *("tong tien phai tra", "grand total", "amount due"),
+        *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),
+        *("tong tien sau giam gia", "tong can thanh toan", "con lai phai thanh toan"),
+    ),
+    TOTAL: (
+        *("tong cong", "tong tien", "tong hoa don", "tong so tien", "tong gia tri"),
+        *("tong", "total", "tong cong da gom vat", "tong tien da gom vat", "t cong"),
+        *("total amount", "tong don hang", "tong bill", "total vnd", "thanh toan"),
+    ),
+    SUBTOTAL: (
+        *("cong tien hang", "tong tien hang", "tien hang", "thanh tien", "tam tinh"),
+        *("subtotal", "sub total", "tong tien truoc giam gia", "cong", "tien mon"),
+        *("tong chua giam", "tong tien chua giam", "tong thanh tien"),
+        *("tong cong tien hang",),
+    ),
+    DISCOUNT: (
+        *("giam gia", "chiet khau", "tien giam", "khuyen mai", "discount", "voucher"),
+        *("tong giam gia", "tong tien giam", "tong tien da giam", "tong chiet khau"),
+        *("giam gia hoa don", "tong khuyen mai", "tien chiet khau", "uu dai"),
+    ),
+    TAX: (
+        "vat",
+        "thue",
+        "tien thue",
+        "thue gtgt",
+        "tax",
+        "thue suat",
+        "tong tien thue",
+    ),
+    PAID: (
+        *("khach dua", "tien khach dua", "tien khach tra", "khach tra", "tien mat"),
+        *(
+            "khach thanh toan",
+            "cash",
+            "cash vnd",
+            "tien nhan",
+            "chuyen khoan",
+            "the ngan hang",
+        ),
+        *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
+        *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
+    ),
+    CHANGE: (
+        *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
+        *("tien thoi", "change", "tien thua tra khach", "thoi lai", "tien du"),
+    ),
+    COUNT: (
+        *("tong so luong", "tong sl", "so luong mat hang", "tong so mon", "tong mon"),
+        *(
+            "tong so mat hang",
+            "tong so luong hang",
+            "tong so san pham",
+            "diem tich luy",
+        ),
+        *("tong diem", "diem thuong", "lam tron", "total items", "tong tiet kiem"),
+    ),
+    TITLE: (
+        *("hoa don ban hang", "hoa don ban le", "phieu thanh toan", "hoa don"),
+        *("phieu tinh tien", "hoa don thanh toan", "bien lai", "phieu tam tinh"),
+        *("hoa don tam tinh", "phieu thu", "phieu giao hang", "receipt", "invoice"),
+        *("hoa don gia tri gia tang", "hoa don gtgt", "phieu xuat kho", "phieu bill"),
+        *("hinh thuc thanh toan", "phuong thuc thanh toan", "thoi gian thanh toan"),
+        *("khong co gia tri thanh toan", "tax invoice"),
+    ),
+    COLUMN: (
+        *("mat hang", "ten hang", "ten mon", "hang hoa", "don gia", "d gia", "t tien"),
+        *("s luong", "sl", "dvt", "so luong", "ten san pham", "ma hang", "stt"),
+    ),
+    CONTACT: (
+        *("dt", "tel", "hotline", "sdt", "dien thoai", "mst", "ma so thue", "fax"),
+        *("website", "www", "email", "wifi", "phone", "facebook", "vat code"),
+        *("thu ngan", "nhan vien", "ban so", "khach hang", "so hd", "so hoa don"),
+        *("nvbh", "so phieu", "ma kh", "so gd", "ma hd", "cashier", "ca ban"),
+    ),
+    NOTHING: (
+        *("cam on", "hen gap lai", "thank you", "quy khach", "see you", "xin chao"),
+        *("welcome to", "kinh chao", "han su dung", "hsd", "password", "doi tra"),
+    ),
+    WHEN: (
+        *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
+        *("ngay gio vao", "ngay gio ra", "date", "time", "ngay ct", "ngay hd"),
+        *("ngay in", "gio in", "in luc", "print time", "ngay lap", "check in", "luc"),
+        *("ngay thang", "date time", "check out", "ngay mua", "thu ngan luc"),
+    ),
+    SELLER: (
+        *("sieu thi", "cua hang", "mart", "minimart", "coffee", "nha hang", "nha sach"),
+        *("quan", "tap hoa", "nha thuoc", "ca phe", "cafe", "hieu sach", "tiem banh"),
+        *("tra sua", "dai ly", "shop", "bach hoa", "store", "market", "restaurant"),
+        *("bakery", "tea", "cong ty", "cty", "chi nhanh", "hop tac xa", "ten dai ly"),
+        *("pharmacy", "food", "bep", "com", "pho", "lau", "karaoke", "spa", "hotel"),
+        *("khach san", "tiem", "vinmart", "winmart", "vincommerce", "wincommerce"),
+        *("co opmart", "big c", "lotte mart", "aeon", "circle k", "familymart"),
+        *("ministop", "gs25", "highlands", "phuc long", "trung nguyen", "legend"),
+        *("kfc", "lotteria", "jollibee", "pharmacity", "long chau", "fahasa"),
+        *("guardian", "satra", "emart", "mega market", "pizza", "bbq", "tra chanh"),
+        *("quay hang", "garage", "thoi trang", "my pham", "bistro"),
+        *("hai san", "giat ui", "dien may", "salon", "xang dau", "petrolimex"),
+    ),
+    ADDRESS: (
+        *("so", "duong", "pho", "phuong", "quan", "huyen", "tp", "tinh", "thon"),
+        *("xa", "ap", "khu", "to", "ngo", "hem", "thanh pho", "thi xa", "thi tran"),
+        *("tt", "tx", "kdt", "ql", "km", "lo", "tang", "toa", "toa nha", "chung cu"),
+        *("dia chi", "d c", "dc", "add", "address", "p", "q", "h", "t", "d", "x"),
+        *("kcn", "quoc lo", "dai lo", "nga tu", "cho", "street", "district", "ward"),
+        *("viet nam", "ngach", "kiot", "xom", "tttm", "dia chi dai ly", "khu pho"),
+    ),
+    DOCUMENT: (
+        *("cong hoa xa hoi chu nghia", "doc lap tu do hanh phuc", "quyet dinh"),
+        *("nghi dinh", "thong tu", "can cu luat", "noi nhan", "uy ban nhan dan"),
+        *("dieu 1", "chuong i", "kinh gui", "don de nghi", "to khai", "hop dong"),
+    ),
+}
+"""Words by the kind of line they name, folded."""
+
+ADDRESS_NAMES = frozenset({"dia chi", "d c", "dc", "add", "address", "dia chi dai ly"})
+"""Words before an address that are no part of it."""
+
+_PLACES = (
+    "ha noi,hn,ho chi minh,hcm,tphcm,sai gon,da nang,hai phong,can tho,hue,an giang,"
+    "ba ria,vung tau,bac giang,bac kan,bac lieu,bac ninh,ben tre,binh dinh,binh duong,"
+    "binh phuoc,binh thuan,ca mau,cao bang,dak lak,dak nong,dien bien,dong nai,"
+    "dong thap,gia lai,ha giang,ha nam,ha tinh,hai duong,hau giang,hoa binh,hung yen,"
+    "khanh hoa,kien giang,kon tum,lai chau,lam dong,lang son,lao cai,long an,nam dinh,"
+    "nghe an,ninh binh,ninh thuan,phu tho,phu yen,quang binh,quang nam,quang ngai,"
+    "quang ninh,qn,qnh,quang tri,soc trang,son la,tay ninh,thai binh,thai nguyen,"
+    "thanh hoa,thua thien,tien giang,tra vinh,tuyen quang,vinh long,vinh phuc,yen bai,"
+    "nha trang,da lat,ha long,cam pha,bien hoa,vinh,thu duc,gia lam,dong da,ba dinh,"
+    "cau giay,thanh xuan,hoang mai,long bien,go vap,tan binh,binh thanh,phu nhuan"
+)
+FIRST_ONLY = frozenset({"quan", "pho", "com", "lau", "bep", "tiem", "food", "tea"})
+"""Words of shops that count at the beginning of a line alone."""
+PLACES = tuple(_PLACES.split(","))
+"""Provinces, cities and large districts of Viet Nam, folded."""
+
+
+def fold(text: str) -> str:
+    """Plain lower-case words: no marks, no punctuation, one space between two.
+
+    Example:
+        >>> fold("Đ/C: Số 5, TP.HCM")
+        'd c so 5 tp hcm'
+    """
+    plain = without_marks(text).casefold()
+    return " ".join(re.findall(r"[^\W_]+", plain))
+
+
+class FoundWord(NamedTuple):
+    """A word of the dictionary in a line."""
+
+    kind: str
+    """A key of `WORDS`."""
+    word: str
+    """As the dictionary has it."""
+    start: int
+    """How many of the line's words lie before it."""
+    end: int
+    """How many of the line's words lie before its end."""
+
+
+def tolerance(word: str) -> int:
+    """How many letters of a word may be wrong, see the head of this module."""
+    n_letters = len(word.replace(" ", ""))
+    return 0 if n_letters < 7 else 1 if n_letters < 14 else 2
+
+
+def position(words: Sequence[str], key: str) -> tuple[int, int]:
+    """Where a key begins and ends in the words of a folded line; (0, 0) if nowhere.
+
+    The spaces between words do not count: readers join words and cut them apart.
+
+    Example:
+        >>> position(["tonq", "cong", "3"], "tong cong")
+        (0, 2)
+    """
+    letters, n_words, errors, pieces = _prepared(key)
+    line = "".join(words)
+    # With so few errors one piece of the key is whole.
+    if not any(piece in line for piece in pieces):
+        return 0, 0
+    sizes = {n_words, max(1, n_words - 1), n_words + 1} if errors else {n_words}
+    for end in range(1, len(words) + 1):
+        for size in sizes:
+            window = "".join(words[end - size : end]) if size <= end else ""
+            if window == letters:
+                return end - size, end
+            is_near = abs(len(window) - len(letters)) <= errors
+            if is_near and errors and edit_distance(window, letters) <= errors:
+                return end - size, end
+    return 0, 0
+
+
+@cache
+def _prepared(key: str) -> tuple[str, int, int, tuple[str, ...]]:
+    """Letters, number of words, tolerated errors, and one piece more than errors."""
+    letters, errors = key.replace(" ", ""), tolerance(key)
+    bounds = [round(len(letters) * i / (errors + 1)) for i in range(errors + 2)]
+    pieces = tuple(letters[a:b] for a, b in pairwise(bounds))
+    return letters, key.count(" ") + 1, errors, pieces
+
+
+@lru_cache(10_000)
+def find_words(text: str, kinds: tuple[str, ...]) -> list[FoundWord]:
+    """The words of some kinds that a line holds, the longest first.
+
+    A word that differs in a letter counts as two letters shorter: `tiền thừa`, the
+    change, is no `tiền thuế`.
+    """
+    words = fold(text).split()
+    found = [
+        FoundWord(kind, key, start, end)
+        for kind in kinds
+        for key in WORDS[kind]
+        for start, end in [position(words, key)]
+        if end
+    ]
+    return sorted(found, key=lambda one: -len(one.word) + 2 * _differs(one, words))
+
+
+def _differs(found: FoundWord, words: Sequence[str]) -> bool:
+    """Whether a line has a word of the dictionary with another letter."""
+    there = "".join(words[found.start : found.end])
+    return there != found.word.replace(" ", "")
+
+
+MONEY = (*SUMS, DISCOUNT, TAX, PAID, CHANGE, COUNT)
+"""Kinds of lines below the goods."""
+LINE_KINDS = (*MONEY, TITLE, COLUMN, CONTACT, NOTHING, WHEN)
+"""Kinds that exclude one another: a line is of the kind of its longest word."""
+
+
+def line_kind(text: str) -> FoundWord | None:
+    """What a line is about, by the longest word in it; None where no word says so.
+
+    What is paid, and when, is named at the beginning of a line; before a word of seven
+    letters or more, one that was read out of nothing may stand. A total that names the tax which
+    it includes is a total.
+
+    Example:
+        >>> line_kind("TIỀN KHÁCH ĐƯA: 100.000").kind
+        'paid'
+    """
+    found = find_words(text, LINE_KINDS)
+    words = fold(text).split()
+    found = [one for one in found if _is_named_there(one, words)]
+    if not found:
+        return None
+    longest = found[0]
+    if longest.kind in (TAX, WHEN):
+        named = [one for one in found if one.kind in SUMS]
+        named = [one for one in named if one.word not in longest.word]
+        return named[0] if named else longest
+    return longest
+
+
+def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
+    """Whether a word names a sum or a time where it stands in a line.
+
+    Short names of sums are common syllables, such as `vat` in `vật liệu`: a number, a
+    currency or nothing follows them.
+    """
+    if found.kind not in (*MONEY, WHEN):
+        return True
+    if tolerance(found.word):
+        return found.start <= 1
+    behind = words[found.end : found.end + 1]
+    is_alone = not behind or behind[0][0].isdigit() or behind[0] in ("vnd", "vn", "d")
+    return found.start == 0 and (is_alone or found.kind == WHEN)
+
+
+def seller_words(text: str) -> int:
+    """How many words of a line name a kind of shop or a known chain.
+
+    Words that mean something else behind others, such as `quán`, a tavern, which
+    without its marks is `quận`, a district, count at the beginning alone.
+    """
+    found = find_words(text, (SELLER,))
+    return sum(one.start == 0 or one.word not in FIRST_ONLY for one in found)
+
+
+_HOUSE = re.compile(r"\W*\d+[a-z]*(?:[/-]\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)
+
+
+_ROAD = re.compile(r"(?:ql|km|q|p|lo|to|khu|kp) ?[a-z]?\d+\b")
+
+
+def begins_address(text: str) -> bool:
+    """Whether a line begins with a house number, a word or a name of addresses."""
+    words = find_words(text, (ADDRESS,))
+    is_numbered = _HOUSE.match(text) or _ROAD.match(fold(text))
+    return bool(is_numbered) or any(one.start == 0 for one in words)
+
+
+def names_address(text: str) -> bool:
+    """Whether a line says that it is an address, as `Địa chỉ` does."""
+    return any(one.word in ADDRESS_NAMES for one in find_words(text, (ADDRESS,)))
+
+
+def address_strength(text: str) -> float:
+    """How strongly a line looks like a part of an address; 2 and more is one.
+
+    A name such as `Địa chỉ` counts 3, a province 1.5, a word of addresses 1 and at the
+    beginning 2, a house number at the beginning 1.5, each comma or hyphen between words
+    0.5.
+    """
+    words = fold(text).split()
+    there = find_words(text, (ADDRESS,))
+    found = {one.word for one in there}
+    begins = any(one.start == 0 for one in there) or bool(_ROAD.match(" ".join(words)))
+    named = bool(found & ADDRESS_NAMES)
+    places = any(position(words, place)[1] for place in PLACES)
+    house = bool(_HOUSE.match(text))
+    joints = len(re.findall(r"[^\W_]\s*[,-]\s*[^\W_]", text))
+    n_words = min(3, len(found - ADDRESS_NAMES))
+    points = 3 * named + 1.5 * places + n_words + begins + 1.5 * house
+    return points + 0.5 * min(joints, 3)

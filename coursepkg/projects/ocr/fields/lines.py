@@ -1,0 +1,146 @@
+"""A line of a page as the rules see it: its place, what it is about, what it holds."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coursepkg.projects.ocr.fields import keywords as kw
+from coursepkg.projects.ocr.fields.values import (
+    FoundAmount,
+    find_amounts,
+    find_date,
+    find_time,
+    foreign_currency,
+    repair_digits,
+)
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.page.read import PageLine
+
+
+@dataclass(frozen=True)
+class FieldLine:
+    """One line with what can be told of it without its neighbours."""
+
+    number: int
+    """On the page, from 0."""
+    row: int
+    """Lines of one row stand side by side."""
+    text: str
+    confidence: float
+    """Of its reading, in [0, 1]."""
+    left: float
+    right: float
+    """Ends in pixels, along the page."""
+    words: tuple[str, ...]
+    """Folded, see `keywords.fold`."""
+    kind: str | None
+    """What it is about, see `keywords.line_kind`."""
+    kind_end: int
+    """How many of its words lie before the end of the word that says so; 0 without."""
+    amounts: tuple[FoundAmount, ...]
+    """In it, from left to right; none where it holds a date."""
+    has_date: bool
+    has_time: bool
+
+    @property
+    def says_when(self) -> bool:
+        """Whether it holds a date, a time or, on its own, the name of one."""
+        if self.kind in (kw.NOTHING, kw.CONTACT, kw.COUNT, *kw.SUMS):
+            return False
+        spare = int(":" in self.text or self.kind_end > 1)
+        is_name = self.kind == kw.WHEN and len(self.words) <= self.kind_end + spare
+        return self.has_date or self.has_time or is_name
+
+    @property
+    def is_amount(self) -> bool:
+        """Whether it is an amount, perhaps with its currency, and nothing else."""
+        return bool(self.amounts) and sum(map(str.isalpha, self.text)) <= 4
+
+    @property
+    def may_be_head(self) -> bool:
+        """Whether it may name a shop or its place: letters, and no other subject."""
+        n_letters = sum(map(str.isalpha, self.text))
+        return n_letters > 1 and self.kind in (None, kw.WHEN) and not self.says_when
+
+    def overlap(self, other: "FieldLine") -> float:
+        """How much of the narrower of two lines lies above or below the other one."""
+        common = min(self.right, other.right) - max(self.left, other.left)
+        narrower = min(self.right - self.left, other.right - other.left)
+        return max(0.0, common) / max(narrower, 1e-9)
+
+
+def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
+    """The lines of a page, in its order."""
+    if not lines:
+        return []
+    # Lines run as the page does, which may lie on its side.
+    steps = [line.box.corners[1] - line.box.corners[0] for line in lines]
+    step = np.median(steps, axis=0)
+    along = step / max(float(np.hypot(*step)), 1e-9)
+    return [_field_line(number, line, along) for number, line in enumerate(lines)]
+
+
+def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
+    text = " ".join(line.text.split())
+    repaired, _ = repair_digits(text)
+    word = kw.line_kind(text)
+    _, (_, end_of_date) = find_date(repaired)
+    has_date = end_of_date > 0
+    x = line.box.corners @ along
+    return FieldLine(
+        number=number,
+        row=line.row,
+        text=text,
+        confidence=line.confidence,
+        left=float(x.min()),
+        right=float(x.max()),
+        words=tuple(kw.fold(text).split()),
+        kind=None if word is None else word.kind,
+        kind_end=0 if word is None else word.end,
+        amounts=() if has_date else tuple(find_amounts(repaired)),
+        has_date=has_date,
+        has_time=find_time(repaired, beside_date=has_date) is not None,
+    )
+
+
+def joined(lines: Iterable[FieldLine]) -> str:
+    """The texts of lines in their order, joined by spaces."""
+    return " ".join(one.text for one in lines)
+
+
+LEAST_SUM = 1000
+"""In dong: a smaller number without separators or currency is a count."""
+
+
+def amount_beside(
+    name: FieldLine, lines: Sequence[FieldLine]
+) -> tuple[list[FieldLine], int | None]:
+    """The lines of a named sum and its amount: behind it, beside it, or next to it.
+
+    An amount in the next row, or else in the row before, belongs to the name where it
+    stands there alone; rows of a photograph are seldom quite straight.
+    """
+    row = [
+        one
+        for one in lines
+        if one.row == name.row
+        and one.left >= name.left
+        and one.kind in (None, name.kind)
+    ]
+    groups = [[name], row]
+    for step in (1, -1):
+        beside = [one for one in lines if one.row == name.row + step]
+        if len(beside) == 1 and beside[0].is_amount and beside[0].left > name.left:
+            groups.append(sorted([*row, *beside], key=lambda one: one.number))
+    for group in groups:
+        if foreign_currency(joined(group)):
+            return group, None
+        amounts = [amount for one in group for amount in one.amounts]
+        marked = [one for one in amounts if one.is_marked or one.value >= LEAST_SUM]
+        marked = marked or [one for one in amounts if one.value == 0]
+        if marked:
+            return (row if group == [name] else group), marked[-1].value
+    return row, None

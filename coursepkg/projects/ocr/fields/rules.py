@@ -1,0 +1,443 @@
+"""Key information extraction by rules: the fields of a receipt from its lines.
+
+A receipt is printed from top to bottom: shop, address, title, goods, sums, thanks. Each
+field is found by the words that name it (`keywords`) and by its form (`values`); the
+place decides where words do not. The value of a name stands behind it, to its right in
+the same row, or in the next row. A field that is not there has no value and a reason;
+nothing is guessed. Of several sums the one to pay counts: the surest name, and of equal
+names the last, since discounts stand above what they lead to.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from coursepkg.projects.ocr.fields import keywords as kw
+from coursepkg.projects.ocr.fields.arithmetic import Item, check_total, find_items
+from coursepkg.projects.ocr.fields.lines import (
+    FieldLine,
+    amount_beside,
+    as_field_lines,
+    joined,
+)
+from coursepkg.projects.ocr.fields.values import (
+    foreign_currency,
+    parse_amount,
+    parse_timestamp,
+)
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.page.read import PageLine
+
+FIELDS = ("seller", "address", "timestamp", "total")
+"""In the order of the challenge: SELLER, ADDRESS, TIMESTAMP, TOTAL_COST."""
+BY_PLACE = 0.8
+"""Confidence of a field that is known by its place alone, over one that is named."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a receipt."""
+
+    value: str | int | None = None
+    """Seller and address as text, the time in ISO 8601, the total in dong; None where
+    it cannot be said for certain."""
+    text: str = ""
+    """What was read: the lines that say it, in reading order, joined by spaces. It may
+    be there without a value, as in `Tổng cộng:` without an amount."""
+    confidence: float = 0.0
+    """The least confidence of its lines, times `BY_PLACE` where no word names the
+    field, in [0, 1]; 0 without a value. It is not calibrated."""
+    lines: tuple[int, ...] = ()
+    """Numbers of its lines on the page, from 0."""
+    reason: str = ""
+    """Why there is no value; empty where there is one."""
+
+    def as_json(self) -> dict[str, Any]:
+        """`value`, `text`, `confidence`, `lines`, and `reason` where there is no
+        value.
+        """  # noqa: D205 - names of keys
+        record: dict[str, Any] = {
+            "value": self.value,
+            "text": self.text,
+            "confidence": round(self.confidence, 4),
+            "lines": list(self.lines),
+        }
+        return record | ({"reason": self.reason} if self.value is None else {})
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a receipt says."""
+
+    seller: Field
+    address: Field
+    timestamp: Field
+    total: Field
+    items: tuple[Item, ...] = ()
+    """Goods, where name and amount could be told apart."""
+    notes: tuple[str, ...] = ()
+    """What was corrected, assumed, or does not add up."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it stands in the JSON of a page."""
+        record: dict[str, Any] = {
+            name: getattr(self, name).as_json() for name in FIELDS
+        }
+        record["items"] = [one.as_json() for one in self.items]
+        return record | {"notes": list(self.notes)}
+
+
+def no_fields(reason: str) -> Fields:
+    """All fields without a value, for one reason."""
+    nothing = Field(reason=reason)
+    return Fields(nothing, nothing, nothing, nothing)
+
+
+def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
+    """The fields of the receipt that a page shows.
+
+    Args:
+        page_lines: of the page, in reading order.
+    """
+    lines = as_field_lines(page_lines)
+    if not lines:
+        return no_fields("the page has no text")
+    if not is_receipt(lines):
+        return no_fields(
+            "the page does not look like a receipt: too few of a shop, a time, goods"
+            " with prices and a sum"
+        )
+    total, total_lines, notes = find_total(lines)
+    timestamp, when_notes = find_timestamp(lines, total_lines)
+    used = {*total.lines, *timestamp.lines}
+    head = head_of(lines, used, timestamp)
+    address = find_address(head)
+    seller = find_seller(head, address, has_more=len(lines) > len(head))
+    items = find_items(lines, used={*used, *seller.lines, *address.lines})
+    value, sums = check_total(lines, items, total.value, total.lines)
+    if isinstance(total.value, int):
+        total = replace(total, value=value)
+    notes = (*when_notes, *notes, *sums)
+    return Fields(seller, address, timestamp, total, tuple(items), notes)
+
+
+def is_receipt(lines: Sequence[FieldLine]) -> bool:
+    """Whether at least two kinds of evidence say so, and no word of official papers.
+
+    Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
+    such as `Hóa đơn bán hàng`, prices in two rows, heads of columns, a shop on top, a
+    time, an address among the first lines.
+    """
+    if any(kw.find_words(one.text, (kw.DOCUMENT,)) for one in lines):
+        return False
+    priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
+    sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
+    first_rows = lines[0].row + 3
+    evidence = (
+        2 * any(one.row in priced for one in sums),
+        bool(sums),
+        any(one.kind == kw.TITLE for one in lines),
+        len(priced) > 1,
+        sum(one.kind == kw.COLUMN for one in lines) > 1,
+        any(kw.seller_words(one.text) for one in lines if one.row < first_rows),
+        any(one.has_date for one in lines),
+        any(kw.address_strength(one.text) >= STRONG for one in lines[:6]),
+    )
+    return sum(evidence) >= 2
+
+
+def _field(
+    lines: Iterable[FieldLine],
+    value: str | int | None,
+    *,
+    reason: str = "",
+    named: bool = True,
+) -> Field:
+    """A field of some lines, in reading order."""
+    chosen = sorted(lines, key=lambda one: one.number)
+    confidence = min((one.confidence for one in chosen), default=0.0)
+    confidence *= (1.0 if named else BY_PLACE) * (value is not None)
+    numbers = tuple(one.number for one in chosen)
+    return Field(value, joined(chosen), confidence, numbers, reason)
+
+
+# The total.
+
+
+def find_total(
+    lines: Sequence[FieldLine],
+) -> tuple[Field, set[int], tuple[str, ...]]:
+    """The amount to pay, the lines of all sums, and notes."""
+    columns = {one.row for one in lines if one.kind == kw.COLUMN}
+    named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
+    found = [(one, *amount_beside(one, lines)) for one in named]
+    sure = [(one, group, value) for one, group, value in found if value is not None]
+    all_lines = {line.number for _, group, _ in found for line in group}
+    if not found:
+        return Field(reason="no line says a total"), all_lines, ()
+    if not sure:
+        first = min(found, key=lambda one: kw.SUMS.index(one[0].kind))
+        _, group, _ = first
+        parsed = parse_amount(joined(group))
+        reason = parsed.reason
+        if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
+            reason = f"no amount stands beside {joined(group)!r}"
+        return _field(group, None, reason=reason), all_lines, ()
+    _, group, value = _to_pay(sure, lines)
+    notes = parse_amount(joined(group)).notes
+    others = sorted({v for _, _, v in sure if v != value})
+    if others:
+        rest = ", ".join(f"{other:,}" for other in others)
+        notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
+    return _field(group, value), all_lines, notes
+
+
+Sum = tuple[FieldLine, list[FieldLine], int]
+"""The line that names a sum, all of its lines, and its amount."""
+
+
+def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
+    """The sum that a customer pays.
+
+    What was handed over can be called `thanh toán`, too: it is larger than another sum
+    by the change.
+    """
+    changes = {
+        value
+        for one in lines
+        if one.kind == kw.CHANGE
+        for _, value in [amount_beside(one, lines)]
+        if value
+    }
+    values = {value for _, _, value in sums}
+    left = [one for one in sums if not {one[2] - c for c in changes} & values]
+    left = left or list(sums)
+    best = min(kw.SUMS.index(one.kind) for one, _, _ in left)
+    return [one for one in left if kw.SUMS.index(one[0].kind) == best][-1]
+
+
+# The time.
+
+
+def find_timestamp(
+    lines: Sequence[FieldLine], taken: set[int]
+) -> tuple[Field, tuple[str, ...]]:
+    """The time of the sale, and notes; the lines taken belong to sums."""
+    left = [one for one in lines if one.number not in taken]
+    moments = [one for one in left if one.says_when]
+    if not moments:
+        return Field(reason="no line says a date"), ()
+    best = max(moments, key=lambda one: (_time_score(one, moments), -one.number))
+    row = _time_row(left, best.row)
+    for step in (1, 2, -1, -2):
+        near = [one for one in moments if one.row == best.row + step]
+        is_named = any(one.kind == kw.WHEN for one in near)
+        # A receipt may tell when guests came and when they left.
+        has_more = any(one.has_time for one in near) and is_named and step > 0
+        needs_time = not any(one.has_time for one in row)
+        has_only_time = any(one.has_time and not one.has_date for one in near)
+        if has_more or (needs_time and has_only_time):
+            row += _time_row(left, best.row + step)
+    row = sorted(row, key=lambda one: one.number)
+    parsed = parse_timestamp(joined(row))
+    reason = parsed.reason
+    if parsed.value is None and any(one.has_time for one in row):
+        reason = f"{joined(row)!r} says a time of day without a date"
+    return _field(row, parsed.value, reason=reason), parsed.notes
+
+
+def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> int:
+    row = [one for one in moments if one.row == line.row]
+    has_valid = any(one.has_date for one in row)
+    named = any(one.kind == kw.WHEN for one in row)
+    return 4 * has_valid + 2 * named + any(one.has_time for one in row)
+
+
+def _time_row(lines: Sequence[FieldLine], row: int) -> list[FieldLine]:
+    """What of a row says when: dates, times, their names, and short cells before them."""
+    there = [one for one in lines if one.row == row]
+    when = [one for one in there if one.says_when]
+    last = max(one.left for one in when)
+    return [
+        one
+        for one in there
+        if one.says_when
+        or (one.kind is None and one.left < last and len(one.words) <= 2)
+    ]
+
+
+# Shop and address.
+
+
+def head_of(
+    lines: Sequence[FieldLine], used: Collection[int], timestamp: Field
+) -> list[FieldLine]:
+    """The lines that may name the shop and its place: above the goods and the sums.
+
+    They end above the title and the time as well, unless these stand on top of all.
+    """
+    goods = [
+        one.row
+        for one in lines
+        if one.kind in (kw.COLUMN, *kw.SUMS)
+        or (one.number not in used and any(a.is_marked for a in one.amounts))
+    ]
+    end = min(goods, default=lines[-1].row + 1)
+    head = [
+        one
+        for one in lines
+        if one.row < end and one.number not in used and one.may_be_head
+    ]
+    below = {one.row for one in lines if one.kind == kw.TITLE}
+    below |= {one.row for one in lines if one.number in timestamp.lines}
+    ends = [row for row in below if head and row > head[0].row]
+    return [one for one in head if one.row < min(ends, default=end)]
+
+
+NAMED, STRONG, HOUSE, WEAK = 3.0, 2.0, 1.5, 1.0
+"""Strengths of an address (`keywords.address_strength`): of a line that may announce
+what stands to its right, of one that is an address by itself, of a house number with a
+street, and of a line that continues another."""
+
+
+def find_address(head: Sequence[FieldLine]) -> Field:
+    """The address of the shop: the first lines that look like one."""
+    if not head:
+        return Field(reason="no line stands above the goods")
+    strength = {one.number: kw.address_strength(one.text) for one in head}
+    shops = {one.number for one in head if _names_shop(one)}
+    shops |= _top_shop(head, strength, shops)
+    left = [one for one in head if one.number not in shops]
+    strong = [one for one in left if strength[one.number] >= STRONG]
+    sure = [one for one in strong if kw.begins_address(one.text) or "," in one.text]
+    # A street with its number needs no other word of addresses below a shop's name.
+    houses = [one for one in left if strength[one.number] >= HOUSE]
+    houses = [one for one in houses if one is not head[0]]
+    strong = sure or strong or [one for one in houses if kw.begins_address(one.text)]
+    if not strong:
+        return Field(reason="no line above the goods looks like an address")
+    chosen = [strong[0]]
+    before = [one for one in left if one.row == strong[0].row - 1]
+    if before and (
+        strength[before[-1].number] >= STRONG or kw.begins_address(before[-1].text)
+    ):
+        chosen = [before[-1]]
+    for one in left:
+        last = chosen[-1]
+        is_named = one.row == last.row and strength[last.number] >= NAMED
+        is_part = strength[one.number] >= WEAK and abs(one.row - last.row) <= 1
+        if one.number > last.number and (is_named or is_part):
+            chosen.append(one)
+    chosen = [*_branch(head, chosen[0], strength, shops), *chosen]
+    value = _without_name(joined(chosen), kw.ADDRESS_NAMES)
+    if not value:
+        return _field(chosen, None, reason="a line names an address without one")
+    return _field(chosen, value)
+
+
+def _names_shop(line: FieldLine) -> bool:
+    """Whether a line names a shop, also with the town that it stands in."""
+    is_address = kw.names_address(line.text) or line.text.count(",") > 1
+    is_address |= kw.address_strength(line.text) > NAMED
+    return kw.seller_words(line.text) > 0 and not is_address
+
+
+def _top_shop(
+    head: Sequence[FieldLine], strength: Mapping[int, float], shops: Collection[int]
+) -> set[int]:
+    """The first line, a shop although it holds words of an address, as `Shop - Huế`.
+
+    It is none where it has the form of an address, where none stands below it, or where
+    a shop stands beside.
+    """
+    first, *others = head
+    has_form = kw.names_address(first.text) or first.text[:1].isdigit()
+    has_form |= "," in first.text
+    below = [one for one in others if strength[one.number] >= HOUSE]
+    below = [one for one in below if one.number not in shops]
+    is_shop = below and not has_form and not _beside(head, first, strength)
+    return {first.number} if is_shop else set()
+
+
+def _beside(
+    head: Sequence[FieldLine], line: FieldLine, strength: Mapping[int, float]
+) -> list[FieldLine]:
+    """Lines to the left of a line, not above it, that are no address."""
+    return [
+        one
+        for one in head
+        if 0 <= one.row - line.row <= 2
+        and one.left < line.left
+        and one.overlap(line) < 0.5
+        and (strength.get(one.number, 0.0) < WEAK or _names_shop(one))
+    ]
+
+
+def _branch(
+    head: Sequence[FieldLine],
+    first: FieldLine,
+    strength: Mapping[int, float],
+    shops: Collection[int],
+) -> list[FieldLine]:
+    """The lines above an address where the shop's name stands beside or below them.
+
+    Chains print their name on the left and the branch with its address on the right.
+    """
+    found: list[FieldLine] = []
+    while _beside(head, first, strength):
+        lower = found[0] if found else first
+        above = [
+            one for one in head if one.row == lower.row - 1 and one.overlap(lower) > 0.5
+        ]
+        if not above or above[0].number in shops:
+            break
+        found.insert(0, above[0])
+    return found
+
+
+SELLER_NAMES = frozenset(
+    {"ten dai ly", "ten cua hang", "cua hang", "don vi ban hang", "ten don vi"}
+)
+"""Words before a colon that are no part of a shop's name."""
+MOST_SELLER_LINES = 3
+
+
+def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) -> Field:
+    """The name of the shop: what stands above or beside its address, or on top.
+
+    Args:
+        head: lines above the goods.
+        address: of the shop.
+        has_more: whether the page goes on below the head, as a receipt does.
+    """
+    rest = [one for one in head if one.number not in address.lines]
+    if address.lines:
+        there = [one for one in head if one.number in address.lines]
+        last = there[-1].row
+        beside = [one for line in there for one in _beside(head, line, {})]
+        rest = [
+            one
+            for one in rest
+            if one.row <= last
+            or (one.row == last + 1 and (kw.seller_words(one.text) or one in beside))
+        ]
+    named = [one for one in rest if kw.seller_words(one.text)]
+    start = rest[:1] if address.lines or has_more else []
+    if named and named[0].row - (rest[0].row if rest else 0) > 2:
+        start = named[:1]
+    if not (start or named):
+        return Field(reason="no line above the goods names a shop")
+    first = (start or named)[0]
+    chosen = [one for one in rest if 0 <= one.row - first.row <= 2]
+    chosen = chosen[:MOST_SELLER_LINES]
+    value = _without_name(joined(chosen), SELLER_NAMES)
+    if not value:
+        return _field(chosen, None, reason="a line names a shop without its name")
+    return _field(chosen, value, named=bool(named))
+
+
+def _without_name(text: str, names: Iterable[str]) -> str:
+    """A text without the words that announce it."""
+    head, colon, tail = text.partition(":")
+    return tail.strip() if colon and kw.fold(head) in names else text.strip()

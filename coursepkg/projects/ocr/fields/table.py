@@ -1,0 +1,172 @@
+"""Fields by the true texts of a table: the extraction measured without any reading.
+
+A table in the form of MC-OCR gives the texts and outlines of the lines that carry a
+field, with their labels, and none of the other lines of its receipts. Extraction gets
+texts and outlines without labels, ordered by place, and must say which line is what. So
+it is an easier task than on whole receipts: no goods and no thanks stand in the way.
+Whole generated receipts, with every line, are the second set.
+
+A receipt's true text of a field are the lines of its label in reading order, joined by
+spaces, as the challenge joins them.
+"""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coursepkg.projects.ocr.data.geometry import as_corners, four_corners, rectangle
+from coursepkg.projects.ocr.data.mc_ocr import Table, quarters, read_instance
+from coursepkg.projects.ocr.data.splits import Split, split_lines
+from coursepkg.projects.ocr.data.table_row import LABELS, Instance, Receipt
+from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
+from coursepkg.projects.ocr.fields.rules import Fields
+from coursepkg.projects.ocr.fields.scores import (
+    FieldScores,
+    evaluate_fields,
+    join_fields,
+)
+from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
+from coursepkg.projects.ocr.page.read import PageLine
+from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
+from coursepkg.projects.ocr.synthetic.receipts import lay_out
+from coursepkg.validation import check_count
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledReceipt:
+    """The lines of a receipt in reading order, and what each of them is."""
+
+    name: str
+    """File name of its photograph, or its number."""
+    lines: tuple[PageLine, ...]
+    labels: tuple[str, ...]
+    """One of `LABELS` for each line, empty for a line that is no field."""
+
+    @property
+    def true_texts(self) -> tuple[str, ...]:
+        """The text of each field in the order of `LABELS`; empty without one."""
+        return tuple(
+            " ".join(
+                line.text
+                for line, own in zip(self.lines, self.labels, strict=True)
+                if own == label
+            )
+            for label in LABELS
+        )
+
+
+def labelled_receipts(table: Table) -> list[LabelledReceipt]:
+    """Every receipt of a table, lines in reading order.
+
+    The way up is the table's own (`mc_ocr.quarters`), as a recogniser would find it.
+    """
+    return [_of_receipt(receipt) for receipt in table.receipts]
+
+
+def _of_receipt(receipt: Receipt) -> LabelledReceipt:
+    boxes = [
+        TextBox(_outline(one, quarter), 1.0)
+        for one, quarter in zip(receipt.instances, quarters(receipt), strict=True)
+    ]
+    texts = [(one.text.strip(), one.label) for one in receipt.instances]
+    return _ordered(receipt.image, boxes, texts)
+
+
+def _outline(instance: Instance, quarter: int) -> np.ndarray:
+    """The corners of a line; around all of its outlines where it is no single one."""
+    corners = read_instance(instance, quarter).corners
+    if corners is not None:
+        return corners
+    points = np.concatenate([as_corners(one) for one in instance.polygons])
+    return np.roll(four_corners(points), -quarter, axis=0)
+
+
+def _ordered(
+    name: str, boxes: Sequence[TextBox], texts: Sequence[tuple[str, str]]
+) -> LabelledReceipt:
+    """Lines put into rows by their places alone, each box a line of its own."""
+    numbers = {id(box): number for number, box in enumerate(boxes)}
+    lines, labels = [], []
+    for row in place_lines(boxes, word_gap=math.inf, settle=False):
+        for box in row.parts:
+            text, label = texts[numbers[id(box)]]
+            lines.append(PageLine(box, row.row, text, 1.0))
+            labels.append(label)
+    return LabelledReceipt(name, tuple(lines), tuple(labels))
+
+
+def generated_fields(count: int, seed: int = 0) -> Iterator[LabelledReceipt]:
+    """Whole generated receipts as they are printed, every line with its true text.
+
+    Args:
+        count: how many.
+        seed: from 0.
+    """
+    check_count("count", count)
+    faces = matplotlib_faces()
+    for number in range(count):
+        sheet = lay_out(random.Random(f"fields:{seed}:{number}"), faces)
+        there = [one for one in sheet.lines if one.text.strip()]
+        boxes = [TextBox(rectangle(*one.box), 1.0) for one in there]
+        texts = [(one.text.strip(), one.label) for one in there]
+        yield _ordered(f"generated {seed} {number}", boxes, texts)
+
+
+def split_receipts(table: Table, protocol: str, *, seed: int = 0) -> Split:
+    """Part the receipts of a table: `receipt` by their names, `seller` by shop.
+
+    Args:
+        table: to part.
+        protocol: one of `data.splits.PROTOCOLS`.
+        seed: another seed gives another split.
+
+    Raises:
+        ValueError: the protocol is unknown, or the table has no receipt.
+    """
+    images = [receipt.image for receipt in table.receipts]
+    return split_lines(images, protocol, sellers=table.sellers, seed=seed)
+
+
+def score_fields(
+    found: Sequence[Fields],
+    receipts: Sequence[LabelledReceipt],
+    *,
+    protocol: str = "",
+    n_resamples: int = 1000,
+) -> FieldScores:
+    """Score what was extracted from labelled receipts.
+
+    Args:
+        found: fields, one a receipt.
+        receipts: with their labels.
+        protocol: data, split and part in a few words, for the signature.
+        n_resamples: bootstrap resamples; 0 leaves the intervals out.
+
+    Raises:
+        ValueError: the numbers differ, or there is no receipt.
+    """
+    ours = [
+        (one.seller.text, one.address.text, one.timestamp.text, one.total.text)
+        for one in found
+    ]
+    values = [_joined_values(one.timestamp.value, one.total.value) for one in found]
+    true_values = [
+        _joined_values(parse_timestamp(when).value, parse_amount(total).value)
+        for _, _, when, total in (one.true_texts for one in receipts)
+    ]
+    return evaluate_fields(
+        [join_fields(texts) for texts in ours],
+        [join_fields(one.true_texts) for one in receipts],
+        values=(values, true_values),
+        protocol=protocol,
+        n_resamples=n_resamples,
+    )
+
+
+def _joined_values(when: object, total: object) -> str:
+    """Typed values in the form of joined texts; seller and address stay empty."""
+    typed = ("" if value is None else str(value) for value in (when, total))
+    return join_fields(("", "", *typed))

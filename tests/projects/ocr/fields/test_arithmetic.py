@@ -1,0 +1,47 @@
+from coursepkg.projects.ocr.fields.rules import extract_fields
+from tests.projects.ocr.fields.pages import GOODS, HEAD, SUMS, page
+
+WRONG = (("Tổng tiền", "48.000"), *SUMS[1:])
+
+
+def test_one_wrong_digit_is_corrected_and_said() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, *WRONG)))
+    assert fields.total.value == 42_000
+    assert fields.total.text == "Tổng tiền 48.000"
+    assert "corrected from 48,000 to 42,000" in fields.notes[-1]
+
+
+def test_two_wrong_digits_are_told_and_left() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng tiền", "57.000"), *SUMS[1:])))
+    assert fields.total.value == 57_000
+    assert "does not agree" in fields.notes[-1]
+
+
+def test_equations_that_disagree_correct_nothing() -> None:
+    sums = (("Tổng tiền", "48.000"), ("Tiền khách đưa", "50.000"), ("Tiền thừa", "1.000"))
+    fields = extract_fields(page((*HEAD, *GOODS, *sums)))
+    assert fields.total.value == 48_000
+    assert "does not agree" in fields.notes[-1]
+
+
+def test_one_equation_corrects_only_what_was_read_with_less_confidence() -> None:
+    rows = (*HEAD, *GOODS, WRONG[0])
+    sure = [1.0] * sum(map(len, rows))
+    unsure = [*sure[:-1], 0.5]
+    doubtful_goods = [0.5 if i == len(sure) - 3 else 1.0 for i in range(len(sure))]
+    assert extract_fields(page(rows, unsure)).total.value == 42_000
+    assert extract_fields(page(rows, doubtful_goods)).total.value == 48_000
+
+
+def test_a_discount_explains_the_difference() -> None:
+    sums = (("Tạm tính", "42.000"), ("Giảm giá", "2.000"), ("Khách phải trả", "40.000"))
+    fields = extract_fields(page((*HEAD, *GOODS, *sums)))
+    assert fields.total.value == 40_000
+    assert not any("agree" in note for note in fields.notes)
+
+
+def test_numbers_may_stand_in_the_row_below_a_name() -> None:
+    goods = (("Bánh tráng mè",), ("2 x 15.000", "30.000"), ("1. Nước sâm", "12.000"))
+    first, second = extract_fields(page((*HEAD, *goods, *SUMS))).items
+    assert (first.name, first.quantity, first.price, first.amount) == ("Bánh tráng mè", 2, 15_000, 30_000)
+    assert (second.name, second.quantity, second.price) == ("Nước sâm", None, None)

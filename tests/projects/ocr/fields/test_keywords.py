@@ -1,0 +1,48 @@
+import pytest
+
+from coursepkg.projects.ocr.fields import keywords as kw
+from coursepkg.text.vietnamese import without_marks
+
+KINDS = [
+    ("Tổng tiền thanh toán:", kw.TO_PAY),
+    ("TỔNG TIỀN PHẢI T.TOÁN", kw.TO_PAY),
+    ("Khách phải trả", kw.TO_PAY),
+    ("Tổng cộng (đã gồm VAT)", kw.TOTAL),
+    ("Cộng tiền hàng", kw.SUBTOTAL),
+    ("Tiền khách đưa 100.000", kw.PAID),
+    ("Tiền thừa", kw.CHANGE),
+    ("Giảm giá", kw.DISCOUNT),
+    ("VAT 8%", kw.TAX),
+    ("Tổng số lượng", kw.COUNT),
+    ("Ngày bán", kw.WHEN),
+    ("PHIẾU THANH TOÁN", kw.TITLE),
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), KINDS)
+def test_a_line_is_of_the_kind_of_its_longest_word(text: str, kind: str) -> None:
+    assert kw.line_kind(text).kind == kind
+    assert kw.line_kind(without_marks(text).upper()).kind == kind
+
+
+@pytest.mark.parametrize("text", ["Tỗng tiên thanh tóan", "TônqTiền thanh toán", "Tổng t1ền thanh toán"])
+def test_a_letter_read_wrongly_does_not_hide_a_name(text: str) -> None:
+    assert kw.line_kind(text).kind == kw.TO_PAY
+
+
+@pytest.mark.parametrize("text", ["Vật liệu xây dựng", "Dầu gió", "Trứng gà", "Chè đậu đỏ", ""])
+def test_goods_and_shops_are_of_no_kind(text: str) -> None:
+    assert kw.line_kind(text) is None
+
+
+def test_addresses_are_stronger_than_shops() -> None:
+    addresses = ("Số 5 đường Mai Hồng, P. An Bình", "Đ/C: Thôn Hạ, xã Xuân Mai", "12/3 Lê Lợi, Q.1, TP.HCM")
+    shops = ("SIÊU THỊ LÚA VÀNG", "Quán Bà Tư", "Lúa Vàng Mart")
+    assert min(map(kw.address_strength, addresses)) >= 2 > max(map(kw.address_strength, shops)) - 1
+    assert all(map(kw.seller_words, shops))
+
+
+def test_every_word_is_folded_and_stands_once_in_its_kind() -> None:
+    for words in kw.WORDS.values():
+        assert [kw.fold(word) for word in words] == list(words)
+        assert len(set(words)) == len(words)

@@ -1,0 +1,176 @@
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coursepkg.projects.ocr.detector.lines import TextBox
+from coursepkg.projects.ocr.fields.rules import FIELDS, Fields, extract_fields
+from coursepkg.projects.ocr.page.read import PageLine
+from coursepkg.text.vietnamese import without_marks
+from tests.projects.ocr.fields.pages import GOODS, HEAD, RECEIPT, SUMS, page
+
+
+def fields_of(rows: Sequence[Sequence[str]]) -> Fields:
+    return extract_fields(page(rows))
+
+
+def test_a_receipt_gives_all_fields() -> None:
+    fields = fields_of(RECEIPT)
+    assert fields.seller.value == "SIÊU THỊ LÚA VÀNG"
+    assert fields.address.value == "Số 12 đường Hoa Mai, P. An Bình, Cần Thơ"
+    assert fields.timestamp.value == "2021-01-16T08:58"
+    assert fields.total.value == 42_000
+    assert fields.notes == ()
+    items = [(one.name, one.quantity, one.price, one.amount) for one in fields.items]
+    assert items == [("Bánh tráng mè", 2, 15_000, 30_000), ("Nước sâm", 1, 12_000, 12_000)]
+
+
+def test_each_field_says_where_it_is_from() -> None:
+    lines = page(RECEIPT, 0.9)
+    fields = extract_fields(lines)
+    for name in FIELDS:
+        field = getattr(fields, name)
+        assert field.text == " ".join(lines[number].text for number in field.lines)
+        assert 0 < field.confidence <= 0.9
+    assert fields.total.text == "Tổng tiền 42.000"
+
+
+def test_the_record_is_json_with_the_documented_keys() -> None:
+    record = json.loads(json.dumps(fields_of(RECEIPT).as_json()))
+    assert list(record) == [*FIELDS, "items", "notes"]
+    for name in FIELDS:
+        assert list(record[name]) == ["value", "text", "confidence", "lines"]
+    assert type(record["total"]["value"]) is int
+    empty = fields_of(()).as_json()
+    assert all(empty[name]["value"] is None and empty[name]["reason"] for name in FIELDS)
+
+
+def test_marks_are_not_needed() -> None:
+    plain = fields_of([[without_marks(text) for text in row] for row in RECEIPT])
+    assert plain.seller.value == "SIEU THI LUA VANG"
+    assert plain.address.text.startswith("So 12")
+    assert (plain.timestamp.value, plain.total.value) == ("2021-01-16T08:58", 42_000)
+
+
+def test_without_a_total_there_is_none() -> None:
+    fields = fields_of((*HEAD, *GOODS))
+    assert fields.total.value is None
+    assert fields.total.reason == "no line says a total"
+    assert len(fields.items) == 2
+
+
+def test_a_total_without_an_amount_is_no_total() -> None:
+    total = fields_of((*HEAD, *GOODS, ("Tổng tiền:",))).total
+    assert (total.value, total.text) == (None, "Tổng tiền:")
+    assert "no amount" in total.reason
+
+
+@pytest.mark.parametrize("last", ["Tổng thanh toán", "Khách phải trả", "Còn phải trả", "Tổng cộng"])
+def test_of_two_totals_the_one_to_pay_counts(last: str) -> None:
+    sums = (("Tổng cộng", "42.000"), ("Giảm giá", "2.000"), (last, "40.000"))
+    fields = fields_of((*HEAD, *GOODS, *sums))
+    assert fields.total.value == 40_000
+    assert "42,000" in fields.notes[0]
+
+
+def test_what_was_handed_over_is_no_total() -> None:
+    sums = (("Tổng cộng", "42.000"), ("Thanh toán", "50.000"), ("Tiền thừa", "8.000"))
+    assert fields_of((*HEAD, *GOODS, *sums)).total.value == 42_000
+
+
+@pytest.mark.parametrize("amount", ["42.000", "42,000", "42 000", "42000", "42.000đ", "42.000,00"])
+def test_the_total_stands_behind_beside_or_below_its_name(amount: str) -> None:
+    for sums in ([[f"Tổng tiền: {amount}"]], [["Tổng tiền", amount]], [["Tổng tiền"], ["", amount]]):
+        rows = [*HEAD, *GOODS, *sums]
+        lines = [line for line in page(rows) if line.text]
+        assert extract_fields(lines).total.value == 42_000
+
+
+def test_a_foreign_total_is_refused() -> None:
+    total = fields_of((*HEAD, ("Cà phê", "$4.20"), ("Total", "$4.20"))).total
+    assert total.value is None
+    assert "US dollars" in total.reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Ngày 16-01-21 8h58", "Thời gian: 08:58 16.01.2021", "Ngày 2021-01-16 08:58"]
+)
+def test_dates_of_three_notations(text: str) -> None:
+    rows = [[text] if "Ngày" in row[0] else row for row in RECEIPT]
+    assert fields_of(rows).timestamp.value == "2021-01-16T08:58"
+
+
+def test_date_and_time_may_stand_apart() -> None:
+    rows = [
+        r for row in RECEIPT for r in ([["Ngày: 16/01/2021"], ["Giờ: 08:58"]] if "Ngày" in row[0] else [row])
+    ]
+    assert fields_of(rows).timestamp.value == "2021-01-16T08:58"
+
+
+def test_a_time_without_a_date_is_no_timestamp() -> None:
+    rows = [["Giờ vào: 08:58"] if "Ngày" in row[0] else row for row in RECEIPT]
+    timestamp = fields_of(rows).timestamp
+    assert timestamp.value is None
+    assert "without a date" in timestamp.reason
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [["Mùa thu trên núi"], ["Gió thổi qua đồi thông, lá rơi đầy lối."], ["Trang 12"]],
+        [["CỘNG HÒA XÃ HỘI CHỦ NGHĨA VIỆT NAM"], ["Hà Nội, ngày 5 tháng 3 năm 2021"], ["Tổng cộng 12.000"]],
+        [["0900 000 000"]],
+    ],
+)
+def test_a_page_that_is_no_receipt_has_no_fields(rows: list[list[str]]) -> None:
+    fields = fields_of(rows)
+    for name in FIELDS:
+        assert getattr(fields, name).value is None
+        assert getattr(fields, name).reason
+    assert fields.items == ()
+
+
+def test_the_upper_half_of_a_receipt_has_no_total() -> None:
+    fields = fields_of((*HEAD, GOODS[0]))
+    assert fields.seller.value
+    assert fields.timestamp.value
+    assert fields.total.value is None
+
+
+def test_the_lower_half_of_a_receipt_has_no_shop() -> None:
+    fields = fields_of((GOODS[1], *SUMS))
+    assert fields.total.value == 42_000
+    for field in (fields.seller, fields.address, fields.timestamp):
+        assert field.value is None
+        assert field.reason
+
+
+def test_a_receipt_on_its_side_reads_alike() -> None:
+    upright = page(RECEIPT)
+    turned = [
+        PageLine(TextBox(np.stack([-line.box.corners[:, 1], line.box.corners[:, 0]], axis=1), 1.0), *rest)
+        for line in upright
+        for rest in [(line.row, line.text, line.confidence)]
+    ]
+    assert extract_fields(turned).as_json() == extract_fields(upright).as_json()
+
+
+TEXTS = st.sampled_from([text for row in RECEIPT for text in row]) | st.text(min_size=1, max_size=20)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(TEXTS, min_size=1, max_size=3), max_size=8))
+def test_any_page_has_a_value_or_a_reason(rows: list[list[str]]) -> None:
+    lines = page(rows)
+    fields = extract_fields(lines)
+    for name in FIELDS:
+        field = getattr(fields, name)
+        assert (field.value is None) == bool(field.reason)
+        assert set(field.lines) <= set(range(len(lines)))
+        assert 0 <= field.confidence <= 1
+    if fields.total.value is not None:
+        assert type(fields.total.value) is int

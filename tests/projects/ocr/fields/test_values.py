@@ -1,0 +1,113 @@
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coursepkg.projects.ocr.fields.values import find_amounts, parse_amount, parse_timestamp, repair_digits
+
+MOMENT = "2020-08-11T08:06"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("11/08/2020 08:06", MOMENT),
+        ("2020-08-11", "2020-08-11"),
+        ("11-08-20 8h06", MOMENT),
+        ("Ngày : 11/08/2020 - 08:06:59", MOMENT),
+        ("Thời gian: 08:06 11.08.2020", MOMENT),
+        ("ngày 11 tháng 8 năm 2020", "2020-08-11"),
+        ("ngày 11 tháng tám năm 2020 lúc 8 giờ 06", MOMENT),
+        ("11.08.2020 08.06", MOMENT),
+        ("11 Aug 2020 8:06 AM", MOMENT),
+        ("11/8/2020 08:06 CH", "2020-08-11T20:06"),
+        ("O1/O2/2O21", "2021-02-01"),
+    ],
+)
+def test_times_are_read_in_every_notation(text: str, value: str) -> None:
+    assert parse_timestamp(text).value == value
+
+
+def test_the_day_comes_first_where_both_orders_are_dates() -> None:
+    assert parse_timestamp("03/04/2021").value == "2021-04-03"
+    swapped = parse_timestamp("04/25/2021")
+    assert swapped.value == "2021-04-25"
+    assert "month first" in swapped.notes[0]
+
+
+@pytest.mark.parametrize("text", ["31/02/2021", "13/88/2021", "01/01/1875", "08:06", "Tổng tiền 12.000", ""])
+def test_what_is_no_date_has_a_reason(text: str) -> None:
+    parsed = parse_timestamp(text)
+    assert parsed.value is None
+    assert parsed.reason
+
+
+DATES = ("%d/%m/%Y", "%d-%m-%Y", "%d.%m.%Y", "%Y-%m-%d", "%d/%m/%y", "ngày %d tháng %m năm %Y")
+TIMES = ("%H:%M", "%H:%M:%S", "%Hh%M", "%I:%M %p")
+
+
+@given(
+    moment=st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1)),
+    day=st.sampled_from(DATES),
+    clock=st.sampled_from(TIMES),
+    joint=st.sampled_from((" ", " - ", "  ", ", ")),
+    name=st.sampled_from(("", "Ngày: ", "Thời gian : ", "In lúc ")),
+)
+def test_what_was_written_is_read_back(moment: datetime, day: str, clock: str, joint: str, name: str) -> None:
+    text = name + moment.strftime(day) + joint + moment.strftime(clock)
+    assert parse_timestamp(text).value == f"{moment:%Y-%m-%dT%H:%M}"
+
+
+@pytest.mark.parametrize(
+    "text", ["74,000", "74.000đ", "74 000 VND", "74000", "VNĐ 74.000", "74k", "74.OOO", "74, 000"]
+)
+def test_amounts_are_read_in_every_notation(text: str) -> None:
+    assert parse_amount(text).value == 74_000
+
+
+@pytest.mark.parametrize("text", ["1.234.500,00", "1,234,500.00", "1 234 500", "Tổng: 1.234.500 đồng"])
+def test_zero_hundredths_are_no_part_of_an_amount(text: str) -> None:
+    assert parse_amount(text).value == 1_234_500
+
+
+@pytest.mark.parametrize(
+    ("text", "currency"), [("$12.50", "US dollars"), ("EUR 30", "euros"), ("3.500 ¥", "yen or yuan")]
+)
+def test_a_foreign_currency_is_refused(text: str, currency: str) -> None:
+    parsed = parse_amount(text)
+    assert parsed.value is None
+    assert currency in parsed.reason
+
+
+@pytest.mark.parametrize("text", ["0900000000", "8930000000001", "74.00", "1.000 2.000", "miễn phí"])
+def test_what_is_no_one_amount_has_a_reason(text: str) -> None:
+    parsed = parse_amount(text)
+    assert parsed.value is None
+    assert parsed.reason
+
+
+@given(st.integers(1000, 10**10), st.sampled_from(",. "), st.sampled_from(("", "đ", " đ", " VND", "₫")))
+def test_an_amount_survives_its_notation(amount: int, joint: str, tail: str) -> None:
+    assert parse_amount(f"{amount:,}".replace(",", joint) + tail).value == amount
+
+
+@given(st.integers(1000, 10**9), st.sampled_from(tuple(zip("0158", "OISB", strict=True))))
+def test_confused_letters_behind_a_digit_are_said(amount: int, pair: tuple[str, str]) -> None:
+    digit, letter = pair
+    written = f"{amount:,}"
+    confused = written[0] + written[1:].replace(digit, letter)
+    parsed = parse_amount(confused)
+    assert parsed.value == amount
+    assert bool(parsed.notes) == (confused != written)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_parsed_without_an_error(text: str) -> None:
+    for parsed in (parse_amount(text), parse_timestamp(text)):
+        assert (parsed.value is None) == bool(parsed.reason)
+    assert all(one.start < one.end for one in find_amounts(text))
+
+
+def test_words_keep_their_letters() -> None:
+    assert repair_digits("SOL BIO IO5 Ba") == ("SOL BIO IO5 Ba", ())
