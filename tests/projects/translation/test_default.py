@@ -61,10 +61,17 @@ def test_it_copies_what_is_masked(shipped: Translator) -> None:
 def test_a_note_names_what_was_not_copied(shipped: Translator) -> None:
     count = "the sum of 1, 2, 3, 4, 5, 6, 7, 8 and 9 and 10"
     texts = ["In 2021, 35 % of 4,512 users had 2 or 3 of 17 devices in 9 places.", count]
-    found = [*shipped.translate(texts, source="en", target="vi"), *shipped.translate(texts, source="en", target="vi", n_best=5)]
+    found = [
+        *shipped.translate(texts, source="en", target="vi"),
+        *shipped.translate(texts, source="en", target="vi", n_best=5),
+    ]
     for text, one in zip(texts * 2, found, strict=True):
         lost = set(mask(text).values.values()) - set(copied_strings(one.text))
-        noted = one.note.removeprefix("not copied: ").split(";")[0].split(", ") if "not copied" in one.note else []
+        noted = (
+            one.note.removeprefix("not copied: ").split(";")[0].split(", ")
+            if "not copied" in one.note
+            else []
+        )
         assert set(noted) == lost
 
 
