@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -209,3 +210,53 @@ def without_duplicates(
     kept: dict[tuple[str, str], SentencePair] = {}
     left_out = [pair for pair in pairs if kept.setdefault(keys(pair), pair) is not pair]
     return list(kept.values()), left_out
+
+
+CUTS = (
+    re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
+    re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
+)
+"""Where a text is cut: first at the ends of sentences, then at commas."""
+
+
+def cut_text(
+    text: str,
+    fits: Callable[[str], bool],
+    most: int,
+    space: str,
+    cuts: Sequence[re.Pattern[str]] = CUTS,
+) -> list[str]:
+    """A text in parts that fit.
+
+    Args:
+        text: without spaces around it.
+        fits: whether a part is short enough.
+        most: characters of a text that may fit; a longer one is not tried.
+        space: what stands between parts that are put together again.
+        cuts: where to cut, the best places first. What has none of them is cut behind
+            a word, or else where it must be.
+    """
+    if len(text) <= most and fits(text):
+        return [text]
+    parts: list[str] = []
+    if not cuts:
+        while text:
+            # The longest beginning that fits, at least one character of it.
+            n = bisect_left(
+                range(1, min(len(text), most) + 1),
+                True,
+                key=lambda n: not fits(text[:n]),
+            )
+            end = text.rfind(" ", 1, n + 1) if n < len(text) else n
+            end = end if end > 0 else max(1, n)
+            parts.append(text[:end])
+            text = text[end:].strip()
+        return parts
+    for piece in filter(None, map(str.strip, cuts[0].split(text))):
+        joined = space.join([*parts[-1:], piece])
+        # A sentence stays by itself: the model has learnt to translate one.
+        if parts and cuts is not CUTS and len(joined) <= most and fits(joined):
+            parts[-1] = joined
+        else:
+            parts += cut_text(piece, fits, most, space, cuts[1:])
+    return parts

@@ -9,8 +9,6 @@ Sources to hypotheses: sorted by length, in batches, back in order.
 
 import math
 import operator
-import re
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +30,7 @@ from coursepkg.decoding.beam import beam_search
 from coursepkg.decoding.filters import Filter
 from coursepkg.decoding.generate import greedy
 from coursepkg.decoding.step import Hypothesis, source_limits
-from coursepkg.projects.translation.corpus import to_reader
+from coursepkg.projects.translation.corpus import cut_text, to_reader
 from coursepkg.projects.translation.models import (
     Subwords,
     check_plain,
@@ -55,12 +53,6 @@ if TYPE_CHECKING:
     from coursepkg.projects.translation.confidence import Calibration
     from coursepkg.projects.translation.export.runtime import ExportedNetwork
 
-CUTS = (
-    re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
-    re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
-)
-"""Where a sentence is cut that the model does not take whole: first at the ends of
-sentences, then at commas."""
 LONGEST_TEXT = 100_000
 """Characters of one text, which is then some fifty pages."""
 MOST_CHARACTERS = 32
@@ -357,47 +349,19 @@ class Translator:
 
         What has neither is cut where the model's longest source ends.
         """
-        return self._cut(text.strip(), source, target, CUTS)
 
-    def _cut(
-        self, text: str, source: str, target: str, cuts: Sequence[re.Pattern[str]]
-    ) -> list[str]:
         def fits(part: str) -> bool:
-            # No piece is shorter than a character: a longer text needs no look.
-            if len(part) > MOST_CHARACTERS * self.longest:
-                return False
             (ids,) = self.subwords.encode_sources([part], source, target)
             return len(ids) <= self.longest
 
-        if fits(text):
-            return [text]
-        if not cuts:
-            parts = []
-            while text:
-                # The longest beginning that fits, at least one character of it.
-                most = min(len(text), MOST_CHARACTERS * self.longest)
-                n = bisect_left(
-                    range(1, most + 1), True, key=lambda n: not fits(text[:n])
-                )
-                end = text.rfind(" ", 1, n + 1) if n < len(text) else n
-                end = end if end > 0 else max(1, n)
-                parts.append(text[:end])
-                text = text[end:].strip()
-            return parts
-        parts = []
-        for piece in filter(None, map(str.strip, cuts[0].split(text))):
-            joined = self._join([*parts[-1:], piece], source)
-            # A sentence stays by itself: the model has learnt to translate one.
-            if parts and cuts is not CUTS and fits(joined):
-                parts[-1] = joined
-            else:
-                parts += self._cut(piece, source, target, cuts[1:])
-        return parts
+        # No piece is shorter than a character: a longer text needs no look.
+        most = MOST_CHARACTERS * self.longest
+        return cut_text(text.strip(), fits, most, self._space(source))
 
     @staticmethod
-    def _join(parts: Sequence[str], language: str) -> str:
-        """Parts of a text as their language writes them behind one another."""
-        return ("" if language_of(language).is_han else " ").join(parts)
+    def _space(language: str) -> str:
+        """What stands between two sentences of a language."""
+        return "" if language_of(language).is_han else " "
 
     def translate(
         self,
@@ -564,7 +528,7 @@ class Translator:
             mean = sum(map(operator.mul, logs, n_tokens)) / sum(n_tokens)
             n_best.append(
                 Alternative(
-                    self._join([one.text for one in chosen], target),
+                    self._space(target).join(one.text for one in chosen),
                     " ".join(one.line for one in chosen),
                     tuple(token for one in chosen for token in one.tokens),
                     math.exp(mean),
