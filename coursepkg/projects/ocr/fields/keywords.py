@@ -264,8 +264,8 @@ def line_kind(text: str) -> FoundWord | None:
     """What a line is about, by the longest word in it; None where no word says so.
 
     What is paid, and when, is named at the beginning of a line; before a word of seven
-    letters or more, one that was read out of nothing may stand. A total that names the tax which
-    it includes is a total.
+    letters or more, one that was read out of nothing may stand. A total that names the
+    tax which it includes is a total.
 
     Example:
         >>> line_kind("TIỀN KHÁCH ĐƯA: 100.000").kind
