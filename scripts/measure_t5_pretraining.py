@@ -56,7 +56,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, default=0, help="of them; 0 takes all")
     parser.add_argument("--seconds", type=float, default=2400.0, help="of pre-training")
     parser.add_argument("--precision", default="32-true", help="of pre-training")
-    parser.add_argument("--learning-rate", type=float, default=3e-3, help="likewise")
+    parser.add_argument("--learning-rate", type=float, default=4e-3, help="likewise")
     parser.add_argument("--vocab-size", type=int, default=8000, help="most pieces")
     parser.add_argument("--d-model", type=int, default=128, help="width")
     parser.add_argument("--d-ff", type=int, default=256, help="inner width")
