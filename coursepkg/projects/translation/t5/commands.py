@@ -56,7 +56,7 @@ class T5Pretrain:
     """Layers of the encoder, and again of the decoder."""
     epochs: int = 10
     """Most passes over the sentences; each draws other spans."""
-    learning_rate: float = 3e-3
+    learning_rate: float = 4e-3
     """The highest learning rate."""
     batch_size: int = 64
     """Sentences of a step."""
