@@ -89,7 +89,7 @@ def nothing_yet(cross_keys: np.ndarray, rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step_of_every_row_is_the_model_s(root: Path, kind: str) -> None:
-    """Within 2e-5: sums of float32 in another order; log-probabilities are some nats large."""
+    """Within 1e-4: sums of float32 in another order; log-probabilities are some nats large."""
     model, generator = build(kind), torch.Generator().manual_seed(1)
     sessions, _ = read_onnx(root / str(list(KINDS).index(kind)), {})
     highest = model.config.source_vocab_size or VOCABULARY
@@ -112,7 +112,7 @@ def test_every_step_of_every_row_is_the_model_s(root: Path, kind: str) -> None:
             known = {"tokens": tokens[..., t].numpy(), "past_keys": past[0], "past_values": past[1]}
             log_probs, *past = sessions[STEP].run(None, known | across)
             wanted = expected[:, t].unflatten(0, (len(lengths), rows)).numpy()
-            np.testing.assert_allclose(log_probs, wanted, atol=2e-5)
+            np.testing.assert_allclose(log_probs, wanted, atol=1e-4)
             assert past[0].shape[4] == t + 1
 
 
