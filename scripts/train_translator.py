@@ -2,7 +2,8 @@
 
 One model for en-vi, vi-en, zh-vi and vi-zh, from the open corpus and the phrasebook; a
 second stage adds sentences of the Vietnamese Wikipedia and, for Chinese, of Tatoeba,
-translated back by the first.
+translated back by the first. A third is the second once more, with more sentences,
+which the better model translated back.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
@@ -10,14 +11,15 @@ translated back by the first.
     coursepkg translation back-translate --model runs/open --mono wikipedia --from zh \
         --to vi --limit 12000 --beam-size 1 --out runs/wikipedia-zh
     coursepkg translation back-translate --model runs/open --mono tatoeba --from zh \
-        --to vi --out runs/tatoeba-zh
+        --to vi --beam-size 4 --out runs/tatoeba-zh
     python scripts/train_translator.py second --start runs/open --out runs/open-2 \
         --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh runs/tatoeba-zh \
         --seconds 6000
-    coursepkg translation calibrate --model runs/open-2
-    python scripts/train_translator.py ship --out runs/open-2
+    (the four commands again from runs/open-2 to runs/open-3, with 80000 and 40000)
+    coursepkg translation calibrate --model runs/open-3
+    python scripts/train_translator.py ship --out runs/open-3
 
-The two stages go on where their last call stopped. COURSEPKG_DATA names the data.
+The stages go on where their last call stopped. COURSEPKG_DATA names the data.
 """
 
 import argparse
