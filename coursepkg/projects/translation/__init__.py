@@ -42,9 +42,11 @@ __all__, __getattr__, __dir__ = lazy_names(
             "comparison_table equal_steps learning_curves verdict_lines verdicts"
         ),
         "ladder.rows": "LADDER ROWS",
-        "models": "Subwords build_model config_of count_parameters rebuilder tag_of",
+        "models": (
+            "Subwords build_model config_of count_parameters rebuilder search tag_of"
+        ),
         "phrasebook.lexicon": "table",
-        "predict": "Alternative Translation Translator search",
+        "predict": "Alternative Translation Translator",
         "published_results": (
             "differences_to evaluation_table headline ladder_figure ladder_table "
             "stored_documents stored_rows with_interval"

@@ -1,4 +1,4 @@
-"""From a recipe to a network and its vocabulary, and from files back to them.
+"""From a recipe to a network and its vocabulary, from files back to them, and a search.
 
 A vocabulary serves both languages, with tags, or there is one for each.
 """
@@ -10,17 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import PrefixTransformer
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.decoding.beam import beam_search
+from coursepkg.decoding.filters import Filter
+from coursepkg.decoding.generate import greedy
+from coursepkg.decoding.step import Hypothesis, source_limits
 from coursepkg.files import read_json
 from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.subword import SentencePiece
 from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK
+from coursepkg.text.vocabulary import EOS, pad_batch
+
+EXTRA_LENGTH = 30
+"""Tokens by which a translation may be longer than its source."""
 
 
 def config_of(
@@ -262,3 +271,71 @@ def recipe_from(folder: Path) -> Recipe:
         raise ValueError(
             f"{folder} holds no translator (its recipe is damaged: {reason}); {wanted}"
         ) from reason
+
+
+@torch.inference_mode()
+def search(
+    model: nn.Module,
+    sources: Sequence[Sequence[int]],
+    *,
+    max_len: int,
+    beam_size: int = 5,
+    length_penalty: float = 1.0,
+    n_best: int = 1,
+    batch_size: int = 64,
+    filters: Sequence[Filter] = (),
+) -> list[list[Hypothesis]]:
+    """Translate ids by beam search, or greedily with one beam.
+
+    Args:
+        model: `Transformer` or `GRUSeq2Seq`; it decodes in evaluation mode and goes
+            back to the mode it came in.
+        sources: ids of each source, its tag in front, EOS not yet behind.
+        max_len: most tokens of a target, EOS included, that the model takes.
+        beam_size: beams; 1 is greedy.
+        length_penalty: exponent of the length penalty.
+        n_best: hypotheses of each source, at most `beam_size`.
+        batch_size: sources at once.
+        filters: applied to the logits of every step.
+
+    Returns:
+        for each source its hypotheses, best first.
+    """
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    device, was_training = next(model.parameters()).device, model.training
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    model.eval()
+    try:
+        for first in range(0, len(order), batch_size):
+            chosen = order[first : first + batch_size]
+            src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
+            settings = (max_len, beam_size, length_penalty, n_best, filters)
+            results = _one_batch(model, src.to(device), *settings)
+            for i, result in zip(chosen, results, strict=True):
+                found[i] = result
+    finally:
+        model.train(was_training)
+    return found
+
+
+def _one_batch(
+    model: Any,
+    src: torch.Tensor,
+    most: int,
+    beam_size: int,
+    alpha: float,
+    n_best: int,
+    filters: Sequence[Filter],
+) -> list[list[Hypothesis]]:
+    limits = source_limits(src, EXTRA_LENGTH, most=most - 1)
+    state = model.start(src, max_len=int(limits.max()) + 1)
+    if beam_size == 1:
+        return [[one] for one in greedy(state, max_len=limits, filters=filters)]
+    return beam_search(
+        state,
+        beam_size=beam_size,
+        max_len=limits,
+        length_penalty=alpha,
+        n_best=n_best,
+        filters=filters,
+    )

@@ -87,7 +87,13 @@ def restore(text: str, values: dict[str, str]) -> str:
     if len(lost) == len(odd) == 1:
         text = text.replace(odd[0], lost[0])
     for mark in MARKS:
-        text = text.replace(mark, values.get(mark, ""))
+        value = values.get(mark, "")
+        # Chinese has no spaces, but a number must not stick to a word in Latin letters.
+        if value[:1].isalnum():
+            text = re.sub(rf"(?<=[A-Za-z0-9]){mark}", f" {mark}", text)
+        if value[-1:].isalnum():
+            text = re.sub(rf"{mark}(?=[A-Za-z0-9])", f"{mark} ", text)
+        text = text.replace(mark, value)
     return text
 
 

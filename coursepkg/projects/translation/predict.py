@@ -3,8 +3,6 @@
 >>> translator = Translator.load_default()
 >>> [one.text for one in translator.translate(["酒店在哪里？"], source="zh", target="vi")]
 ['Khách sạn ở đâu?']
-
-Sources to hypotheses: sorted by length, in batches, back in order.
 """
 
 import math
@@ -26,16 +24,15 @@ from coursepkg.app.model_folder import (
 )
 from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer, attention_maps
-from coursepkg.decoding.beam import beam_search
-from coursepkg.decoding.filters import Filter
-from coursepkg.decoding.generate import greedy
-from coursepkg.decoding.step import Hypothesis, source_limits
+from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.corpus import cut_text, to_reader
 from coursepkg.projects.translation.models import (
+    EXTRA_LENGTH,
     Subwords,
     check_plain,
     rebuilder,
     recipe_from,
+    search,
 )
 from coursepkg.projects.translation.placeholders import (
     Masked,
@@ -45,7 +42,7 @@ from coursepkg.projects.translation.placeholders import (
 )
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import LANGUAGES, language_doubt, language_of
-from coursepkg.text.vocabulary import BOS, EOS, pad_batch
+from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.saved_model import load_model
 from coursepkg.validation import as_list, check_count, check_finite, check_largest
 
@@ -59,81 +56,11 @@ MOST_CHARACTERS = 32
 """Of a subword; a text with more characters for each token does not fit."""
 DOUBTFUL = 0.5
 """Probability of being usable below which a translation is doubtful."""
-EXTRA_LENGTH = 30
-"""Tokens by which a translation may be longer than its source."""
 NOT_COPIED = "not copied"
 """How the note begins on numbers and codes that a translation lacks."""
 WIDE_BEAM = 20
 """Beams of the second search, for a sentence whose beams all lose a mark or a number.
 """
-
-
-@torch.inference_mode()
-def search(
-    model: nn.Module,
-    sources: Sequence[Sequence[int]],
-    *,
-    max_len: int,
-    beam_size: int = 5,
-    length_penalty: float = 1.0,
-    n_best: int = 1,
-    batch_size: int = 64,
-    filters: Sequence[Filter] = (),
-) -> list[list[Hypothesis]]:
-    """Translate ids by beam search, or greedily with one beam.
-
-    Args:
-        model: `Transformer` or `GRUSeq2Seq`; it decodes in evaluation mode and goes
-            back to the mode it came in.
-        sources: ids of each source, its tag in front, EOS not yet behind.
-        max_len: most tokens of a target, EOS included, that the model takes.
-        beam_size: beams; 1 is greedy.
-        length_penalty: exponent of the length penalty.
-        n_best: hypotheses of each source, at most `beam_size`.
-        batch_size: sources at once.
-        filters: applied to the logits of every step.
-
-    Returns:
-        for each source its hypotheses, best first.
-    """
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    device, was_training = next(model.parameters()).device, model.training
-    found: list[list[Hypothesis]] = [[] for _ in sources]
-    model.eval()
-    try:
-        for first in range(0, len(order), batch_size):
-            chosen = order[first : first + batch_size]
-            src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
-            settings = (max_len, beam_size, length_penalty, n_best, filters)
-            results = _one_batch(model, src.to(device), *settings)
-            for i, result in zip(chosen, results, strict=True):
-                found[i] = result
-    finally:
-        model.train(was_training)
-    return found
-
-
-def _one_batch(
-    model: Any,
-    src: torch.Tensor,
-    most: int,
-    beam_size: int,
-    alpha: float,
-    n_best: int,
-    filters: Sequence[Filter],
-) -> list[list[Hypothesis]]:
-    limits = source_limits(src, EXTRA_LENGTH, most=most - 1)
-    state = model.start(src, max_len=int(limits.max()) + 1)
-    if beam_size == 1:
-        return [[one] for one in greedy(state, max_len=limits, filters=filters)]
-    return beam_search(
-        state,
-        beam_size=beam_size,
-        max_len=limits,
-        length_penalty=alpha,
-        n_best=n_best,
-        filters=filters,
-    )
 
 
 DEFAULT = Path(__file__).parent / "checkpoint"
@@ -438,7 +365,7 @@ class Translator:
             batch_size=batch_size,
         )
         if 1 < beams < WIDE_BEAM:
-            self._search_wider(each, ids, found, alpha, batch_size)
+            self._search_wider(each, ids, found, target, alpha, batch_size)
         made = [
             self._translation(*one, target, n_best, alignments)
             for one in zip(each, ids, found, strict=True)
@@ -474,10 +401,14 @@ class Translator:
         parts: Sequence[Masked],
         ids: Sequence[Sequence[int]],
         found: list[list[Hypothesis]],
+        target: str,
         length_penalty: float,
         batch_size: int,
     ) -> None:
-        """More hypotheses, with more beams, where all that were found lose a mark."""
+        """More hypotheses, with more beams, where all that were found lose a mark.
+
+        Where these lose it, too, it is put into the best one.
+        """
         decode = self.subwords.target.decode
         losing = [
             i
@@ -495,6 +426,28 @@ class Translator:
         )
         for i, own in zip(losing, wider, strict=True):
             found[i] = found[i] + own
+            best = min(found[i], key=lambda one: n_lost(decode(one.ids), parts[i]))
+            lost = [m for m in parts[i].values if m not in decode(best.ids)]
+            if lost and len(best.ids) + len(lost) < self.longest:
+                found[i].append(self._with_marks(ids[i], best.ids, lost, target))
+
+    def _with_marks(
+        self,
+        source: Sequence[int],
+        written: Sequence[int],
+        marks: Sequence[str],
+        target: str,
+    ) -> Hypothesis:
+        """A hypothesis and more marks, each where the model finds it most likely."""
+        from coursepkg.projects.translation.confidence import log_probs
+
+        best, log_prob = tuple(written), 0.0
+        for own in self.subwords.encode_targets(marks, target):
+            tried = [(*best[:i], *own, *best[i:]) for i in range(len(best) + 1)]
+            scores = log_probs(self, [source] * len(tried), tried)
+            log_prob, best = max(zip(scores, tried, strict=True))
+        n = len(best) + 1
+        return Hypothesis(best, (log_prob / n,) * n, log_prob, log_prob, True)
 
     def _judged(
         self,

@@ -48,10 +48,11 @@ from coursepkg.projects.translation.models import (
     count_parameters,
     cut_sources,
     rebuilder,
+    search,
     tag_of,
 )
 from coursepkg.projects.translation.placeholders import mask_pair
-from coursepkg.projects.translation.predict import DEFAULT, Translator, search
+from coursepkg.projects.translation.predict import DEFAULT, Translator
 from coursepkg.projects.translation.recipe import ADDED_SETTINGS, Recipe
 from coursepkg.projects.translation.task import (
     TranslationBatches,

@@ -76,10 +76,15 @@ def test_a_note_names_what_was_not_copied(shipped: Translator) -> None:
 
 
 def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
-    nonsense = "Colourless green xylophones defenestrate the quixotic parliamentarians of Zzyzx."
-    known, odd = shipped.translate(["Thank you very much.", nonsense], source="en", target="vi")
-    assert odd.confidence < known.confidence
-    assert odd.doubtful
+    nonsense = [
+        "Colourless green xylophones defenestrate the quixotic parliamentarians of Zzyzx.",
+        "Flibber wobbles the gnarled quorxes of Zzyzx.",
+        "Whilst yonder brigantine careened, the boatswain's halyards frayed asunder.",
+        "Ontogeny, forsooth, recapitulates nought but the taxonomist's chimaera.",
+    ]
+    known, *odd = shipped.translate(["Thank you very much.", *nonsense], source="en", target="vi")
+    assert max(one.confidence for one in odd) < known.confidence
+    assert sum(one.doubtful for one in odd) >= 3
     (foreign,) = shipped.translate(["Where is the hotel?"], source="zh", target="vi")
     assert "does not look like Chinese" in foreign.note
     (emoji,) = shipped.translate(["\U0001f600\U0001f600"], source="en", target="vi")

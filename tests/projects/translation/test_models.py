@@ -28,9 +28,10 @@ from coursepkg.projects.translation.models import (
     config_of,
     count_parameters,
     rebuilder,
+    search,
     tag_of,
 )
-from coursepkg.projects.translation.predict import Translator, search
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.studies.language_model import LanguageRecipe
 from coursepkg.text.vocabulary import UNK

@@ -88,6 +88,11 @@ def test_training_pairs_use_all_marks() -> None:
     assert set(MARKS) == {sign for pair in pairs for sign in pair.target} & set(MARKS)
 
 
+def test_a_number_does_not_stick_to_a_word() -> None:
+    assert restore("WIP①美元", {"①": "200"}) == "WIP 200美元"
+    assert restore("①MB的②here③", {"①": "5", "②": "<b>", "③": "</b>"}) == "5 MB的<b>here</b>"
+
+
 def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:
     values = {"①": "%1$s", "②": "{0}"}
     assert restore("③ và ②", values) == "%1$s và {0}"

@@ -36,8 +36,8 @@ from coursepkg.blocks.decoder import CrossAttention, Decoder
 from coursepkg.blocks.encoder import Encoder, EncoderLayer
 from coursepkg.blocks.layer_parts import embed
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.models import tag_of
-from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator
+from coursepkg.projects.translation.models import EXTRA_LENGTH, tag_of
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"

@@ -26,8 +26,8 @@ from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.evaluate import bleu_of
-from coursepkg.projects.translation.models import cut_sources
-from coursepkg.projects.translation.predict import EXTRA_LENGTH, Translator, search
+from coursepkg.projects.translation.models import EXTRA_LENGTH, cut_sources, search
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.measured_run import (
     open_system,
     report_study,

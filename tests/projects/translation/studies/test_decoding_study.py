@@ -11,7 +11,8 @@ import sacrebleu
 
 from coursepkg.decoding.filters import RepetitionPenalty
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.predict import Translator, search
+from coursepkg.projects.translation.models import search
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import (
     Decoder,
     DecodingStudy,

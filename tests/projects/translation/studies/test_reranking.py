@@ -17,7 +17,8 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.evaluate import dev_halves
-from coursepkg.projects.translation.predict import Translator, search
+from coursepkg.projects.translation.models import search
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.projects.translation.studies.reranking import RerankStudy, noisy_channel_scorer, rerank_study
 from coursepkg.text.vocabulary import BOS, EOS
