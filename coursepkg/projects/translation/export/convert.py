@@ -328,7 +328,8 @@ class ExportedTranslator:
 
     Args:
         folder: where it is.
-        threads: CPU threads for one batch; one batch runs at a time.
+        threads: CPU threads for one batch.
+        batches: that run side by side, each with so many threads.
         device: "cpu", "cuda" or "auto".
         compute_type: of CTranslate2; "default" is that of the stored weights, as far as
             the processor has it.
@@ -344,10 +345,12 @@ class ExportedTranslator:
         folder: str | Path,
         *,
         threads: int = 1,
+        batches: int = 1,
         device: str = "cpu",
         compute_type: str = "default",
     ) -> None:
         check_count("threads", threads)
+        check_count("batches", batches)
         runtime, folder = ctranslate2(), Path(folder)
         config = _read(folder / "config.json")
         if not isinstance(config, dict) or not isinstance(config.get("max_len"), int):
@@ -366,7 +369,7 @@ class ExportedTranslator:
                 str(folder),
                 device,
                 compute_type=compute_type,
-                inter_threads=1,
+                inter_threads=batches,
                 intra_threads=threads,
             )
         except (RuntimeError, ValueError) as reason:

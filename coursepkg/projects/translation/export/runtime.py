@@ -40,7 +40,7 @@ class ExportedNetwork(nn.Module):
         needs = {"recipe": dict, "directions": list}
         self.card: dict[str, Any] = read_json(folder / CARD, needs=needs)
         self.fingerprint = file_sha256(folder / "model.bin")
-        self.runtime = ExportedTranslator(folder, threads=torch.get_num_threads())
+        self.runtime = ExportedTranslator(folder, batches=torch.get_num_threads())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ExportedNetwork":
         return self  # the weights lie in the runtime, which is not copied
