@@ -33,6 +33,8 @@ COPIED = re.compile(
 )
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores,
 numbers, and the marks themselves."""
+LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
+"""A digit or a letter, those of Vietnamese among them."""
 
 
 class Masked(NamedTuple):
@@ -76,23 +78,30 @@ def marked(text: str, values: dict[str, str]) -> str:
     return COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
 
 
-def restore(text: str, values: dict[str, str]) -> str:
-    """A translation with its marks replaced.
+def with_own_marks(text: str, values: dict[str, str]) -> str:
+    """A translation in which a mark that stands for nothing is put right.
 
-    A mark that stands for nothing takes the place of the only one that is missing, or
-    goes.
+    It takes the place of the only one that is missing, if there is one of each.
     """
     lost = [mark for mark in values if mark not in text]
     odd = [mark for mark in MARKS if mark in text and mark not in values]
     if len(lost) == len(odd) == 1:
         text = text.replace(odd[0], lost[0])
+    return text
+
+
+def restore(text: str, values: dict[str, str]) -> str:
+    """A translation with its marks replaced; one that stands for nothing goes.
+
+    Chinese has no spaces, but a number does not stick to a word in Latin letters.
+    """
+    text = with_own_marks(text, values)
     for mark in MARKS:
         value = values.get(mark, "")
-        # Chinese has no spaces, but a number must not stick to a word in Latin letters.
         if value[:1].isalnum():
-            text = re.sub(rf"(?<=[A-Za-z0-9]){mark}", f" {mark}", text)
+            text = re.sub(rf"(?<={LATIN}){mark}", f" {mark}", text)
         if value[-1:].isalnum():
-            text = re.sub(rf"{mark}(?=[A-Za-z0-9])", f"{mark} ", text)
+            text = re.sub(rf"{mark}(?={LATIN})", f"{mark} ", text)
         text = text.replace(mark, value)
     return text
 

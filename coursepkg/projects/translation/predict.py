@@ -39,6 +39,7 @@ from coursepkg.projects.translation.placeholders import (
     mask,
     n_lost,
     restore,
+    with_own_marks,
 )
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import LANGUAGES, language_doubt, language_of
@@ -58,6 +59,8 @@ DOUBTFUL = 0.5
 """Probability of being usable below which a translation is doubtful."""
 NOT_COPIED = "not copied"
 """How the note begins on numbers and codes that a translation lacks."""
+PUT_IN = "put in after the search, look where"
+"""How it begins on those that the search lost."""
 WIDE_BEAM = 20
 """Beams of the second search, for a sentence whose beams all lose a mark or a number.
 """
@@ -311,7 +314,9 @@ class Translator:
             texts: one sentence each, as users write them or as the training files have
                 them.
             source: language of the sentences, a code of `LANGUAGES`.
-            beam_size: beams of the search, 1 is greedy; None takes the recipe's.
+            beam_size: beams of the search, 1 is greedy; None takes the recipe's. Where
+                several beams all lose a number or code that must be copied, the search
+                is repeated with 20, and what these lose is put in.
             length_penalty: exponent of its length penalty; None takes the recipe's.
             n_best: translations of each sentence, at most `beam_size`; fewer where
                 several of them read the same.
@@ -364,11 +369,16 @@ class Translator:
             n_best=beams if n_best > 1 or self.recipe.placeholders == "mask" else 1,
             batch_size=batch_size,
         )
-        if 1 < beams < WIDE_BEAM:
-            self._search_wider(each, ids, found, target, alpha, batch_size)
+        losing = self._losing(each, found) if beams > 1 else []
+        if losing and beams < WIDE_BEAM:
+            self._search_wider(losing, ids, found, alpha, batch_size)
+        added = {
+            i: self._with_marks(each[i], ids[i], found[i], target, alpha)
+            for i in losing
+        }
         made = [
-            self._translation(*one, target, n_best, alignments)
-            for one in zip(each, ids, found, strict=True)
+            self._translation(*one, added.get(i), target, n_best, alignments)
+            for i, one in enumerate(zip(each, ids, found, strict=True))
         ]
         judged = iter(self._judged(each, made, source, target))
         return [
@@ -396,58 +406,72 @@ class Translator:
             return self.exported.search(sources, extra_length=EXTRA_LENGTH, **options)
         return search(self.fast, sources, max_len=self.recipe.max_len, **options)
 
+    def _line(self, one: Hypothesis, part: Masked) -> str:
+        """What a hypothesis says, in the form of the training data, with marks."""
+        return with_own_marks(self.subwords.target.decode(one.ids), part.values)
+
+    def _losing(
+        self, parts: Sequence[Masked], found: Sequence[Sequence[Hypothesis]]
+    ) -> list[int]:
+        """Places of the sources whose hypotheses all lose a mark."""
+        return [
+            i
+            for i, (part, own) in enumerate(zip(parts, found, strict=True))
+            if part.values and all(n_lost(self._line(one, part), part) for one in own)
+        ]
+
     def _search_wider(
         self,
-        parts: Sequence[Masked],
+        chosen: Sequence[int],
         ids: Sequence[Sequence[int]],
         found: list[list[Hypothesis]],
-        target: str,
         length_penalty: float,
         batch_size: int,
     ) -> None:
-        """More hypotheses, with more beams, where all that were found lose a mark.
-
-        Where these lose it, too, it is put into the best one.
-        """
-        decode = self.subwords.target.decode
-        losing = [
-            i
-            for i, (part, own) in enumerate(zip(parts, found, strict=True))
-            if part.values and all(n_lost(decode(one.ids), part) for one in own)
-        ]
-        if not losing:
-            return
+        """More hypotheses of the chosen sources, with more beams."""
         wider = self.search(
-            [ids[i] for i in losing],
+            [ids[i] for i in chosen],
             beam_size=WIDE_BEAM,
             length_penalty=length_penalty,
             n_best=WIDE_BEAM,
             batch_size=max(1, batch_size // 4),
         )
-        for i, own in zip(losing, wider, strict=True):
-            found[i] = found[i] + own
-            best = min(found[i], key=lambda one: n_lost(decode(one.ids), parts[i]))
-            lost = [m for m in parts[i].values if m not in decode(best.ids)]
-            if lost and len(best.ids) + len(lost) < self.longest:
-                found[i].append(self._with_marks(ids[i], best.ids, lost, target))
+        for i, own in zip(chosen, wider, strict=True):
+            found[i] += own
 
     def _with_marks(
         self,
-        source: Sequence[int],
-        written: Sequence[int],
-        marks: Sequence[str],
+        part: Masked,
+        ids: Sequence[int],
+        found: Sequence[Hypothesis],
         target: str,
-    ) -> Hypothesis:
-        """A hypothesis and more marks, each where the model finds it most likely."""
+        length_penalty: float,
+    ) -> tuple[Hypothesis, list[str]] | None:
+        """The hypothesis that loses fewest marks, with them, and what they stand for.
+
+        Each is put where the model finds it most likely. None where none is lost,
+        where there is no room, or where the model is no single Transformer.
+        """
+        best = min(found, key=lambda one: n_lost(self._line(one, part), part))
+        line = self._line(best, part)
+        lost = [mark for mark in part.values if mark not in line]
+        is_one = self.exported is not None or isinstance(self.model, Transformer)
+        if not lost or not is_one or len(best.ids) + len(lost) >= self.longest:
+            return None
         from coursepkg.projects.translation.confidence import log_probs
 
-        best, log_prob = tuple(written), 0.0
-        for own in self.subwords.encode_targets(marks, target):
-            tried = [(*best[:i], *own, *best[i:]) for i in range(len(best) + 1)]
-            scores = log_probs(self, [source] * len(tried), tried)
-            log_prob, best = max(zip(scores, tried, strict=True))
-        n = len(best) + 1
-        return Hypothesis(best, (log_prob / n,) * n, log_prob, log_prob, True)
+        written, log_prob = best.ids, 0.0
+        for own in self.subwords.encode_targets(lost, target):
+            tried = [
+                (*written[:i], *own, *written[i:]) for i in range(len(written) + 1)
+            ]
+            scores = log_probs(self, [ids] * len(tried), tried)
+            log_prob, written = max(zip(scores, tried, strict=True))
+        n = len(written) + 1
+        size = n if self.exported is not None else (5 + n) / 6
+        score = log_prob / size**length_penalty
+        made = Hypothesis(written, (log_prob / n,) * n, log_prob, score, True)
+        return made, [part.values[mark] for mark in lost]
 
     def _judged(
         self,
@@ -471,7 +495,9 @@ class Translator:
         """The translation of a text whose parts were translated one by one."""
         if not parts:
             copy = Alternative(text, text, (), 1.0, 0.0)
-            return Translation(text, (), (copy,), None, "no word to translate; copied")
+            return Translation(
+                text, (), (copy,), None, "no word to translate, so copied"
+            )
         if len(parts) == 1:
             return replace(parts[0], source=text)
         n_best = []
@@ -490,8 +516,8 @@ class Translator:
             )
         tokens = tuple(token for part in parts for token in part.source_tokens)
         note = (
-            f"longer than the {self.longest} tokens that the model takes; translated in"
-            f" {len(parts)} parts"
+            f"longer than the {self.longest} tokens that the model takes, so translated"
+            f" in {len(parts)} parts"
         )
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
@@ -507,12 +533,14 @@ class Translator:
         part: Masked,
         ids: list[int],
         found: list[Hypothesis],
+        added: tuple[Hypothesis, list[str]] | None,
         target: str,
         n_best: int,
         aligned: bool,
     ) -> Translation:
         # Sorting is stable: among those that keep as much the search decides.
-        lines = [(one, self.subwords.target.decode(one.ids)) for one in found]
+        every = found if added is None else [*found, added[0]]
+        lines = [(one, self._line(one, part)) for one in every]
         if self.recipe.placeholders == "mask":
             lines.sort(key=lambda one: n_lost(one[1], part))
         by_text: dict[str, Alternative] = {}
@@ -524,7 +552,9 @@ class Translator:
         alignment = self._alignment(ids, lines[0][0].ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
         lost = [value for mark, value in part.values.items() if mark not in lines[0][1]]
-        note = f"{NOT_COPIED}: {', '.join(lost)}" if lost else ""
+        notes = [f"{NOT_COPIED}: {', '.join(lost)}"] if lost else []
+        notes += [f"{PUT_IN}: {', '.join(added[1])}"] if added is not None else []
+        note = "; ".join(notes)
         return Translation(part.text, tokens, tuple(by_text.values()), alignment, note)
 
     def _alternative(

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from coursepkg.data import attribution_of
+from coursepkg.decoding.step import Hypothesis
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
+from coursepkg.projects.translation.confidence import log_probs
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.placeholders import copied_strings, copies, mask
 from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
@@ -58,21 +60,38 @@ def test_it_copies_what_is_masked(shipped: Translator) -> None:
         assert copies(text, one.text, text)[0] == copies(text, text, text)[1]
 
 
-def test_a_note_names_what_was_not_copied(shipped: Translator) -> None:
-    count = "the sum of 1, 2, 3, 4, 5, 6, 7, 8 and 9 and 10"
-    texts = ["In 2021, 35 % of 4,512 users had 2 or 3 of 17 devices in 9 places.", count]
-    found = [
-        *shipped.translate(texts, source="en", target="vi"),
-        *shipped.translate(texts, source="en", target="vi", n_best=5),
-    ]
-    for text, one in zip(texts * 2, found, strict=True):
-        lost = set(mask(text).values.values()) - set(copied_strings(one.text))
-        noted = (
-            one.note.removeprefix("not copied: ").split(";")[0].split(", ")
-            if "not copied" in one.note
-            else []
-        )
-        assert set(noted) == lost
+DIALLED = "Dial 1 2 3 4 5 6 7 8."
+"""More numbers than the model keeps in order."""
+
+
+def test_greedy_search_names_what_it_did_not_copy(shipped: Translator) -> None:
+    (one,) = shipped.translate([DIALLED], source="en", target="vi", beam_size=1)
+    lost = set("12345678") - set(copied_strings(one.text))
+    noted = one.note.removeprefix("not copied: ").split("; ")[0].split(", ")
+    assert lost
+    assert set(noted) == lost
+
+
+@pytest.mark.parametrize("beams", [5, 20])
+def test_several_beams_copy_all_and_say_what_was_put_in(shipped: Translator, beams: int) -> None:
+    (one,) = shipped.translate([DIALLED], source="en", target="vi", beam_size=beams, n_best=2)
+    assert set("12345678") <= set(copied_strings(one.text))
+    assert one.note.startswith("put in after the search, look where: ")
+    assert "not copied" not in one.note
+
+
+def test_a_mark_is_put_where_the_model_finds_it_most_likely(shipped: Translator) -> None:
+    part = mask("It costs 5 dollars.")
+    (ids,) = shipped.encode([part.text], "en", "vi")
+    (written,) = shipped.subwords.encode_targets(["Nó có giá đô la."], "vi")
+    lacking = Hypothesis(tuple(written), (), 0.0, 0.0, True)
+    found = shipped._with_marks(part, ids, [lacking], "vi", 1.0)
+    assert found is not None
+    best, strings = found
+    assert strings == ["5"]
+    (mark,) = set(best.ids) - set(written)
+    others = [[*written[:i], mark, *written[i:]] for i in range(len(written) + 1)]
+    assert best.log_prob == pytest.approx(max(log_probs(shipped, [ids] * len(others), others)), abs=1e-4)
 
 
 def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
@@ -88,7 +107,7 @@ def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
     (foreign,) = shipped.translate(["Where is the hotel?"], source="zh", target="vi")
     assert "does not look like Chinese" in foreign.note
     (emoji,) = shipped.translate(["\U0001f600\U0001f600"], source="en", target="vi")
-    assert (emoji.text, emoji.note) == ("\U0001f600\U0001f600", "no word to translate; copied")
+    assert (emoji.text, emoji.note) == ("\U0001f600\U0001f600", "no word to translate, so copied")
 
 
 def test_five_thousand_words_are_translated_in_parts(shipped: Translator) -> None:

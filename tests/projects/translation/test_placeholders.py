@@ -14,6 +14,7 @@ from coursepkg.projects.translation.placeholders import (
     mask_pair,
     n_lost,
     restore,
+    with_own_marks,
 )
 
 COPIED = [
@@ -88,8 +89,15 @@ def test_training_pairs_use_all_marks() -> None:
     assert set(MARKS) == {sign for pair in pairs for sign in pair.target} & set(MARKS)
 
 
+def test_a_mark_that_was_put_right_is_not_lost() -> None:
+    part = Masked("① và ②", {"①": "%1$s", "②": "{0}"})
+    assert n_lost(with_own_marks("③ và ②", part.values), part) == 0
+    assert n_lost(with_own_marks("③ và ④", part.values), part) == 4
+
+
 def test_a_number_does_not_stick_to_a_word() -> None:
     assert restore("WIP①美元", {"①": "200"}) == "WIP 200美元"
+    assert restore("giá①đồng", {"①": "5"}) == "giá 5 đồng"
     assert restore("①MB的②here③", {"①": "5", "②": "<b>", "③": "</b>"}) == "5 MB的<b>here</b>"
 
 

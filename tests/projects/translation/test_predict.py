@@ -66,7 +66,7 @@ def test_alternatives_that_read_the_same_are_there_once(translator: Translator) 
         Hypothesis(tuple(ids), (-0.1,) * len(ids), -1.0 - i, -1.0 - i, True)
         for i, ids in enumerate(translator.subwords.target.encode_batch(lines))
     ]
-    one = translator._translation(Masked("你们喜欢三只猫。", {}), [5, 6], found, "vi", 2, False)
+    one = translator._translation(Masked("你们喜欢三只猫。", {}), [5, 6], found, None, "vi", 2, False)
     assert [a.text for a in one.n_best] == ["Các bạn thích ba con mèo.", "Tôi thích ba con mèo."]
     assert [(a.line, a.score) for a in one.n_best] == [(lines[0], -1.0), (lines[2], -3.0)]
     assert one.line == lines[0]
@@ -104,6 +104,14 @@ def test_a_network_without_cross_attention_maps_has_no_alignment() -> None:
     (found,) = gru.translate(["我 喜欢"], alignments=True)
     assert found.alignment is None
     assert not model.training
+
+
+def test_a_gru_that_loses_a_mark_says_so() -> None:
+    torch.manual_seed(0)
+    settings = fast(architecture="gru", max_len=10, placeholders="mask", beam_size=2)
+    gru = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
+    (one,) = gru.translate(["三 5"])
+    assert one.note == "not copied: 5"
 
 
 def test_nothing_gives_nothing(translator: Translator) -> None:
@@ -148,7 +156,7 @@ def test_the_longest_sentence_is_taken_and_one_token_more_makes_two_parts(transl
     assert lengths[fits + 1] > translator.longest
     assert translator.translate(["三五" * fits], beam_size=1)[0].note == ""
     (longer,) = translator.translate(["三五" * (fits + 1)], beam_size=1)
-    assert longer.note == "longer than the 23 tokens that the model takes; translated in 2 parts"
+    assert longer.note == "longer than the 23 tokens that the model takes, so translated in 2 parts"
     assert longer.source == "三五" * (fits + 1)
     assert "".join(translator.parts_of(longer.source, "zh", "vi")) == longer.source
 

@@ -3,10 +3,11 @@
     OUT/program.pt2      steps (B, N, F), float32 -> vectors (B, E) of length 1
     OUT/export.json      words, prototypes, weights, and what the F numbers are
 
-In the format `onnx` it is OUT/program.onnx. The answer is that of the method
-`embedding` of `matching`: the distance of a word is 1 - cosine to the nearest of its
-prototypes, of the sign or its mirror image; the softmax is over -weight * distance,
-with `none` at a distance of its own. Warping compares examples and is no network.
+In the format `onnx` it is OUT/program.onnx. `how` in the card says how the method
+`embedding` of `matching` makes probabilities of the vectors. What it does before is
+left to the user: it cuts the active parts out of a clip, takes the mean vector of
+several cuts of each, and of several parts the least distance. Warping compares examples
+and is no network.
 """
 
 import copy
@@ -40,6 +41,12 @@ NUMBERS = (
 )
 """What the parts of a step are, in the order of `PARTS`."""
 
+HOW = (
+    "the distance of a word is 1 - cosine to the nearest of its prototypes, of the sign"
+    " or of its mirror image; its score is -weights.distance * distance, and that of"
+    " none is -weights.none; the probabilities are the softmax of the scores"
+)
+
 
 def export_words(words: Words, out: Path, format: ExportFormat) -> dict[str, Any]:
     """Write program and card; the folder appears whole or not at all.
@@ -62,6 +69,7 @@ def export_words(words: Words, out: Path, format: ExportFormat) -> dict[str, Any
     matcher = recognizer.matcher
     card = {
         "input": "a step's numbers, one part behind another",
+        "how": HOW,
         "parts": [
             {"numbers": size, "what": what}
             for size, what in zip(PARTS, NUMBERS, strict=True)

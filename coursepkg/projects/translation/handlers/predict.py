@@ -17,7 +17,12 @@ from coursepkg.files import check_new, file_sha256
 from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
-from coursepkg.projects.translation.predict import NOT_COPIED, Translation, Translator
+from coursepkg.projects.translation.predict import (
+    NOT_COPIED,
+    PUT_IN,
+    Translation,
+    Translator,
+)
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Predict
@@ -118,6 +123,14 @@ def translate_file(
     return done
 
 
+KINDS = {
+    "doubtful": "doubtful: more likely unusable than usable",
+    NOT_COPIED: f"{NOT_COPIED}: some number or code",
+    PUT_IN: f"{PUT_IN}: some number or code",
+}
+"""By the beginning of a sentence's note, what is said of a file's lines."""
+
+
 class _FileNotes:
     """What a reader must know of the lines of a file: each kind once, lines named."""
 
@@ -128,13 +141,12 @@ class _FileNotes:
     def add(self, number: int, one: "Translation | T5Output | None") -> None:
         if one is None:
             self.kinds.setdefault("empty, and stay so", []).append(number)
-        elif getattr(one, "doubtful", False):
-            kind = "doubtful: more likely unusable than usable"
-            self.kinds.setdefault(kind, []).append(number)
-        elif note := getattr(one, "note", ""):
-            kind = f"{NOT_COPIED}: some number or code"
-            kind = kind if note.startswith(NOT_COPIED) else note
-            self.kinds.setdefault(kind, []).append(number)
+        else:
+            for note in filter(None, getattr(one, "note", "").split("; ")):
+                found = (
+                    kind for start, kind in KINDS.items() if note.startswith(start)
+                )
+                self.kinds.setdefault(next(found, note), []).append(number)
 
     def tell(self, n_lines: int) -> None:
         """Print the kinds that have most lines first, and how many others there are."""
