@@ -4,10 +4,11 @@
     total = goods - discount + tax, where the tax is not within the prices
     total = paid - change
 
-A digit that was read wrongly breaks these equations. Where one digit of the total
-corrected makes every equation hold, it is corrected and a note says so. One equation
-alone may be broken by its other numbers as well: it corrects the total only where none
-of those was read with less confidence.
+A digit that was read wrongly breaks these equations. Where two of them are broken and
+agree on a total that is one digit apart, it is corrected and a note says so. One
+equation alone may be broken by its other numbers as well, such as an item that was not
+found, so a note tells of it and the total stays. It stays as well where the same amount
+was paid, since then it was read twice.
 """
 
 import re
@@ -128,8 +129,6 @@ class Equation:
     """Other totals that fit as well, such as with a tax on top."""
     words: str
     """Which numbers say so."""
-    confidence: float
-    """The least of them."""
 
     def holds(self, total: int) -> bool:
         """Whether a total fits."""
@@ -140,39 +139,29 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     """Every equation for the total whose numbers are printed."""
     found = []
     paid, change = (_printed(lines, kind) for kind in (kw.PAID, kw.CHANGE))
-    if paid and change and paid[0] >= change[0]:
-        words = f"paid {paid[0]:,} - change {change[0]:,}"
-        confidence = min(paid[1], change[1])
-        found.append(Equation(paid[0] - change[0], frozenset(), words, confidence))
+    if paid and change and paid[-1] >= change[-1]:
+        words = f"paid {paid[-1]:,} - change {change[-1]:,}"
+        found.append(Equation(paid[-1] - change[-1], frozenset(), words))
     discount, tax = (_printed(lines, kind) for kind in (kw.DISCOUNT, kw.TAX))
-    less, more = (abs(one[0]) if one else 0 for one in (discount, tax))
+    less, more = (abs(each[-1]) if each else 0 for each in (discount, tax))
     goods = sum(one.amount for one in items)
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
-        numbers = {number for one in items for number in one.lines}
-        confidence = min(one.confidence for one in lines if one.number in numbers)
-        confidence = min(confidence, discount[1] if discount else 1.0)
         also = frozenset({goods, goods + more, goods - less + more})
-        found.append(Equation(goods - less, also, words, confidence))
+        found.append(Equation(goods - less, also, words))
     return found
 
 
-def _printed(lines: Sequence[FieldLine], kind: str) -> tuple[int, float] | None:
-    """The last amount of a kind, and the confidence of its lines."""
-    found = None
-    for one in lines:
-        if one.kind == kind:
-            group, value = amount_beside(one, lines)
-            if value is not None:
-                found = value, min(line.confidence for line in group)
-    return found
+def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:
+    """The amounts of a kind, from top to bottom."""
+    found = (amount_beside(one, lines)[1] for one in lines if one.kind == kind)
+    return [value for value in found if value is not None]
 
 
 def check_total(
     lines: Sequence[FieldLine],
     items: Sequence[Item],
     total: int | str | None,
-    total_lines: Collection[int],
 ) -> tuple[int | None, tuple[str, ...]]:
     """The total by arithmetic, and what there is to say about it.
 
@@ -180,19 +169,16 @@ def check_total(
         lines: of the page.
         items: its goods.
         total: as it was read, in dong; None where there is none.
-        total_lines: numbers of its lines.
     """
     if not isinstance(total, int):
         return None, ()
-    known = equations(lines, items)
-    broken = [one for one in known if not one.holds(total)]
+    broken = [one for one in equations(lines, items) if not one.holds(total)]
     if not broken:
         return total, ()
     said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
     expected = {one.expected for one in broken}
-    own = min((one.confidence for one in lines if one.number in total_lines), default=0)
-    is_sure = len(broken) > 1 or own <= broken[0].confidence
-    if len(broken) == len(known) and len(expected) == 1 and is_sure:
+    is_paid = total in _printed(lines, kw.PAID)
+    if len(broken) > 1 and len(expected) == 1 and not is_paid:
         value = expected.pop()
         if _one_digit_apart(total, value):
             return value, (f"total corrected from {total:,} to {value:,}: {said}",)

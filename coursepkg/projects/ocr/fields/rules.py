@@ -115,7 +115,7 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     address = find_address(head)
     seller = find_seller(head, address, has_more=len(lines) > len(head))
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
-    value, sums = check_total(lines, items, total.value, total.lines)
+    value, sums = check_total(lines, items, total.value)
     if isinstance(total.value, int):
         total = replace(total, value=value)
     notes = (*when_notes, *notes, *sums)
