@@ -41,7 +41,8 @@ class Item:
         return asdict(self) | {"lines": list(self.lines)}
 
 
-_SUM_KINDS = (*kw.SUMS, kw.DISCOUNT, kw.TAX, kw.PAID, kw.CHANGE, kw.COUNT)
+_BELOW = tuple(kind for kind in kw.MONEY if kind not in (kw.DISCOUNT, kw.TAX))
+"""Kinds of lines that end the goods; a discount may stand among them."""
 _COUNT = re.compile(r"(?<![\w.,/])[xX]?(\d{1,3}(?:[.,]\d{1,3})?)\s?[xX*]?(?![\w/])")
 _NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
@@ -50,15 +51,23 @@ _CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
 def goods_rows(
     lines: Sequence[FieldLine], used: Collection[int]
 ) -> Iterator[list[FieldLine]]:
-    """The rows between the heads of the columns, or the shop, and the first sum."""
+    """The rows between the heads of the columns, or the shop, and the first sum.
+
+    Discounts and taxes among them are no goods.
+    """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
     begin = min(columns, default=-1)
-    ends = [one.row for one in lines if one.kind in _SUM_KINDS and one.row > begin]
+    ends = [one.row for one in lines if one.kind in _BELOW and one.row > begin]
     end = min(ends, default=lines[-1].row + 1)
+    between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
+    no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
     left = [
         one
         for one in lines
-        if begin < one.row < end and one.number not in used and one.kind is None
+        if begin < one.row < end
+        and one.row not in no_goods
+        and one.number not in used
+        and one.kind is None
     ]
     for _, row in groupby(left, key=lambda one: one.row):
         yield list(row)
@@ -142,12 +151,14 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     if paid and change and paid[-1] >= change[-1]:
         words = f"paid {paid[-1]:,} - change {change[-1]:,}"
         found.append(Equation(paid[-1] - change[-1], frozenset(), words))
-    discount, tax = (_printed(lines, kind) for kind in (kw.DISCOUNT, kw.TAX))
-    less, more = (abs(each[-1]) if each else 0 for each in (discount, tax))
+    discounts = [abs(one) for one in _printed(lines, kw.DISCOUNT)]
+    less, last = sum(discounts), sum(discounts[-1:])
+    more = abs(sum(_printed(lines, kw.TAX)[-1:]))
     goods = sum(one.amount for one in items)
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
-        also = frozenset({goods, goods + more, goods - less + more})
+        # The last discount may be the sum of those above.
+        also = frozenset({goods, goods + more, goods - less + more, goods - last})
         found.append(Equation(goods - less, also, words))
     return found
 

@@ -125,11 +125,17 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
 def is_receipt(lines: Sequence[FieldLine]) -> bool:
     """Whether at least two kinds of evidence say so, and no word of official papers.
 
+    The national mottos stand on no receipt. Other words of official papers, such as
+    `thông tư`, may stand on one: they count where no sum has an amount.
+
     Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
     such as `Hóa đơn bán hàng`, prices in two rows, heads of columns, a shop on top, a
     time, an address among the first lines.
     """
-    if any(kw.find_words(one.text, (kw.DOCUMENT,)) for one in lines):
+    totals = [one for one in lines if one.kind in kw.SUMS]
+    has_total = any(amount_beside(one, lines)[1] is not None for one in totals)
+    official = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
+    if any(kw.find_words(one.text, official) for one in lines):
         return False
     priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
     sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]

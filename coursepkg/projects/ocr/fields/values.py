@@ -94,7 +94,7 @@ _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d+"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
 _AMOUNT = re.compile(
-    rf"(?<![\d.,:/])(?P<sign>-)?(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
+    rf"(?<![\d.,/])(?<!\d:)(?P<sign>-)?(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
     rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})|(?P<thousand>k)(?![^\W\d_]))?",
     re.I,
 )

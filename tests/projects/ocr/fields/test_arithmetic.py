@@ -55,3 +55,24 @@ def test_numbers_may_stand_in_the_row_below_a_name() -> None:
     first, second = extract_fields(page((*HEAD, *goods, *SUMS))).items
     assert (first.name, first.quantity, first.price, first.amount) == ("Bánh tráng mè", 2, 15_000, 30_000)
     assert (second.name, second.quantity, second.price) == ("Nước sâm", None, None)
+
+
+def test_a_discount_among_the_goods_does_not_end_them() -> None:
+    goods = (
+        GOODS[0],
+        ("Giảm giá", "-2.000"),
+        GOODS[1],
+        ("Chiết khấu", "1.000"),
+        ("Trứng gà", "1", "9.000", "9.000"),
+    )
+    fields = extract_fields(page((*HEAD, *goods, ("Tổng tiền", "48.000"))))
+    assert [one.name for one in fields.items] == ["Bánh tráng mè", "Nước sâm", "Trứng gà"]
+    assert fields.total.value == 48_000
+    assert fields.notes == ()
+
+
+def test_the_last_discount_may_be_the_sum_of_the_others() -> None:
+    goods = (GOODS[0], ("Giảm giá", "2.000"), GOODS[1], ("Giảm giá", "1.000"))
+    sums = (("Tổng giảm giá", "3.000"), ("Tổng tiền", "39.000"))
+    fields = extract_fields(page((*HEAD, *goods, *sums)))
+    assert fields.notes == ()

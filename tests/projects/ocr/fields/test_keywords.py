@@ -16,6 +16,12 @@ KINDS = [
     ("Tổng số lượng", kw.COUNT),
     ("Ngày bán", kw.WHEN),
     ("PHIẾU THANH TOÁN", kw.TITLE),
+    ("Tổng tiền tiết kiệm", kw.COUNT),
+    ("Tổng tiền nợ", kw.COUNT),
+    ("Tổng tiền được giảm", kw.DISCOUNT),
+    ("Tổng tiền trước giảm", kw.SUBTOTAL),
+    ("Phải trả lại", kw.CHANGE),
+    ("Tổng tiền đã trả", kw.PAID),
 ]
 
 

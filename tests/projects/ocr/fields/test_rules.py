@@ -89,6 +89,44 @@ def test_the_total_stands_behind_beside_or_below_its_name(amount: str) -> None:
         assert extract_fields(lines).total.value == 42_000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tổng cộng: 42.000 (VAT 10%: 3.818)",
+        "Tổng cộng (VAT 10%: 3.818): 42.000",
+        "Tổng cộng: 42.000 Tiền mặt: 50.000",
+        "Tổng cộng 42000 Tiền mặt 50.000",
+        "Tổng cộng:42.000",
+        "Tổng cộng (42.000)",
+    ],
+)
+def test_of_several_amounts_in_a_line_the_one_behind_the_name_counts(text: str) -> None:
+    assert fields_of((*HEAD, *GOODS, (text,))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Tổng tiền tiết kiệm", "Tổng tiền nợ", "Tổng tiền được giảm", "Phải trả lại", "Tổng tiền đã trả"],
+)
+def test_what_is_saved_owed_or_given_back_is_no_total(name: str) -> None:
+    assert fields_of((*HEAD, *GOODS, ("Tổng cộng", "42.000"), (name, "8.000"))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chương trình khuyến mãi tháng 8",
+        "Nơi nhận hàng: quầy 2",
+        "Theo thông tư 78/2021/TT-BTC",
+        "Số hợp đồng: 123",
+    ],
+)
+def test_a_word_of_official_papers_does_not_discard_a_receipt(text: str) -> None:
+    fields = fields_of((*RECEIPT, (text,)))
+    assert (fields.seller.value, fields.total.value) == ("SIÊU THỊ LÚA VÀNG", 42_000)
+    assert fields_of((*HEAD, (text,))).seller.value is None
+
+
 def test_a_foreign_total_is_refused() -> None:
     total = fields_of((*HEAD, ("Cà phê", "$4.20"), ("Total", "$4.20"))).total
     assert total.value is None

@@ -111,3 +111,12 @@ def test_any_text_is_parsed_without_an_error(text: str) -> None:
 
 def test_words_keep_their_letters() -> None:
     assert repair_digits("SOL BIO IO5 Ba") == ("SOL BIO IO5 Ba", ())
+
+
+@pytest.mark.parametrize("text", ["Tổng:45.000", "Tổng cộng:45.000", "Khách đưa:45.000đ", "Tổng cộng:45000"])
+def test_an_amount_may_stand_directly_behind_a_colon(text: str) -> None:
+    assert [one.value for one in find_amounts(text)] == [45_000]
+
+
+def test_the_minutes_of_a_time_are_no_amount() -> None:
+    assert list(find_amounts("lúc 12:123")) == []
