@@ -19,7 +19,11 @@ from typing import Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.lines import FieldLine, amount_beside, joined
-from coursepkg.projects.ocr.fields.values import find_amounts, repair_digits
+from coursepkg.projects.ocr.fields.values import (
+    FoundAmount,
+    find_amounts,
+    repair_digits,
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:
     items: list[Item] = []
     pending: list[FieldLine] = []
     for row in goods_rows(lines, used):
-        text, _ = repair_digits(joined(row))
+        text, _ = repair_digits("\t".join(one.text for one in row))
         text = _CODE.sub(" ", _NUMBER.sub("", text))
         item = _item(text, tuple(one.number for one in row))
         if item is None:
@@ -101,26 +105,52 @@ def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:
 
 
 def _item(text: str, lines: tuple[int, ...]) -> Item | None:
-    """The goods of one row, perhaps without a name; None without an amount."""
+    """The goods of one row, perhaps without a name; None without an amount.
+
+    Args:
+        text: cells with tabs between them.
+        lines: numbers of the cells.
+    """
     amounts = [one for one in find_amounts(text) if one.is_marked and one.value > 0]
     if not amounts or sum(map(str.isalpha, text[amounts[-1].end :])) > 3:
         return None
     amount = amounts[-1].value
     price = amounts[-2].value if len(amounts) > 1 else None
-    front, behind = text[: amounts[0].start], text[amounts[0].end :]
-    if len(amounts) > 1:
-        behind = text[amounts[-2].end : amounts[-1].start]
-    counts = list(_COUNT.finditer(front))
-    counts = [one for one in counts if len(front) - one.end() <= 6]
-    printed = [one[1] for one in (*counts[-1:], *_COUNT.finditer(behind))]
-    quantity = _number(printed[0]) if printed else None
+    count = _count(text, amounts)
+    quantity = _number(count[1]) if count else None
     if price is None and quantity and amount % quantity == 0:
         price = round(amount / quantity)
     elif quantity is None and price and amount % price == 0:
         quantity = amount // price
-    name = front[: counts[-1].start()] if counts else front
-    name = name.strip(" .:-x*")
+    end = min(amounts[0].start, count.start() if count else len(text))
+    name = " ".join(text[:end].split()).strip(" .:-x*")
     return Item(name if len(kw.fold(name)) > 1 else "", quantity, price, amount, lines)
+
+
+def _count(text: str, amounts: Sequence[FoundAmount]) -> re.Match[str] | None:
+    """How many were sold, before the first amount or around the last one.
+
+    A number in a name is no count: its product with the price must be the amount, or an
+    `x` stands beside it, or it is a cell of its own.
+    """
+    front, last = amounts[0].start, amounts[-1]
+    behind = (last.end, len(text))
+    if len(amounts) > 1:
+        behind = (amounts[-2].end, last.start)
+    found = [one for one in _COUNT.finditer(text, 0, front) if front - one.end() <= 6]
+    found = [*found[-1:], *_COUNT.finditer(text, *behind)]
+    price = amounts[-2].value if len(amounts) > 1 else 0
+    exact = [one for one in found if abs(_number(one[1]) * price - last.value) < 1]
+    sure = [one for one in found if _is_apart(text, one)]
+    both = [one for one in exact if one in sure]
+    return next(iter([*both, *exact, *sure]), None)
+
+
+def _is_apart(text: str, count: re.Match[str]) -> bool:
+    """Whether an `x` stands beside a number, or the number is a cell of its own."""
+    before, after = text[: count.start(1)].rstrip(" "), text[count.end(1) :].lstrip(" ")
+    is_cell = before[-1:] in ("", "\t") and after[:1] in ("", "\t")
+    return is_cell or not set("xX*").isdisjoint(count[0])
 
 
 def _number(text: str) -> int | float:

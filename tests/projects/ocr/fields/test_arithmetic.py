@@ -1,3 +1,5 @@
+import pytest
+
 from coursepkg.projects.ocr.fields.rules import extract_fields
 from tests.projects.ocr.fields.pages import GOODS, HEAD, SUMS, page
 
@@ -76,3 +78,23 @@ def test_the_last_discount_may_be_the_sum_of_the_others() -> None:
     sums = (("Tổng giảm giá", "3.000"), ("Tổng tiền", "39.000"))
     fields = extract_fields(page((*HEAD, *goods, *sums)))
     assert fields.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "item"),
+    [
+        (("Bia 333", "15.000", "3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 3", "15.000", "3", "45.000"), ("Bia 3", 3, 15_000, 45_000)),
+        (("Bia Sài Gòn 333", "45.000"), ("Bia Sài Gòn 333", None, None, 45_000)),
+        (("Bia Sài Gòn 333", "45.000", "45.000"), ("Bia Sài Gòn 333", 1, 45_000, 45_000)),
+        (("Bia 333", "3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333 x3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333", "3 x 15.000", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Cam", "0,5", "30.000", "15.000"), ("Cam", 0.5, 30_000, 15_000)),
+        (("Bia 333 3 15.000 45.000",), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333", "3", "15.000", "40.000"), ("Bia 333", 3, 15_000, 40_000)),
+    ],
+)
+def test_a_number_in_a_name_is_no_quantity(row: tuple[str, ...], item: tuple[object, ...]) -> None:
+    (found,) = extract_fields(page((*HEAD, row, ("Tổng tiền", row[-1])))).items
+    assert (found.name, found.quantity, found.price, found.amount) == item
