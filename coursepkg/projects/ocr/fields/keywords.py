@@ -19,7 +19,7 @@ TO_PAY, TOTAL, SUBTOTAL = "to pay", "total", "subtotal"
 DISCOUNT, TAX, PAID, CHANGE, COUNT = "discount", "tax", "paid", "change", "count"
 TITLE, COLUMN, CONTACT, NOTHING = "title", "column", "contact", "nothing"
 WHEN, SELLER, ADDRESS = "when", "seller", "address"
-MOTTO, DOCUMENT = "motto", "document"
+MOTTO, DOCUMENT, NO_SALE = "motto", "document", "no sale"
 
 SUMS = (TO_PAY, TOTAL, SUBTOTAL)
 """Kinds of lines that can say the total, the surest first."""
@@ -43,7 +43,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     SUBTOTAL: (
         *("cong tien hang", "tong tien hang", "tien hang", "thanh tien", "tam tinh"),
         *("subtotal", "sub total", "tong tien truoc giam gia", "cong", "tien mon"),
-        *("tong tien truoc giam",),
+        "tong tien truoc giam",
         *("tong chua giam", "tong tien chua giam", "tong thanh tien"),
         *("tong cong tien hang",),
     ),
@@ -51,7 +51,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("giam gia", "chiet khau", "tien giam", "khuyen mai", "discount", "voucher"),
         *("tong giam gia", "tong tien giam", "tong tien da giam", "tong chiet khau"),
         *("giam gia hoa don", "tong khuyen mai", "tien chiet khau", "uu dai"),
-        *("tong tien duoc giam",),
+        "tong tien duoc giam",
     ),
     TAX: (
         "vat",
@@ -74,12 +74,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
-        *("tong tien da tra",),
+        "tong tien da tra",
     ),
     CHANGE: (
         *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
         *("tien thoi", "change", "tien thua tra khach", "thoi lai", "tien du"),
-        *("phai tra lai",),
+        "phai tra lai",
     ),
     COUNT: (
         *("tong so luong", "tong sl", "so luong mat hang", "tong so mon", "tong mon"),
@@ -112,7 +112,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     NOTHING: (
         *("cam on", "hen gap lai", "thank you", "quy khach", "see you", "xin chao"),
-        *("welcome to", "kinh chao", "han su dung", "hsd", "password", "doi tra"),
+        *("welcome to", "kinh chao", "password", "doi tra"),
+    ),
+    NO_SALE: (
+        *("han su dung", "hsd", "het han", "ngay het han", "gio mo cua", "mo cua tu"),
+        *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
@@ -269,7 +273,7 @@ def _differs(found: FoundWord, words: Sequence[str]) -> bool:
 
 MONEY = (*SUMS, DISCOUNT, TAX, PAID, CHANGE, COUNT)
 """Kinds of lines below the goods."""
-LINE_KINDS = (*MONEY, TITLE, COLUMN, CONTACT, NOTHING, WHEN)
+LINE_KINDS = (*MONEY, TITLE, COLUMN, CONTACT, NOTHING, NO_SALE, WHEN)
 """Kinds that exclude one another: a line is of the kind of its longest word."""
 
 

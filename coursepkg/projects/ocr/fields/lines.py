@@ -50,7 +50,7 @@ class FieldLine:
     @property
     def says_when(self) -> bool:
         """Whether it holds a date, a time or, on its own, the name of one."""
-        if self.kind in (kw.NOTHING, kw.CONTACT, kw.COUNT, *kw.SUMS):
+        if self.kind in (kw.NOTHING, kw.NO_SALE, kw.CONTACT, kw.COUNT, *kw.SUMS):
             return False
         spare = int(":" in self.text or self.kind_end > 1)
         is_name = self.kind == kw.WHEN and len(self.words) <= self.kind_end + spare
@@ -181,5 +181,5 @@ def _own_amounts(name: FieldLine) -> list[FoundAmount]:
 def _sums(amounts: Sequence[FoundAmount]) -> list[FoundAmount]:
     """Those that can be a sum; marked ones where there are any, else a 0 at worst."""
     marked = [one for one in amounts if one.is_marked]
-    large = [one for one in amounts if one.value >= LEAST_SUM]
+    large = [one for one in amounts if abs(one.value) >= LEAST_SUM]
     return marked or large or [one for one in amounts if one.value == 0]

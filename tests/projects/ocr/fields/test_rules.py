@@ -156,6 +156,33 @@ def test_a_time_without_a_date_is_no_timestamp() -> None:
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        ("Giờ mở cửa: 09:00 - 22:00",),
+        ("Hạn sử dụng: 20/12/2022 10:00",),
+        ("Hạn sử dụng:", "20/12/2022"),
+        ("Ngày hết hạn", "20/12/2022"),
+    ],
+)
+def test_opening_hours_and_expiry_are_no_time_of_the_sale(row: tuple[str, ...]) -> None:
+    dated = [["Ngày: 16/01/2021"] if "Ngày" in r[0] else r for r in RECEIPT]
+    assert fields_of((*dated[:4], row, *dated[4:])).timestamp.value == "2021-01-16"
+    undated = [r for r in RECEIPT if "Ngày" not in r[0]]
+    assert fields_of((*undated, row)).timestamp.reason == "no line says a date"
+
+
+def test_too_small_a_total_has_a_reason() -> None:
+    total = fields_of((*HEAD, *GOODS, ("Tổng cộng", "500"))).total
+    assert total.value is None
+    assert "less than 1,000 dong" in total.reason
+
+
+@pytest.mark.parametrize("text", ["Tổng cộng -42.000", "Tổng cộng -42000", "Tổng cộng - 42.000"])
+def test_a_hyphen_before_a_total_is_no_sign(text: str) -> None:
+    assert fields_of((*HEAD, *GOODS, (text,))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
     "rows",
     [
         [],
