@@ -30,6 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong so thanh toan", "tong tien phai thanh toan", "tien thanh toan"),
         *("tong tien phai t toan", "so tien phai t toan", "phai thanh toan"),
         *("khach phai tra", "khach can tra", "phai tra", "can thanh toan"),
+        "phai tra la",
         *("phai thu", "phai thu khach hang", "tong phai tra", "con phai tra"),
         *("tong tien phai tra", "grand total", "amount due"),
         *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),

@@ -158,13 +158,14 @@ def amount_beside(
 def _own_amounts(name: FieldLine) -> list[FoundAmount]:
     """The amounts of a named sum in its own line, as far as the next name of a sum.
 
-    They stand behind the name, if any does, and not in brackets.
+    They stand behind the name, if any does, not in brackets and not before a `=`.
     """
     brackets = [found.span() for found in _BRACKETS.finditer(name.text)]
     left = [
         one
         for one in name.amounts
         if not any(start < one.start < end for start, end in brackets)
+        and name.text[one.end :].lstrip()[:1] != "="
     ]
     behind = [
         one

@@ -98,6 +98,8 @@ def test_the_total_stands_behind_beside_or_below_its_name(amount: str) -> None:
         "Tổng cộng 42000 Tiền mặt 50.000",
         "Tổng cộng:42.000",
         "Tổng cộng (42.000)",
+        "Tổng cộng: 2 x 21.000 = 42.000",
+        "Phải trả là 42.000",
     ],
 )
 def test_of_several_amounts_in_a_line_the_one_behind_the_name_counts(text: str) -> None:
