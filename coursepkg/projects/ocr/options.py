@@ -226,7 +226,7 @@ class EvaluateFields:
     shop. Generated receipts are one part."""
     part: ScoredPart = "dev"
     generate: int = 200
-    """Receipts of receipts to generate."""
+    """Receipts to generate for --data receipts."""
     out: File = None
     """Write the JSON document here."""
     json: Json = False

@@ -4,10 +4,11 @@
     total = goods - discount + tax, where the tax is not within the prices
     total = paid - change
 
-A digit that was read wrongly breaks these equations. Where one digit of the total
-corrected makes every equation hold, it is corrected and a note says so. One equation
-alone may be broken by its other numbers as well: it corrects the total only where none
-of those was read with less confidence.
+A digit that was read wrongly breaks these equations. Where two of them are broken and
+agree on a total that is one digit apart, it is corrected and a note says so. One
+equation alone may be broken by its other numbers as well, such as an item that was not
+found, so a note tells of it and the total stays. It stays as well where the same amount
+was paid, since then it was read twice.
 """
 
 import re
@@ -18,7 +19,11 @@ from typing import Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.lines import FieldLine, amount_beside, joined
-from coursepkg.projects.ocr.fields.values import find_amounts, repair_digits
+from coursepkg.projects.ocr.fields.values import (
+    FoundAmount,
+    find_amounts,
+    repair_digits,
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Item:
         return asdict(self) | {"lines": list(self.lines)}
 
 
-_SUM_KINDS = (*kw.SUMS, kw.DISCOUNT, kw.TAX, kw.PAID, kw.CHANGE, kw.COUNT)
+_BELOW = tuple(kind for kind in kw.MONEY if kind not in (kw.DISCOUNT, kw.TAX))
+"""Kinds of lines that end the goods; a discount may stand among them."""
 _COUNT = re.compile(r"(?<![\w.,/])[xX]?(\d{1,3}(?:[.,]\d{1,3})?)\s?[xX*]?(?![\w/])")
 _NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
@@ -49,15 +55,23 @@ _CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
 def goods_rows(
     lines: Sequence[FieldLine], used: Collection[int]
 ) -> Iterator[list[FieldLine]]:
-    """The rows between the heads of the columns, or the shop, and the first sum."""
+    """The rows between the heads of the columns, or the shop, and the first sum.
+
+    Discounts and taxes among them are no goods.
+    """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
     begin = min(columns, default=-1)
-    ends = [one.row for one in lines if one.kind in _SUM_KINDS and one.row > begin]
+    ends = [one.row for one in lines if one.kind in _BELOW and one.row > begin]
     end = min(ends, default=lines[-1].row + 1)
+    between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
+    no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
     left = [
         one
         for one in lines
-        if begin < one.row < end and one.number not in used and one.kind is None
+        if begin < one.row < end
+        and one.row not in no_goods
+        and one.number not in used
+        and one.kind is None
     ]
     for _, row in groupby(left, key=lambda one: one.row):
         yield list(row)
@@ -73,7 +87,7 @@ def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:
     items: list[Item] = []
     pending: list[FieldLine] = []
     for row in goods_rows(lines, used):
-        text, _ = repair_digits(joined(row))
+        text, _ = repair_digits("\t".join(one.text for one in row))
         text = _CODE.sub(" ", _NUMBER.sub("", text))
         item = _item(text, tuple(one.number for one in row))
         if item is None:
@@ -91,26 +105,52 @@ def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:
 
 
 def _item(text: str, lines: tuple[int, ...]) -> Item | None:
-    """The goods of one row, perhaps without a name; None without an amount."""
+    """The goods of one row, perhaps without a name; None without an amount.
+
+    Args:
+        text: cells with tabs between them.
+        lines: numbers of the cells.
+    """
     amounts = [one for one in find_amounts(text) if one.is_marked and one.value > 0]
     if not amounts or sum(map(str.isalpha, text[amounts[-1].end :])) > 3:
         return None
     amount = amounts[-1].value
     price = amounts[-2].value if len(amounts) > 1 else None
-    front, behind = text[: amounts[0].start], text[amounts[0].end :]
-    if len(amounts) > 1:
-        behind = text[amounts[-2].end : amounts[-1].start]
-    counts = list(_COUNT.finditer(front))
-    counts = [one for one in counts if len(front) - one.end() <= 6]
-    printed = [one[1] for one in (*counts[-1:], *_COUNT.finditer(behind))]
-    quantity = _number(printed[0]) if printed else None
+    count = _count(text, amounts)
+    quantity = _number(count[1]) if count else None
     if price is None and quantity and amount % quantity == 0:
         price = round(amount / quantity)
     elif quantity is None and price and amount % price == 0:
         quantity = amount // price
-    name = front[: counts[-1].start()] if counts else front
-    name = name.strip(" .:-x*")
+    end = min(amounts[0].start, count.start() if count else len(text))
+    name = " ".join(text[:end].split()).strip(" .:-x*")
     return Item(name if len(kw.fold(name)) > 1 else "", quantity, price, amount, lines)
+
+
+def _count(text: str, amounts: Sequence[FoundAmount]) -> re.Match[str] | None:
+    """How many were sold, before the first amount or around the last one.
+
+    A number in a name is no count: its product with the price must be the amount, or an
+    `x` stands beside it, or it is a cell of its own.
+    """
+    front, last = amounts[0].start, amounts[-1]
+    behind = (last.end, len(text))
+    if len(amounts) > 1:
+        behind = (amounts[-2].end, last.start)
+    found = [one for one in _COUNT.finditer(text, 0, front) if front - one.end() <= 6]
+    found = [*found[-1:], *_COUNT.finditer(text, *behind)]
+    price = amounts[-2].value if len(amounts) > 1 else 0
+    exact = [one for one in found if abs(_number(one[1]) * price - last.value) < 1]
+    sure = [one for one in found if _is_apart(text, one)]
+    both = [one for one in exact if one in sure]
+    return next(iter([*both, *exact, *sure]), None)
+
+
+def _is_apart(text: str, count: re.Match[str]) -> bool:
+    """Whether an `x` stands beside a number, or the number is a cell of its own."""
+    before, after = text[: count.start(1)].rstrip(" "), text[count.end(1) :].lstrip(" ")
+    is_cell = before[-1:] in ("", "\t") and after[:1] in ("", "\t")
+    return is_cell or not set("xX*").isdisjoint(count[0])
 
 
 def _number(text: str) -> int | float:
@@ -128,8 +168,6 @@ class Equation:
     """Other totals that fit as well, such as with a tax on top."""
     words: str
     """Which numbers say so."""
-    confidence: float
-    """The least of them."""
 
     def holds(self, total: int) -> bool:
         """Whether a total fits."""
@@ -140,39 +178,31 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     """Every equation for the total whose numbers are printed."""
     found = []
     paid, change = (_printed(lines, kind) for kind in (kw.PAID, kw.CHANGE))
-    if paid and change and paid[0] >= change[0]:
-        words = f"paid {paid[0]:,} - change {change[0]:,}"
-        confidence = min(paid[1], change[1])
-        found.append(Equation(paid[0] - change[0], frozenset(), words, confidence))
-    discount, tax = (_printed(lines, kind) for kind in (kw.DISCOUNT, kw.TAX))
-    less, more = (abs(one[0]) if one else 0 for one in (discount, tax))
+    if paid and change and paid[-1] >= change[-1]:
+        words = f"paid {paid[-1]:,} - change {change[-1]:,}"
+        found.append(Equation(paid[-1] - change[-1], frozenset(), words))
+    discounts = [abs(one) for one in _printed(lines, kw.DISCOUNT)]
+    less, last = sum(discounts), sum(discounts[-1:])
+    more = abs(sum(_printed(lines, kw.TAX)[-1:]))
     goods = sum(one.amount for one in items)
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
-        numbers = {number for one in items for number in one.lines}
-        confidence = min(one.confidence for one in lines if one.number in numbers)
-        confidence = min(confidence, discount[1] if discount else 1.0)
-        also = frozenset({goods, goods + more, goods - less + more})
-        found.append(Equation(goods - less, also, words, confidence))
+        # The last discount may be the sum of those above.
+        also = frozenset({goods, goods + more, goods - less + more, goods - last})
+        found.append(Equation(goods - less, also, words))
     return found
 
 
-def _printed(lines: Sequence[FieldLine], kind: str) -> tuple[int, float] | None:
-    """The last amount of a kind, and the confidence of its lines."""
-    found = None
-    for one in lines:
-        if one.kind == kind:
-            group, value = amount_beside(one, lines)
-            if value is not None:
-                found = value, min(line.confidence for line in group)
-    return found
+def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:
+    """The amounts of a kind, from top to bottom."""
+    found = (amount_beside(one, lines)[1] for one in lines if one.kind == kind)
+    return [value for value in found if value is not None]
 
 
 def check_total(
     lines: Sequence[FieldLine],
     items: Sequence[Item],
     total: int | str | None,
-    total_lines: Collection[int],
 ) -> tuple[int | None, tuple[str, ...]]:
     """The total by arithmetic, and what there is to say about it.
 
@@ -180,19 +210,16 @@ def check_total(
         lines: of the page.
         items: its goods.
         total: as it was read, in dong; None where there is none.
-        total_lines: numbers of its lines.
     """
     if not isinstance(total, int):
         return None, ()
-    known = equations(lines, items)
-    broken = [one for one in known if not one.holds(total)]
+    broken = [one for one in equations(lines, items) if not one.holds(total)]
     if not broken:
         return total, ()
     said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
     expected = {one.expected for one in broken}
-    own = min((one.confidence for one in lines if one.number in total_lines), default=0)
-    is_sure = len(broken) > 1 or own <= broken[0].confidence
-    if len(broken) == len(known) and len(expected) == 1 and is_sure:
+    is_paid = total in _printed(lines, kw.PAID)
+    if len(broken) > 1 and len(expected) == 1 and not is_paid:
         value = expected.pop()
         if _one_digit_apart(total, value):
             return value, (f"total corrected from {total:,} to {value:,}: {said}",)

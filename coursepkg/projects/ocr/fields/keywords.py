@@ -18,7 +18,8 @@ from coursepkg.text.vietnamese import without_marks
 TO_PAY, TOTAL, SUBTOTAL = "to pay", "total", "subtotal"
 DISCOUNT, TAX, PAID, CHANGE, COUNT = "discount", "tax", "paid", "change", "count"
 TITLE, COLUMN, CONTACT, NOTHING = "title", "column", "contact", "nothing"
-WHEN, SELLER, ADDRESS, DOCUMENT = "when", "seller", "address", "document"
+WHEN, SELLER, ADDRESS = "when", "seller", "address"
+MOTTO, DOCUMENT, NO_SALE = "motto", "document", "no sale"
 
 SUMS = (TO_PAY, TOTAL, SUBTOTAL)
 """Kinds of lines that can say the total, the surest first."""
@@ -29,6 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong so thanh toan", "tong tien phai thanh toan", "tien thanh toan"),
         *("tong tien phai t toan", "so tien phai t toan", "phai thanh toan"),
         *("khach phai tra", "khach can tra", "phai tra", "can thanh toan"),
+        "phai tra la",
         *("phai thu", "phai thu khach hang", "tong phai tra", "con phai tra"),
         *("tong tien phai tra", "grand total", "amount due"),
         *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),
@@ -42,6 +44,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     SUBTOTAL: (
         *("cong tien hang", "tong tien hang", "tien hang", "thanh tien", "tam tinh"),
         *("subtotal", "sub total", "tong tien truoc giam gia", "cong", "tien mon"),
+        "tong tien truoc giam",
         *("tong chua giam", "tong tien chua giam", "tong thanh tien"),
         *("tong cong tien hang",),
     ),
@@ -49,6 +52,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("giam gia", "chiet khau", "tien giam", "khuyen mai", "discount", "voucher"),
         *("tong giam gia", "tong tien giam", "tong tien da giam", "tong chiet khau"),
         *("giam gia hoa don", "tong khuyen mai", "tien chiet khau", "uu dai"),
+        "tong tien duoc giam",
     ),
     TAX: (
         "vat",
@@ -71,10 +75,12 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
+        "tong tien da tra",
     ),
     CHANGE: (
         *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
         *("tien thoi", "change", "tien thua tra khach", "thoi lai", "tien du"),
+        "phai tra lai",
     ),
     COUNT: (
         *("tong so luong", "tong sl", "so luong mat hang", "tong so mon", "tong mon"),
@@ -85,6 +91,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
             "diem tich luy",
         ),
         *("tong diem", "diem thuong", "lam tron", "total items", "tong tiet kiem"),
+        *("tong tien tiet kiem", "tong tien no"),
     ),
     TITLE: (
         *("hoa don ban hang", "hoa don ban le", "phieu thanh toan", "hoa don"),
@@ -106,7 +113,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     NOTHING: (
         *("cam on", "hen gap lai", "thank you", "quy khach", "see you", "xin chao"),
-        *("welcome to", "kinh chao", "han su dung", "hsd", "password", "doi tra"),
+        *("welcome to", "kinh chao", "password", "doi tra"),
+    ),
+    NO_SALE: (
+        *("han su dung", "hsd", "het han", "ngay het han", "gio mo cua", "mo cua tu"),
+        *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
@@ -136,9 +147,16 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("kcn", "quoc lo", "dai lo", "nga tu", "cho", "street", "district", "ward"),
         *("viet nam", "ngach", "kiot", "xom", "tttm", "dia chi dai ly", "khu pho"),
     ),
+    MOTTO: ("cong hoa xa hoi chu nghia", "doc lap tu do hanh phuc"),
     DOCUMENT: (
-        *("cong hoa xa hoi chu nghia", "doc lap tu do hanh phuc", "quyet dinh"),
-        *("nghi dinh", "thong tu", "can cu luat", "noi nhan", "uy ban nhan dan"),
+        *(
+            "quyet dinh",
+            "nghi dinh",
+            "thong tu",
+            "can cu luat",
+            "noi nhan",
+            "uy ban nhan dan",
+        ),
         *("dieu 1", "chuong i", "kinh gui", "don de nghi", "to khai", "hop dong"),
     ),
 }
@@ -256,7 +274,7 @@ def _differs(found: FoundWord, words: Sequence[str]) -> bool:
 
 MONEY = (*SUMS, DISCOUNT, TAX, PAID, CHANGE, COUNT)
 """Kinds of lines below the goods."""
-LINE_KINDS = (*MONEY, TITLE, COLUMN, CONTACT, NOTHING, WHEN)
+LINE_KINDS = (*MONEY, TITLE, COLUMN, CONTACT, NOTHING, NO_SALE, WHEN)
 """Kinds that exclude one another: a line is of the kind of its longest word."""
 
 

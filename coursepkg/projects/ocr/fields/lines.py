@@ -1,7 +1,9 @@
 """A line of a page as the rules see it: its place, what it is about, what it holds."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +50,7 @@ class FieldLine:
     @property
     def says_when(self) -> bool:
         """Whether it holds a date, a time or, on its own, the name of one."""
-        if self.kind in (kw.NOTHING, kw.CONTACT, kw.COUNT, *kw.SUMS):
+        if self.kind in (kw.NOTHING, kw.NO_SALE, kw.CONTACT, kw.COUNT, *kw.SUMS):
             return False
         spare = int(":" in self.text or self.kind_end > 1)
         is_name = self.kind == kw.WHEN and len(self.words) <= self.kind_end + spare
@@ -115,13 +117,17 @@ LEAST_SUM = 1000
 """In dong: a smaller number without separators or currency is a count."""
 
 
+_BRACKETS = re.compile(r"\([^()]*(?:\)|$)")
+
+
 def amount_beside(
     name: FieldLine, lines: Sequence[FieldLine]
 ) -> tuple[list[FieldLine], int | None]:
     """The lines of a named sum and its amount: behind it, beside it, or next to it.
 
     An amount in the next row, or else in the row before, belongs to the name where it
-    stands there alone; rows of a photograph are seldom quite straight.
+    stands there alone; rows of a photograph are seldom quite straight. An amount in
+    brackets counts where there is no other one.
     """
     row = [
         one
@@ -138,9 +144,43 @@ def amount_beside(
     for group in groups:
         if foreign_currency(joined(group)):
             return group, None
-        amounts = [amount for one in group for amount in one.amounts]
-        marked = [one for one in amounts if one.is_marked or one.value >= LEAST_SUM]
-        marked = marked or [one for one in amounts if one.value == 0]
-        if marked:
-            return (row if group == [name] else group), marked[-1].value
-    return row, None
+        if group == [name]:
+            found = _sums(_own_amounts(name))[:1]
+        else:
+            others = [one for one in group if one is not name]
+            found = _sums([amount for one in others for amount in one.amounts])[-1:]
+        if found:
+            return (row if group == [name] else group), found[0].value
+    inside = _sums(name.amounts)[-1:]
+    return row, inside[0].value if inside else None
+
+
+def _own_amounts(name: FieldLine) -> list[FoundAmount]:
+    """The amounts of a named sum in its own line, as far as the next name of a sum.
+
+    They stand behind the name, if any does, not in brackets and not before a `=`.
+    """
+    brackets = [found.span() for found in _BRACKETS.finditer(name.text)]
+    left = [
+        one
+        for one in name.amounts
+        if not any(start < one.start < end for start, end in brackets)
+        and name.text[one.end :].lstrip()[:1] != "="
+    ]
+    behind = [
+        one
+        for one in left
+        if len(kw.fold(name.text[: one.start]).split()) >= name.kind_end
+    ]
+    left = behind or left
+    for number, (one, other) in enumerate(pairwise(left), 1):
+        if kw.find_words(name.text[one.end : other.start], kw.MONEY):
+            return left[:number]
+    return left
+
+
+def _sums(amounts: Sequence[FoundAmount]) -> list[FoundAmount]:
+    """Those that can be a sum; marked ones where there are any, else a 0 at worst."""
+    marked = [one for one in amounts if one.is_marked]
+    large = [one for one in amounts if abs(one.value) >= LEAST_SUM]
+    return marked or large or [one for one in amounts if one.value == 0]

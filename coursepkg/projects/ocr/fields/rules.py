@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import Item, check_total, find_items
 from coursepkg.projects.ocr.fields.lines import (
+    LEAST_SUM,
     FieldLine,
     amount_beside,
     as_field_lines,
@@ -115,7 +116,7 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     address = find_address(head)
     seller = find_seller(head, address, has_more=len(lines) > len(head))
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
-    value, sums = check_total(lines, items, total.value, total.lines)
+    value, sums = check_total(lines, items, total.value)
     if isinstance(total.value, int):
         total = replace(total, value=value)
     notes = (*when_notes, *notes, *sums)
@@ -125,11 +126,17 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
 def is_receipt(lines: Sequence[FieldLine]) -> bool:
     """Whether at least two kinds of evidence say so, and no word of official papers.
 
+    The national mottos stand on no receipt. Other words of official papers, such as
+    `thông tư`, may stand on one: they count where no sum has an amount.
+
     Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
     such as `Hóa đơn bán hàng`, prices in two rows, heads of columns, a shop on top, a
     time, an address among the first lines.
     """
-    if any(kw.find_words(one.text, (kw.DOCUMENT,)) for one in lines):
+    totals = [one for one in lines if one.kind in kw.SUMS]
+    has_total = any(amount_beside(one, lines)[1] is not None for one in totals)
+    official = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
+    if any(kw.find_words(one.text, official) for one in lines):
         return False
     priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
     sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
@@ -172,7 +179,10 @@ def find_total(
     columns = {one.row for one in lines if one.kind == kw.COLUMN}
     named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
     found = [(one, *amount_beside(one, lines)) for one in named]
-    sure = [(one, group, value) for one, group, value in found if value is not None]
+    # A hyphen before a total is no sign.
+    sure = [
+        (one, group, abs(value)) for one, group, value in found if value is not None
+    ]
     all_lines = {line.number for _, group, _ in found for line in group}
     if not found:
         return Field(reason="no line says a total"), all_lines, ()
@@ -180,7 +190,7 @@ def find_total(
         first = min(found, key=lambda one: kw.SUMS.index(one[0].kind))
         _, group, _ = first
         parsed = parse_amount(joined(group))
-        reason = parsed.reason
+        reason = parsed.reason or f"{joined(group)!r} says less than {LEAST_SUM:,} dong"
         if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
             reason = f"no amount stands beside {joined(group)!r}"
         return _field(group, None, reason=reason), all_lines, ()
@@ -223,8 +233,12 @@ def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
 def find_timestamp(
     lines: Sequence[FieldLine], taken: set[int]
 ) -> tuple[Field, tuple[str, ...]]:
-    """The time of the sale, and notes; the lines taken belong to sums."""
-    left = [one for one in lines if one.number not in taken]
+    """The time of the sale, and notes; the lines taken belong to sums.
+
+    Beside a name such as `Hạn sử dụng` stands another time.
+    """
+    other = {one.row for one in lines if one.kind == kw.NO_SALE}
+    left = [one for one in lines if one.number not in taken and one.row not in other]
     moments = [one for one in left if one.says_when]
     if not moments:
         return Field(reason="no line says a date"), ()

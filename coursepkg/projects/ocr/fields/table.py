@@ -24,6 +24,7 @@ from coursepkg.projects.ocr.data.table_row import LABELS, Instance, Receipt
 from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
 from coursepkg.projects.ocr.fields.rules import Fields
 from coursepkg.projects.ocr.fields.scores import (
+    N_RESAMPLES,
     FieldScores,
     evaluate_fields,
     join_fields,
@@ -135,7 +136,7 @@ def score_fields(
     receipts: Sequence[LabelledReceipt],
     *,
     protocol: str = "",
-    n_resamples: int = 1000,
+    n_resamples: int = N_RESAMPLES,
 ) -> FieldScores:
     """Score what was extracted from labelled receipts.
 

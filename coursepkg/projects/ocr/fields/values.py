@@ -94,7 +94,7 @@ _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d+"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
 _AMOUNT = re.compile(
-    rf"(?<![\d.,:/])(?P<sign>-)?(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
+    rf"(?<![\d.,/])(?<!\d:)(?P<sign>-)?(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
     rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})|(?P<thousand>k)(?![^\W\d_]))?",
     re.I,
 )
@@ -211,8 +211,8 @@ _DATES = (
     ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(
-        rf"(?<!\d)(?P<d>\d{{1,2}})\s*(?:thang\s*|[-/ ]\s*)(?P<m>\d{{1,2}}|{_MONTH})[a-z]*"
-        r"[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
+        rf"(?<!\d)(?P<d>\d{{1,2}})\s*(?:thang\s*|[-/ ]\s*)(?P<m>\d{{1,2}}(?!\d)|{_MONTH})"
+        r"[a-z]*[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(
         rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"
@@ -221,11 +221,15 @@ _DATES = (
 """Ways of writing a date in folded text, the surest first."""
 _TIMES = (
     re.compile(
+        r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
         r"(?<![\d/])(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})(?!\d)"
-        r"(?:\s*(?:[:.mp']|phut)\s*(?P<s>\d{2})(?![\d/]))?\s*(?P<half>am|pm|sa|ch)?\b"
+        r"(?:\s*(?:[:.mp']|phut)\s*(?P<s>\d{2})(?![\d/]))?"
+        # `toi` before another time is `tới`, until.
+        r"\s*(?P<half>am|pm|sa|ch|chieu|toi(?!\s*\d{1,2}\s*[:hg]))?\b"
     ),
     re.compile(
-        r"(?<![\d./])(?P<h>\d{1,2})\.(?P<m>\d{2})(?:\.(?P<s>\d{2}))?(?![\d.])()"
+        r"(?<![\d./])(?P<h>\d{1,2})\.(?P<m>\d{2})(?:\.(?P<s>\d{2}))?(?![\d.])"
+        r"(?P<before>)(?P<half>)"
     ),
 )
 """Ways of writing a time of day; the second one only beside a date."""
@@ -281,8 +285,8 @@ def find_time(text: str, *, beside_date: bool = False) -> time | None:
     for pattern in _TIMES if beside_date else _TIMES[:1]:
         for found in pattern.finditer(folded):
             hour, minute, second = int(found["h"]), int(found["m"]), found["s"]
-            half = found[4]
-            if half in ("pm", "ch") and hour < 12:
+            half = found["half"] or found["before"]
+            if half in ("pm", "ch", "chieu", "toi") and hour < 12:
                 hour += 12
             elif half in ("am", "sa") and hour == 12:
                 hour = 0
@@ -311,4 +315,5 @@ def parse_timestamp(text: str) -> Parsed[str]:
 
 
 def _folded(text: str) -> str:
-    return without_marks(text).casefold()
+    """Text in small letters without marks, and with single spaces."""
+    return " ".join(without_marks(text).casefold().split())

@@ -1,3 +1,5 @@
+import pytest
+
 from coursepkg.projects.ocr.fields.rules import extract_fields
 from tests.projects.ocr.fields.pages import GOODS, HEAD, SUMS, page
 
@@ -24,13 +26,23 @@ def test_equations_that_disagree_correct_nothing() -> None:
     assert "does not agree" in fields.notes[-1]
 
 
-def test_one_equation_corrects_only_what_was_read_with_less_confidence() -> None:
-    rows = (*HEAD, *GOODS, WRONG[0])
-    sure = [1.0] * sum(map(len, rows))
-    unsure = [*sure[:-1], 0.5]
-    doubtful_goods = [0.5 if i == len(sure) - 3 else 1.0 for i in range(len(sure))]
-    assert extract_fields(page(rows, unsure)).total.value == 42_000
-    assert extract_fields(page(rows, doubtful_goods)).total.value == 48_000
+def test_one_broken_equation_alone_is_told_and_corrects_nothing() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, WRONG[0])))
+    assert fields.total.value == 48_000
+    assert "does not agree" in fields.notes[-1]
+
+
+def test_an_item_that_was_not_found_does_not_change_the_total() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng tiền", "92.000"), ("Tiền khách đưa", "92.000"))))
+    assert fields.total.value == 92_000
+    assert "does not agree" in fields.notes[-1]
+
+
+def test_a_total_that_was_paid_stays() -> None:
+    paid = (("Tổng tiền", "48.000"), ("Tiền mặt", "48.000"), ("Tiền khách đưa", "50.000"))
+    fields = extract_fields(page((*HEAD, *GOODS, *paid, ("Tiền thừa", "8.000"))))
+    assert fields.total.value == 48_000
+    assert "does not agree" in fields.notes[-1]
 
 
 def test_a_discount_explains_the_difference() -> None:
@@ -45,3 +57,44 @@ def test_numbers_may_stand_in_the_row_below_a_name() -> None:
     first, second = extract_fields(page((*HEAD, *goods, *SUMS))).items
     assert (first.name, first.quantity, first.price, first.amount) == ("Bánh tráng mè", 2, 15_000, 30_000)
     assert (second.name, second.quantity, second.price) == ("Nước sâm", None, None)
+
+
+def test_a_discount_among_the_goods_does_not_end_them() -> None:
+    goods = (
+        GOODS[0],
+        ("Giảm giá", "-2.000"),
+        GOODS[1],
+        ("Chiết khấu", "1.000"),
+        ("Trứng gà", "1", "9.000", "9.000"),
+    )
+    fields = extract_fields(page((*HEAD, *goods, ("Tổng tiền", "48.000"))))
+    assert [one.name for one in fields.items] == ["Bánh tráng mè", "Nước sâm", "Trứng gà"]
+    assert fields.total.value == 48_000
+    assert fields.notes == ()
+
+
+def test_the_last_discount_may_be_the_sum_of_the_others() -> None:
+    goods = (GOODS[0], ("Giảm giá", "2.000"), GOODS[1], ("Giảm giá", "1.000"))
+    sums = (("Tổng giảm giá", "3.000"), ("Tổng tiền", "39.000"))
+    fields = extract_fields(page((*HEAD, *goods, *sums)))
+    assert fields.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "item"),
+    [
+        (("Bia 333", "15.000", "3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 3", "15.000", "3", "45.000"), ("Bia 3", 3, 15_000, 45_000)),
+        (("Bia Sài Gòn 333", "45.000"), ("Bia Sài Gòn 333", None, None, 45_000)),
+        (("Bia Sài Gòn 333", "45.000", "45.000"), ("Bia Sài Gòn 333", 1, 45_000, 45_000)),
+        (("Bia 333", "3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333 x3", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333", "3 x 15.000", "45.000"), ("Bia 333", 3, 15_000, 45_000)),
+        (("Cam", "0,5", "30.000", "15.000"), ("Cam", 0.5, 30_000, 15_000)),
+        (("Bia 333 3 15.000 45.000",), ("Bia 333", 3, 15_000, 45_000)),
+        (("Bia 333", "3", "15.000", "40.000"), ("Bia 333", 3, 15_000, 40_000)),
+    ],
+)
+def test_a_number_in_a_name_is_no_quantity(row: tuple[str, ...], item: tuple[object, ...]) -> None:
+    (found,) = extract_fields(page((*HEAD, row, ("Tổng tiền", row[-1])))).items
+    assert (found.name, found.quantity, found.price, found.amount) == item

@@ -89,6 +89,46 @@ def test_the_total_stands_behind_beside_or_below_its_name(amount: str) -> None:
         assert extract_fields(lines).total.value == 42_000
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tổng cộng: 42.000 (VAT 10%: 3.818)",
+        "Tổng cộng (VAT 10%: 3.818): 42.000",
+        "Tổng cộng: 42.000 Tiền mặt: 50.000",
+        "Tổng cộng 42000 Tiền mặt 50.000",
+        "Tổng cộng:42.000",
+        "Tổng cộng (42.000)",
+        "Tổng cộng: 2 x 21.000 = 42.000",
+        "Phải trả là 42.000",
+    ],
+)
+def test_of_several_amounts_in_a_line_the_one_behind_the_name_counts(text: str) -> None:
+    assert fields_of((*HEAD, *GOODS, (text,))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Tổng tiền tiết kiệm", "Tổng tiền nợ", "Tổng tiền được giảm", "Phải trả lại", "Tổng tiền đã trả"],
+)
+def test_what_is_saved_owed_or_given_back_is_no_total(name: str) -> None:
+    assert fields_of((*HEAD, *GOODS, ("Tổng cộng", "42.000"), (name, "8.000"))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Chương trình khuyến mãi tháng 8",
+        "Nơi nhận hàng: quầy 2",
+        "Theo thông tư 78/2021/TT-BTC",
+        "Số hợp đồng: 123",
+    ],
+)
+def test_a_word_of_official_papers_does_not_discard_a_receipt(text: str) -> None:
+    fields = fields_of((*RECEIPT, (text,)))
+    assert (fields.seller.value, fields.total.value) == ("SIÊU THỊ LÚA VÀNG", 42_000)
+    assert fields_of((*HEAD, (text,))).seller.value is None
+
+
 def test_a_foreign_total_is_refused() -> None:
     total = fields_of((*HEAD, ("Cà phê", "$4.20"), ("Total", "$4.20"))).total
     assert total.value is None
@@ -115,6 +155,33 @@ def test_a_time_without_a_date_is_no_timestamp() -> None:
     timestamp = fields_of(rows).timestamp
     assert timestamp.value is None
     assert "without a date" in timestamp.reason
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("Giờ mở cửa: 09:00 - 22:00",),
+        ("Hạn sử dụng: 20/12/2022 10:00",),
+        ("Hạn sử dụng:", "20/12/2022"),
+        ("Ngày hết hạn", "20/12/2022"),
+    ],
+)
+def test_opening_hours_and_expiry_are_no_time_of_the_sale(row: tuple[str, ...]) -> None:
+    dated = [["Ngày: 16/01/2021"] if "Ngày" in r[0] else r for r in RECEIPT]
+    assert fields_of((*dated[:4], row, *dated[4:])).timestamp.value == "2021-01-16"
+    undated = [r for r in RECEIPT if "Ngày" not in r[0]]
+    assert fields_of((*undated, row)).timestamp.reason == "no line says a date"
+
+
+def test_too_small_a_total_has_a_reason() -> None:
+    total = fields_of((*HEAD, *GOODS, ("Tổng cộng", "500"))).total
+    assert total.value is None
+    assert "less than 1,000 dong" in total.reason
+
+
+@pytest.mark.parametrize("text", ["Tổng cộng -42.000", "Tổng cộng -42000", "Tổng cộng - 42.000"])
+def test_a_hyphen_before_a_total_is_no_sign(text: str) -> None:
+    assert fields_of((*HEAD, *GOODS, (text,))).total.value == 42_000
 
 
 @pytest.mark.parametrize(

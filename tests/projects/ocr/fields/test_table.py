@@ -7,13 +7,14 @@ from coursepkg.cli import main
 from coursepkg.projects.ocr.data.mc_ocr import read_table
 from coursepkg.projects.ocr.data.splits import split_lines
 from coursepkg.projects.ocr.data.table_row import LABELS
-from coursepkg.projects.ocr.fields.rules import extract_fields
+from coursepkg.projects.ocr.fields.rules import Field, Fields, extract_fields
 from coursepkg.projects.ocr.fields.table import (
     generated_fields,
     labelled_receipts,
     score_fields,
     split_receipts,
 )
+from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
 
 N = 12
@@ -54,18 +55,28 @@ def test_a_split_by_shop_keeps_a_shop_on_one_side(folder: Path) -> None:
 
 def test_true_fields_score_one_against_themselves() -> None:
     receipts = list(generated_fields(5))
-    found = [extract_fields(one.lines) for one in receipts]
-    scores = score_fields(found, receipts, n_resamples=0)
-    assert 0 <= scores.macro.value <= 1
-    assert len(found) == scores.cer.details["receipts"]
+    true = []
+    for one in receipts:
+        seller, address, when, total = one.true_texts
+        typed = (seller, address, parse_timestamp(when).value, parse_amount(total).value)
+        true.append(Fields(*map(Field, typed, one.true_texts)))
+    scores = score_fields(true, receipts, n_resamples=0)
+    assert scores.macro.value == 1
+    assert scores.cer.value == 0
+    assert scores.cer.details["receipts"] == 5
+    wrong = score_fields([true[-1], *true[:-1]], receipts, n_resamples=0)
+    assert wrong.macro.value < 1
+    assert wrong.cer.value > 0
 
 
-def test_names_and_times_of_generated_receipts_are_found() -> None:
+def test_fields_of_generated_receipts_are_found() -> None:
     receipts = list(generated_fields(30, seed=9))
     found = [extract_fields(one.lines) for one in receipts]
     scores = score_fields(found, receipts, n_resamples=0)
     by_label = dict(zip(LABELS, (one.value for one in scores.fields), strict=True))
     assert min(by_label["SELLER"], by_label["ADDRESS"], by_label["TIMESTAMP"]) > 0.85
+    # Sums of generated receipts are drawn apart from one another and do not add up.
+    assert by_label["TOTAL_COST"] > 0.65
 
 
 def test_the_verb_scores_a_table(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

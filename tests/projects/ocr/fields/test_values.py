@@ -1,4 +1,5 @@
 from datetime import datetime
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,10 @@ MOMENT = "2020-08-11T08:06"
         ("11 Aug 2020 8:06 AM", MOMENT),
         ("11/8/2020 08:06 CH", "2020-08-11T20:06"),
         ("O1/O2/2O21", "2021-02-01"),
+        ("11/8/2020 8:06 tối", "2020-08-11T20:06"),
+        ("11/8/2020 2h30 chiều", "2020-08-11T14:30"),
+        ("11/8/2020 chiều 2h30", "2020-08-11T14:30"),
+        ("11/8/2020 8:06 tới 10:30", MOMENT),
     ],
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
@@ -36,7 +41,9 @@ def test_the_day_comes_first_where_both_orders_are_dates() -> None:
     assert "month first" in swapped.notes[0]
 
 
-@pytest.mark.parametrize("text", ["31/02/2021", "13/88/2021", "01/01/1875", "08:06", "Tổng tiền 12.000", ""])
+@pytest.mark.parametrize(
+    "text", ["11/08/202008:06", "31/02/2021", "13/88/2021", "01/01/1875", "08:06", "Tổng tiền 12.000", ""]
+)
 def test_what_is_no_date_has_a_reason(text: str) -> None:
     parsed = parse_timestamp(text)
     assert parsed.value is None
@@ -111,3 +118,19 @@ def test_any_text_is_parsed_without_an_error(text: str) -> None:
 
 def test_words_keep_their_letters() -> None:
     assert repair_digits("SOL BIO IO5 Ba") == ("SOL BIO IO5 Ba", ())
+
+
+@pytest.mark.parametrize("text", ["Tổng:45.000", "Tổng cộng:45.000", "Khách đưa:45.000đ", "Tổng cộng:45000"])
+def test_an_amount_may_stand_directly_behind_a_colon(text: str) -> None:
+    assert [one.value for one in find_amounts(text)] == [45_000]
+
+
+def test_the_minutes_of_a_time_are_no_amount() -> None:
+    assert list(find_amounts("lúc 12:123")) == []
+
+
+def test_many_spaces_do_not_take_long() -> None:
+    before = perf_counter()
+    assert parse_timestamp("Ngày 11" + " " * 20_000 + "x").value is None
+    assert parse_timestamp("Ngày 11/08/2020 8" + " " * 20_000 + ":06").value == MOMENT
+    assert perf_counter() - before < 2
