@@ -269,7 +269,7 @@ def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> int:
 
 
 def _time_row(lines: Sequence[FieldLine], row: int) -> list[FieldLine]:
-    """What of a row says when: dates, times, their names, and short cells before them."""
+    """What of a row says when: dates, times, their names, short cells before them."""
     there = [one for one in lines if one.row == row]
     when = [one for one in there if one.says_when]
     last = max(one.left for one in when)

@@ -44,8 +44,8 @@ _RUN = re.compile(rf"(?<!\w){_SYMBOL}+(?:[.,:/-]{_SYMBOL}+)*(?![^\W\d_])")
 def repair_digits(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace letters by the digits that they stand for, inside of numbers alone.
 
-    A number has four symbols or more; it begins with a digit, or at least half of it are
-    digits.
+    A number has four symbols or more; it begins with a digit, or at least half of it
+    are digits.
 
     Example:
         >>> repair_digits("Ngày O9/08/2020, SL 1O")
@@ -123,8 +123,8 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
     """Every amount in a text whose digits are repaired, from left to right.
 
     Thousands are set apart by points, commas, spaces, or nothing. A long number without
-    separators and one that begins with 0 are codes; one of few digits is a count. A 0 at
-    the end is an amount: there is no change.
+    separators and one that begins with 0 are codes; one of few digits is a count. A 0
+    at the end is an amount: there is no change.
 
     Example:
         >>> [one.value for one in find_amounts("2 x 37.000 = 74 000đ")]
@@ -211,7 +211,8 @@ _DATES = (
     ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(
-        rf"(?<!\d)(?P<d>\d{{1,2}})\s*(?:thang\s*|[-/ ]\s*)(?P<m>\d{{1,2}}(?!\d)|{_MONTH})"
+        r"(?<!\d)(?P<d>\d{1,2})\s*(?:thang\s*|[-/ ]\s*)"
+        rf"(?P<m>\d{{1,2}}(?!\d)|{_MONTH})"
         r"[a-z]*[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(
