@@ -24,6 +24,7 @@ from coursepkg.app.model_folder import (
 )
 from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer, attention_maps
+from coursepkg.decoding.beam import length_penalty_of
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.corpus import cut_text, to_reader
 from coursepkg.projects.translation.models import (
@@ -468,8 +469,9 @@ class Translator:
             scores = log_probs(self, [ids] * len(tried), tried)
             log_prob, written = max(zip(scores, tried, strict=True))
         n = len(written) + 1
-        size = n if self.exported is not None else (5 + n) / 6
-        score = log_prob / size**length_penalty
+        ours = length_penalty_of(torch.tensor(n), length_penalty).item()
+        penalty = ours if self.exported is None else n**length_penalty
+        score = log_prob / penalty
         made = Hypothesis(written, (log_prob / n,) * n, log_prob, score, True)
         return made, [part.values[mark] for mark in lost]
 

@@ -30,7 +30,12 @@ def predict_command(options: Predict) -> int:
             "dpi": options.dpi,
             "overlay": options.overlay,
         }
-        output = Output(paths, identity, keep_texts=reference is not None)
+        output = Output(
+            paths,
+            identity,
+            keep_texts=reference is not None,
+            with_fields=paths.out is not None or options.common.json,
+        )
         resumed = output.stats.pages
         together = options.read.batch_size if options.lines else 1
         read_sources(

@@ -44,7 +44,6 @@ import numpy as np
 from coursepkg.app import jobs
 from coursepkg.files import part_of, whole_file
 from coursepkg.projects.ocr.detector.lines import Detector, TextBox
-from coursepkg.projects.ocr.fields.rules import extract_fields, no_fields
 from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.read import (
     LEFT_OUT,
@@ -60,17 +59,25 @@ from coursepkg.validation import counted
 SCHEMA = "coursepkg.ocr.page/1"
 
 
-def page_record(picture: PagePicture, page: Page | str) -> dict[str, Any]:
+def page_record(
+    picture: PagePicture, page: Page | str, *, with_fields: bool = True
+) -> dict[str, Any]:
     """The object of a page, or of one that could not be read, with the reason.
 
     Args:
         picture: where it is from.
         page: what was read, or why nothing was.
+        with_fields: look for the fields of a receipt; plain text needs none.
     """
     error, read = (page, None) if isinstance(page, str) else (None, page)
     read = read or Page(0, 0, (), dict.fromkeys(LEFT_OUT, 0))
-    unread = "the page could not be read"
-    fields = no_fields(unread) if error else extract_fields(read.lines)
+    told: dict[str, Any] = {}
+    if with_fields:
+        from coursepkg.projects.ocr.fields.rules import extract_fields, no_fields
+
+        unread = "the page could not be read"
+        found = no_fields(unread) if error else extract_fields(read.lines)
+        told["fields"] = found.as_json()
     return {
         "schema": SCHEMA,
         "file": str(picture.source.path),
@@ -81,7 +88,7 @@ def page_record(picture: PagePicture, page: Page | str) -> dict[str, Any]:
         "height": read.height,
         "text": read.text,
         "lines": [_line_record(line) for line in read.lines],
-        "fields": fields.as_json(),
+        **told,
         "left_out": dict(read.left_out),
         "error": error,
     }
@@ -250,6 +257,7 @@ class Output:
         paths: where to.
         identity: all that decides the result; a part of another identity is refused.
         keep_texts: whether the statistics keep what was read.
+        with_fields: whether the records have the fields of a receipt.
 
     Raises:
         ValueError: there is a part of another run.
@@ -261,8 +269,9 @@ class Output:
         identity: Mapping[str, Any],
         *,
         keep_texts: bool = False,
+        with_fields: bool = True,
     ) -> None:
-        self.paths = paths
+        self.paths, self.with_fields = paths, with_fields
         self.stats = RunStats(texts=[] if keep_texts else None)
         self.last: dict[str, Any] | None = None
         """The record of the last page."""
@@ -276,7 +285,7 @@ class Output:
 
     def write(self, picture: PagePicture, page: Page | str) -> None:
         """Add a page, or why there is none."""
-        record = page_record(picture, page)
+        record = page_record(picture, page, with_fields=self.with_fields)
         if self.paths.overlay is not None and isinstance(page, Page):
             # Before the record, so that a run that goes on has drawn what it does not
             # read again.

@@ -63,21 +63,32 @@ def ctranslate2() -> Any:
         ) from reason
 
 
+def check_transformer(model: nn.Module) -> Transformer:
+    """The model, if it is a Transformer with its own output layer.
+
+    Raises:
+        ValueError: it is not; the message names what stands in the way.
+    """
+    if not isinstance(model, Transformer):
+        raise ValueError(
+            "only a Transformer with encoder and decoder can be exported, got a"
+            f" {type(model).__name__}"
+        )
+    if model.output_head is not None:
+        raise ValueError(
+            "the model is packed or looks up neighbours, which no export holds; export"
+            " the one it was made from"
+        )
+    return model
+
+
 def check_exportable(model: nn.Module) -> Transformer:
     """The model, if CTranslate2 can run it.
 
     Raises:
         ValueError: it cannot; the message names what stands in the way.
     """
-    if not isinstance(model, Transformer):
-        raise ValueError(
-            f"model must be a Transformer to be exported, got {type(model).__name__}"
-        )
-    if model.output_head is not None:
-        raise ValueError(
-            "model is packed or has another output head (pack, with_output); export the"
-            " one it was made from"
-        )
+    model = check_transformer(model)
     if model.config.rope_cross:
         raise ValueError(
             "rope_cross must be False to export: CTranslate2 rotates self-attention"

@@ -36,6 +36,7 @@ from coursepkg.blocks.decoder import CrossAttention, Decoder
 from coursepkg.blocks.encoder import Encoder, EncoderLayer
 from coursepkg.blocks.layer_parts import embed
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.projects.translation.export.convert import check_transformer
 from coursepkg.projects.translation.models import EXTRA_LENGTH, tag_of
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
@@ -43,25 +44,6 @@ from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 ENCODER, STEP = "encoder.onnx", "step.onnx"
 MOST_ROWS = 4096
 """Sentences of a call, and rows of a sentence."""
-
-
-def check_exportable(model: nn.Module) -> Transformer:
-    """The model, if its steps can be two graphs.
-
-    Raises:
-        ValueError: they cannot; the message names what stands in the way.
-    """
-    if not isinstance(model, Transformer):
-        raise ValueError(
-            f"only a Transformer with encoder and decoder can be exported to ONNX, got"
-            f" a {type(model).__name__}"
-        )
-    if model.output_head is not None:
-        raise ValueError(
-            "the model is packed or looks up neighbours, which ONNX cannot hold; export"
-            " the one it was made from"
-        )
-    return model
 
 
 class RotationTable(nn.Module):
@@ -298,7 +280,7 @@ def graphs_of(model: nn.Module) -> dict[str, Graph]:
     Raises:
         ValueError: the model cannot be exported.
     """
-    ready = with_tables(check_exportable(model))
+    ready = with_tables(check_transformer(model))
     config = ready.config
     n, heads, width = config.n_decoder_layers, config.kv_heads, config.d_head
     across = (n, "B", heads, "S", width)

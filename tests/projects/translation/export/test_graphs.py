@@ -15,7 +15,8 @@ from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.projects.translation.export.graphs import ENCODER, STEP, check_exportable, with_tables
+from coursepkg.projects.translation.export.convert import check_transformer
+from coursepkg.projects.translation.export.graphs import ENCODER, STEP, with_tables
 from coursepkg.projects.translation.predict import PHRASEBOOK, Translator
 from coursepkg.text.vocabulary import BOS, EOS, PAD
 from tests.said import said
@@ -188,7 +189,7 @@ def test_the_model_stays_as_it_is() -> None:
 )
 def test_what_cannot_be_exported_is_named(model: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        check_exportable(model())
+        check_transformer(model())
 
 
 def test_mistakes_are_one_line_and_leave_nothing(tmp_path: Path) -> None:
