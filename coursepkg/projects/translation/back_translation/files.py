@@ -252,6 +252,7 @@ class _Job:
         self.prefix = check_prefix(self.common.out, self.languages)
         self.translator, self.folder = load_system(self.common, options.search)
         self.method = options.draws.method(options.search, self.translator.recipe)
+        self.method.check(self.translator)
         self.decoding: dict[str, Any] = {
             "method": self.method,
             "batch_size": options.search.batch_size,

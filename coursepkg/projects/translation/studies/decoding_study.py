@@ -204,6 +204,20 @@ class Method:
             parts.append(f"repetition penalty {self.repetition_penalty:g}")
         return ", ".join(parts)
 
+    def check(self, translator: Translator) -> None:
+        """Raises a ValueError unless the translator can decode so."""
+        if translator.exported is None:
+            return
+        for is_asked, what in (
+            (self.sample, "draw"),
+            (self.repetition_penalty != 1, "penalise repetitions"),
+        ):
+            if is_asked:
+                raise ValueError(
+                    f"an exported model cannot {what}; give the folder that `train`"
+                    " wrote"
+                )
+
     def as_json(self) -> dict[str, Any]:
         """All settings, as JSON can hold them."""
         return asdict(self)
@@ -238,6 +252,7 @@ class Decoder:
             first: number of the first sentence, where a corpus is decoded in several
                 calls.
         """
+        method.check(self.translator)
         if method.sample:
             return self._sample(sources, method, first)
         return [found[0] for found in self.n_best(sources, method, 1)]
@@ -246,6 +261,7 @@ class Decoder:
         self, sources: Sequence[Sequence[int]], method: Method, n_best: int
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source by beam search."""
+        method.check(self.translator)
         options: dict[str, Any] = {
             "beam_size": method.beam_size,
             "length_penalty": method.length_penalty,
@@ -254,7 +270,6 @@ class Decoder:
         }
         if method.repetition_penalty == 1:
             return self.translator.search(sources, **options)
-        self._check_not_exported("penalise repetitions")
         return search(
             self.model,
             sources,
@@ -263,17 +278,10 @@ class Decoder:
             **options,
         )
 
-    def _check_not_exported(self, what: str) -> None:
-        if self.translator.exported is not None:
-            raise ValueError(
-                f"an exported model cannot {what}; give the folder that `train` wrote"
-            )
-
     @torch.inference_mode()
     def _sample(
         self, sources: Sequence[Sequence[int]], method: Method, first: int
     ) -> list[Hypothesis]:
-        self._check_not_exported("draw")
         found: dict[int, Hypothesis] = {}
         for chosen, src in self._batches(sources):
             limits = source_limits(

@@ -10,6 +10,7 @@ from coursepkg.projects.translation.export.runtime import ExportedNetwork
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from tests.projects.translation.tiny import pairs, translation
+from tests.said import said
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed; see the extra `export`")
 
@@ -96,3 +97,11 @@ def test_a_folder_without_its_card_is_named(exported: Path, tmp_path: Path) -> N
     (tmp_path / "model.bin").write_bytes((exported / "model.bin").read_bytes())
     with pytest.raises(FileNotFoundError, match=r"translator\.json"):
         Translator.load(tmp_path)
+
+
+def test_a_back_translation_that_would_draw_leaves_nothing(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.zh").write_text("\n".join(TEXTS) + "\n", "utf-8")
+    ways = ("--from", "vi", "--to", "zh", "--mono", tmp_path / "text.zh", "--out", tmp_path / "out")
+    result = said("translation", "back-translate", "--model", exported, "--sample", *ways)
+    assert "an exported model cannot draw" in result.mistake
+    assert [path.name for path in tmp_path.iterdir()] == ["text.zh"]
