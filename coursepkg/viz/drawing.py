@@ -96,7 +96,7 @@ class Drawing:
         bold: bool = False,
         italic: bool = False,
     ) -> None:
-        """Writes a line; `_` and `^` lower and raise a character or what stands in `{}`.
+        """Writes a line; `_` and `^` lower and raise a letter or what stands in `{}`.
 
         Args:
             at: the middle of its height; its start, middle or end by `anchor`.
@@ -164,7 +164,7 @@ class Drawing:
     def box(
         self, at: Point, size: Point, text: str = "", *, kind: str = "plain"
     ) -> Area:
-        """An operation: a box with round corners and a text, lines parted by a bar."""
+        """An operation: a box with round corners; a bar parts the lines of its text."""
         x, y = at
         area = Area(x, y, *size)
         self._parts.append(
