@@ -49,7 +49,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "predict": "Alternative Translation Translator",
         "published_results": (
             "differences_to evaluation_table headline ladder_figure ladder_table "
-            "stored_documents stored_rows with_interval"
+            "pretraining_table stored_documents stored_rows with_interval"
         ),
         "recipe": "GRU_BASELINE PRESETS TINY Recipe",
         "studies.config_search": (

@@ -4,6 +4,7 @@
     RESULTS/CONDITIONS/ROW.rates.json     how its learning rate was chosen
     RESULTS/evaluations/NAME.json         what `evaluate --out` wrote
     RESULTS/t5/NAME.json                  a run of T5
+    RESULTS/t5_pretraining/NAME.json      what pre-training brought to it
 
 RESULTS is `book/_data/translation`; an installed copy has it inside this package. The
 conditions of a row are corpus, direction, preset, seconds of training with their clock,
@@ -79,7 +80,7 @@ def stored_documents(kind: str, beginning: str = "") -> dict[str, dict[str, Any]
     """Stored documents by the names of their files.
 
     Args:
-        kind: evaluations or t5.
+        kind: such as evaluations or t5.
         beginning: of the names.
     """
     folder = RESULTS.folder()
@@ -142,6 +143,52 @@ def _minutes(document: Row) -> str:
     whole = all(is_whole for _, is_whole in found)
     minutes = sum(seconds for seconds, _ in found) / 60
     return f"{'' if whole else 'over '}{minutes:.0f}"
+
+
+def pretraining_table(document: Mapping[str, Any]) -> str:
+    """What pre-training brought to a T5 that was fine-tuned on few pairs, as Markdown.
+
+    Of each number of pairs the means over the seeds, and the mean change with its 95%
+    interval by Student's t.
+
+    Args:
+        document: of `stored_documents("t5_pretraining")`.
+    """
+    by_pairs: dict[int, list[Mapping[str, Any]]] = {}
+    for row in document["rows"]:
+        by_pairs.setdefault(row["pairs"], []).append(row)
+    lines = []
+    for n_pairs, rows in sorted(by_pairs.items()):
+        line = [f"{n_pairs:,}", str(len(rows))]
+        for score_of in (_dev_loss, _chrf):
+            before, after = (
+                [score_of(row[way]) for row in rows]
+                for way in ("from nothing", "pre-trained")
+            )
+            changes = [b - a for a, b in zip(before, after, strict=True)]
+            line += [f"{statistics.fmean(values):.2f}" for values in (before, after)]
+            line.append(_change_text(changes))
+        lines.append(line)
+    head = (
+        *("pairs", "seeds", "dev loss: random", "pre-trained", "change"),
+        *("chrF: random", "pre-trained", "change"),
+    )
+    return markdown_table(head, lines, right=(0, 1, 2, 3, 5, 6))
+
+
+def _dev_loss(run: Mapping[str, Any]) -> float:
+    return float(run["dev_loss"])
+
+
+def _chrf(run: Mapping[str, Any]) -> float:
+    return float(run["scores"]["chrF"]["value"])
+
+
+def _change_text(changes: Sequence[float]) -> str:
+    if len(changes) < 2:
+        return f"{changes[0]:+.2f}, one seed"
+    middle, half = mean_interval(changes)
+    return f"{middle:+.2f}{interval_text((middle - half, middle + half), '+.2f')}"
 
 
 def read_row(path: Path) -> dict[str, Any]:

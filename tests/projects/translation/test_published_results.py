@@ -19,6 +19,7 @@ from coursepkg.projects.translation.published_results import (
     keep_sentences,
     ladder_figure,
     ladder_table,
+    pretraining_table,
     read_ladder,
     read_row,
     store_row,
@@ -77,6 +78,33 @@ def test_an_evaluation_is_a_row_of_the_table(folder: Path, small_book: SmallBook
     assert f"{value:.2f}" in table[2]
     assert "beam 4" in table[2]
     assert found["zh-vi_one"]["training"]["calls"][0]["stopped"] == "max_epochs"
+
+
+def test_what_pretraining_brought_is_a_mean_over_seeds_with_its_interval() -> None:
+    def run(loss: float, chrf: float) -> dict[str, Any]:
+        return {"dev_loss": loss, "scores": {"chrF": {"value": chrf}}}
+
+    losses = ((6.0, 5.0), (6.2, 5.1), (6.4, 5.5))
+    rows: list[dict[str, Any]] = [
+        {"pairs": 1000, "seed": seed, "from nothing": run(a, 4), "pre-trained": run(b, 7)}
+        for seed, (a, b) in enumerate(losses)
+    ]
+    rows.append({"pairs": 4000, "seed": 0, "from nothing": run(5, 10), "pre-trained": run(4, 12)})
+    head, _, few, many = pretraining_table({"rows": rows}).splitlines()
+    assert "dev loss: random" in head
+    cells = [cell.strip() for cell in few.strip("|").split("|")]
+    # The changes are -1, -1.1 and -0.9: a mean of -1, s = 0.1, and t = 4.303 for two degrees of freedom.
+    assert cells == [
+        "1,000",
+        "3",
+        "6.20",
+        "5.20",
+        "-1.00 [-1.25, -0.75]",
+        "4.00",
+        "7.00",
+        "+3.00 [+3.00, +3.00]",
+    ]
+    assert [cell.strip() for cell in many.strip("|").split("|")][-1] == "+2.00, one seed"
 
 
 def test_the_files_that_ship_hold_numbers_and_no_sentence() -> None:
