@@ -15,7 +15,7 @@ SECTIONS = {
     "cost": ("cost",),
     "limits": ("limits",),
     "real models": ("real models", "real systems", "in use"),
-    "corrections": ("source reports got wrong",),
+    "mistakes": ("common mistakes", "source reports got wrong"),
     "exercises": ("exercise",),
     "further reading": ("further reading",),
 }
