@@ -41,13 +41,15 @@ def penalised(student: Callable[[float, int, float], float]) -> None:
 
 
 def nucleus(student: Callable[[Tensor, float], Tensor]) -> None:
-    """Which tokens top-p keeps: unsorted probabilities, an exact boundary."""
+    """Which tokens top-p keeps: unsorted probabilities, exact boundaries, ties."""
     for probs, p, kept in [
         ([0.1, 0.5, 0.15, 0.25], 0.7, [1, 3]),
         ([0.1, 0.5, 0.15, 0.25], 0.76, [1, 2, 3]),
         ([0.25, 0.5, 0.25, 0.0], 0.5, [1]),
         ([0.05, 0.9, 0.05], 0.3, [1]),
         ([0.25, 0.25, 0.5], 1.0, [0, 1, 2]),
+        ([0.1, 0.3, 0.3, 0.3], 0.5, [1, 2]),
+        ([0.25, 0.25, 0.25, 0.25], 0.5, [0, 1]),
     ]:
         given = torch.tensor(probs, dtype=torch.float64)
         before = given.clone()
@@ -63,7 +65,8 @@ def nucleus(student: Callable[[Tensor, float], Tensor]) -> None:
             what=f"the kept tokens for probs = {probs}, p = {p}",
             hint=(
                 "the fewest of the most likely tokens whose sum reaches p; the one that"
-                " crosses p belongs to them"
+                " crosses p belongs to them; of equally likely tokens the one with the"
+                " smaller id is kept first"
             ),
         )
         expect.unchanged(before, given, what="probs")

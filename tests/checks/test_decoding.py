@@ -18,6 +18,14 @@ def sorted_mask(probs, p):
     return held.cumsum(0) - held < p
 
 
+def with_all_ties(probs, p):
+    return probs >= probs[nucleus(probs, p)].min()
+
+
+def larger_id_first(probs, p):
+    return nucleus(probs.flip(0), p).flip(0)
+
+
 def in_place(probs, p):
     kept = nucleus(probs, p)
     probs[~kept] = 0.0
@@ -83,6 +91,11 @@ WRONG = {
     ),
     "nucleus by a threshold": (lambda probs, p: probs >= 1 - p, "the fewest"),
     "nucleus in the sorted order": (sorted_mask, "kept tokens"),
+    "nucleus with all tokens as likely as the last": (
+        with_all_ties,
+        "probs = [0.1, 0.3, 0.3, 0.3], p = 0.5 is [1, 2, 3], [1, 2] is expected; the fewest",
+    ),
+    "nucleus with the larger id first": (larger_id_first, "the one with the smaller id is kept first"),
     "nucleus that writes to its input": (in_place, "changed in place"),
     "beam_step ends anywhere": (beam_step_ends_anywhere, "only among the best K"),
     "beam_step one child a row": (beam_step_one_child_a_row, "two may share a row"),
