@@ -5,7 +5,8 @@ field is found by the words that name it (`keywords`) and by its form (`values`)
 place decides where words do not. The value of a name stands behind it, to its right in
 the same row, or in the next row. A field that is not there has no value and a reason;
 nothing is guessed. Of several sums the one to pay counts: the surest name, and of equal
-names the last, since discounts stand above what they lead to.
+names the last, since discounts stand above what they lead to; where the goods disagree
+with it and agree with another sum, that one (`arithmetic.agreeing_total`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +14,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
-from coursepkg.projects.ocr.fields.arithmetic import Item, check_total, find_items
+from coursepkg.projects.ocr.fields.arithmetic import (
+    Item,
+    agreeing_total,
+    check_total,
+    find_items,
+)
 from coursepkg.projects.ocr.fields.lines import (
     LEAST_SUM,
     FieldLine,
@@ -109,17 +115,19 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
             "the page does not look like a receipt: too few of a shop, a time, goods"
             " with prices and a sum"
         )
-    total, total_lines, notes = find_total(lines)
-    timestamp, when_notes = find_timestamp(lines, total_lines)
-    used = {*total.lines, *timestamp.lines}
+    sums = find_sums(lines)
+    in_sums = {line.number for _, group, _ in sums for line in group}
+    timestamp, when_notes = find_timestamp(lines, in_sums)
+    used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
     address = find_address(head)
     seller = find_seller(head, address, has_more=len(lines) > len(head))
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
-    value, sums = check_total(lines, items, total.value)
+    total, notes = find_total(sums, lines, items)
+    value, said = check_total(lines, items, total.value)
     if isinstance(total.value, int):
         total = replace(total, value=value)
-    notes = (*when_notes, *notes, *sums)
+    notes = (*when_notes, *notes, *said)
     return Fields(seller, address, timestamp, total, tuple(items), notes)
 
 
@@ -172,43 +180,55 @@ def _field(
 # The total.
 
 
-def find_total(
-    lines: Sequence[FieldLine],
-) -> tuple[Field, set[int], tuple[str, ...]]:
-    """The amount to pay, the lines of all sums, and notes."""
+Sum = tuple[FieldLine, list[FieldLine], int | None]
+"""The line that names a sum, all of its lines, and its amount."""
+
+
+def find_sums(lines: Sequence[FieldLine]) -> list[Sum]:
+    """Every sum that a line names, from top to bottom."""
     columns = {one.row for one in lines if one.kind == kw.COLUMN}
     named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
-    found = [(one, *amount_beside(one, lines)) for one in named]
+    return [(one, *amount_beside(one, lines)) for one in named]
+
+
+def find_total(
+    sums: Sequence[Sum], lines: Sequence[FieldLine], items: Sequence[Item]
+) -> tuple[Field, tuple[str, ...]]:
+    """The amount to pay, and notes.
+
+    Args:
+        sums: of the page.
+        lines: of the page.
+        items: its goods.
+    """
+    if not sums:
+        return Field(reason="no line says a total"), ()
     # A hyphen before a total is no sign.
-    sure = [
-        (one, group, abs(value)) for one, group, value in found if value is not None
-    ]
-    all_lines = {line.number for _, group, _ in found for line in group}
-    if not found:
-        return Field(reason="no line says a total"), all_lines, ()
+    sure = [(one, group, abs(value)) for one, group, value in sums if value is not None]
     if not sure:
-        first = min(found, key=lambda one: kw.SUMS.index(one[0].kind))
-        _, group, _ = first
+        _, group, _ = min(sums, key=lambda one: kw.SUMS.index(str(one[0].kind)))
         parsed = parse_amount(joined(group))
         reason = parsed.reason or f"{joined(group)!r} says less than {LEAST_SUM:,} dong"
         if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
             reason = f"no amount stands beside {joined(group)!r}"
-        return _field(group, None, reason=reason), all_lines, ()
-    _, group, value = _to_pay(sure, lines)
+        return _field(group, None, reason=reason), ()
+    values = [value for _, _, value in sure]
+    value = agreeing_total(_to_pay(sure, lines), values, lines, items)
+    _, group, _ = _surest([one for one in sure if one[2] == value])
     notes = parse_amount(joined(group)).notes
-    others = sorted({v for _, _, v in sure if v != value})
+    others = sorted({other for other in values if other != value})
     if others:
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
-    return _field(group, value), all_lines, notes
+    return _field(group, value), notes
 
 
-Sum = tuple[FieldLine, list[FieldLine], int]
-"""The line that names a sum, all of its lines, and its amount."""
+KnownSum = tuple[FieldLine, list[FieldLine], int]
+"""A `Sum` with its amount."""
 
 
-def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
-    """The sum that a customer pays.
+def _to_pay(sums: Sequence[KnownSum], lines: Sequence[FieldLine]) -> int:
+    """The sum that a customer pays, by its name and place.
 
     What was handed over can be called `thanh toán`, too: it is larger than another sum
     by the change.
@@ -222,9 +242,13 @@ def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
     }
     values = {value for _, _, value in sums}
     left = [one for one in sums if not {one[2] - c for c in changes} & values]
-    left = left or list(sums)
-    best = min(kw.SUMS.index(one.kind) for one, _, _ in left)
-    return [one for one in left if kw.SUMS.index(one[0].kind) == best][-1]
+    return _surest(left or sums)[2]
+
+
+def _surest(sums: Sequence[KnownSum]) -> KnownSum:
+    """The last of those with the surest name."""
+    best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
+    return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]
 
 
 # The time.
@@ -334,7 +358,8 @@ def find_address(head: Sequence[FieldLine]) -> Field:
     chosen = [strong[0]]
     before = [one for one in left if one.row == strong[0].row - 1]
     if before and (
-        strength[before[-1].number] >= STRONG or kw.begins_address(before[-1].text)
+        kw.begins_address(before[-1].text)
+        or (strength[before[-1].number] >= STRONG and not _is_town_alone(before[-1]))
     ):
         chosen = [before[-1]]
     for one in left:
@@ -348,6 +373,12 @@ def find_address(head: Sequence[FieldLine]) -> Field:
     if not value:
         return _field(chosen, None, reason="a line names an address without one")
     return _field(chosen, value)
+
+
+def _is_town_alone(line: FieldLine) -> bool:
+    """Whether a place is all that a line has of an address, as `Lúa Vàng - Huế`."""
+    has_form = "," in line.text or any(map(str.isdigit, line.text))
+    return not has_form and not kw.find_words(line.text, (kw.ADDRESS,))
 
 
 def _names_shop(line: FieldLine) -> bool:
