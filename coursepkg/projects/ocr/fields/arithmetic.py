@@ -191,9 +191,21 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
         # The last discount may be the sum of those above.
-        also = frozenset({goods, goods + more, goods - less + more, goods - last})
+        also = frozenset(
+            one
+            for whole in (goods, sum(map(_product, items)))
+            for one in (whole, whole + more, whole - less, whole - less + more)
+        )
+        also |= {goods - last}
         found.append(Equation(goods - less, also, words))
     return found
+
+
+def _product(item: Item) -> int:
+    """Quantity times price; the amount where one of them is not known."""
+    if item.quantity is None or item.price is None:
+        return item.amount
+    return round(item.quantity * item.price)
 
 
 def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:

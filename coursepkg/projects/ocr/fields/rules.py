@@ -11,6 +11,7 @@ with it and agree with another sum, that one (`arithmetic.agreeing_total`).
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
@@ -108,13 +109,8 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
         page_lines: of the page, in reading order.
     """
     lines = as_field_lines(page_lines)
-    if not lines:
-        return no_fields("the page has no text")
-    if not is_receipt(lines):
-        return no_fields(
-            "the page does not look like a receipt: too few of a shop, a time, goods"
-            " with prices and a sum"
-        )
+    if reason := why_unreadable(lines):
+        return no_fields(reason)
     sums = find_sums(lines)
     in_sums = {line.number for _, group, _ in sums for line in group}
     timestamp, when_notes = find_timestamp(lines, in_sums)
@@ -129,6 +125,20 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
         total = replace(total, value=value)
     notes = (*when_notes, *notes, *said)
     return Fields(seller, address, timestamp, total, tuple(items), notes)
+
+
+def why_unreadable(lines: Sequence[FieldLine]) -> str:
+    """Why a page has no fields at all; an empty text where it may have."""
+    if not lines:
+        return "the page has no text"
+    if not is_receipt(lines):
+        return (
+            "the page does not look like a receipt: too few of a shop, a time, goods"
+            " with prices and a sum"
+        )
+    if shows_two_receipts(lines):
+        return "the page shows two receipts; give each its own picture"
+    return ""
 
 
 def is_receipt(lines: Sequence[FieldLine]) -> bool:
@@ -160,6 +170,46 @@ def is_receipt(lines: Sequence[FieldLine]) -> bool:
         any(kw.address_strength(one.text) >= STRONG for one in lines[:6]),
     )
     return sum(evidence) >= 2
+
+
+def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
+    """Whether two receipts stand side by side or above one another.
+
+    Side by side, two of these stand beside one another twice: titles, sums, heads of a
+    column. Above one another, a second head stands between two sums: a title, or an
+    address below the first sum, and then a date or the heads of columns.
+    """
+    named = [one for one in lines if one.kind in kw.SUMS]
+    sums = [one for one in named if amount_beside(one, lines)[1] is not None]
+    titles = [one for one in lines if one.kind == kw.TITLE]
+    columns = [one for one in lines if one.kind == kw.COLUMN]
+    heads = [
+        [one for one in columns if one.words == words]
+        for words in {one.words for one in columns}
+    ]
+    groups = ([titles], [sums], heads)
+    twice = [any(map(_stand_beside, group)) for group in groups]
+    if sum(twice) > 1:
+        return True
+    if len(sums) < 2:
+        return False
+    first, last = sums[0].row, sums[-1].row
+    between = [one for one in lines if first < one.row < last]
+    begins = [
+        one.row
+        for one in between
+        if one.kind == kw.TITLE or kw.address_strength(one.text) >= NAMED
+    ]
+    tables = [one.row for one in between if one.kind == kw.COLUMN or one.has_date]
+    return bool(begins and tables) and min(begins) < max(tables)
+
+
+def _stand_beside(lines: Sequence[FieldLine]) -> bool:
+    """Whether two of some lines stand in about one row, without an overlap."""
+    return any(
+        abs(one.row - other.row) <= 1 and one.overlap(other) == 0
+        for one, other in combinations(lines, 2)
+    )
 
 
 def _field(
@@ -313,14 +363,16 @@ def head_of(
 ) -> list[FieldLine]:
     """The lines that may name the shop and its place: above the goods and the sums.
 
-    They end above the title and the time as well, unless these stand on top of all.
+    They end above the title and the time as well, unless these stand on top of all. A
+    house number, as in `890B Đ. Lê Lợi`, is no price.
     """
-    goods = [
-        one.row
+    priced = [
+        one
         for one in lines
-        if one.kind in (kw.COLUMN, *kw.SUMS)
-        or (one.number not in used and any(a.is_marked for a in one.amounts))
+        if any(a.is_marked for a in one.amounts) and one.number not in used
     ]
+    goods = [one.row for one in priced if kw.address_strength(one.text) < STRONG]
+    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
     head = [
         one
@@ -369,7 +421,7 @@ def find_address(head: Sequence[FieldLine]) -> Field:
         if one.number > last.number and (is_named or is_part):
             chosen.append(one)
     chosen = [*_branch(head, chosen[0], strength, shops), *chosen]
-    value = _without_name(joined(chosen), kw.ADDRESS_NAMES)
+    value = without_name(joined(chosen), kw.ADDRESS_NAMES)
     if not value:
         return _field(chosen, None, reason="a line names an address without one")
     return _field(chosen, value)
@@ -476,13 +528,13 @@ def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) ->
     first = (start or named)[0]
     chosen = [one for one in rest if 0 <= one.row - first.row <= 2]
     chosen = chosen[:MOST_SELLER_LINES]
-    value = _without_name(joined(chosen), SELLER_NAMES)
+    value = without_name(joined(chosen), SELLER_NAMES)
     if not value:
         return _field(chosen, None, reason="a line names a shop without its name")
     return _field(chosen, value, named=bool(named))
 
 
-def _without_name(text: str, names: Iterable[str]) -> str:
+def without_name(text: str, names: Iterable[str]) -> str:
     """A text without the words that announce it."""
     head, colon, tail = text.partition(":")
     return tail.strip() if colon and kw.fold(head) in names else text.strip()
