@@ -26,7 +26,6 @@ from coursepkg.projects.ocr.fields.table import (
     split_receipts,
 )
 from coursepkg.projects.ocr.options import EvaluateFields, TrainFields
-from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
 from coursepkg.validation import counted
 
 SCHEMA = "coursepkg.ocr.fields/1"
@@ -37,7 +36,7 @@ LABELLED_ONLY = (
 TRAIN_SEED, DEV_SEED = 1, 2
 """Of generated receipts to learn from and to choose by; seed 0 is scored."""
 N_DEV = 100
-N_RECEIPTS = {"train": 1000, "receipts": 200, "photographs": 60}
+N_RECEIPTS = {"train": 2000, "receipts": 200, "photographs": 60}
 """Receipts to generate where --generate does not say."""
 
 
@@ -104,9 +103,8 @@ def train_fields_command(options: TrainFields) -> int:
     folder = _table_folder(options.data, ("mc-ocr", "receipts"))
     if folder is None:
         n = options.generate or N_RECEIPTS["train"]
-        faces = split_faces(matplotlib_faces())[0]
-        train = list(generated_fields(n, TRAIN_SEED, faces=faces))
-        dev = list(generated_fields(N_DEV, DEV_SEED, faces=faces))
+        train = list(generated_fields(n, TRAIN_SEED))
+        dev = list(generated_fields(N_DEV, DEV_SEED))
         data: dict[str, Any] = {"receipts": n, "seed": TRAIN_SEED}
     else:
         train, data = _part(folder, options.split, "train")

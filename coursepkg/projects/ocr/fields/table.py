@@ -35,7 +35,7 @@ from coursepkg.projects.ocr.fields.scores import (
 )
 from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.page.read import PageLine
-from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
+from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
 from coursepkg.projects.ocr.synthetic.receipts import lay_out
 from coursepkg.validation import check_count
 
@@ -116,18 +116,15 @@ def _ordered(
     return LabelledReceipt(name, tuple(lines), tuple(labels))
 
 
-def generated_fields(
-    count: int, seed: int = 0, *, faces: Sequence[Face] | None = None
-) -> Iterator[LabelledReceipt]:
+def generated_fields(count: int, seed: int = 0) -> Iterator[LabelledReceipt]:
     """Whole generated receipts as they are printed, every line with its true text.
 
     Args:
         count: how many.
         seed: from 0.
-        faces: to print with; by default those of matplotlib.
     """
     check_count("count", count)
-    faces = faces or matplotlib_faces()
+    faces = matplotlib_faces()
     for number in range(count):
         sheet = lay_out(random.Random(f"fields:{seed}:{number}"), faces)
         there = [one for one in sheet.lines if one.text.strip()]
