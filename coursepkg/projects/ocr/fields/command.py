@@ -62,7 +62,8 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
     facts: dict[str, Any] = {}
     if options.model is not None:
         tagger = LineTagger.load(options.model)
-        ways["model"], facts["model"] = tagger.extract_fields, tagger.fingerprint
+        ways["model"] = tagger.extract_fields
+        facts["model"] = {"sha256": tagger.fingerprint, "data": tagger.data}
     chosen = _scored_set(options)
     found = {
         name: [extract(one.lines) for one in chosen.receipts]

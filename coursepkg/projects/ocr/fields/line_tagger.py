@@ -50,8 +50,6 @@ from coursepkg.training.saved_model import load_model
 if TYPE_CHECKING:
     from coursepkg.projects.ocr.page.read import PageLine
 
-DEFAULT = Path(__file__).parent / "checkpoint"
-"""The model that ships with the package, trained on generated receipts alone."""
 TAGS = (*LABELS, "")
 """What a line can be; the last one is no field."""
 N_PLACES = 7
@@ -170,10 +168,13 @@ class LineTagger(nn.Module):
     """
 
     frequencies: Tensor
+    data: dict[str, Any]
+    """What it learnt from, as `training` stored it; empty before."""
 
     def __init__(self, config: LineTaggerConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or LineTaggerConfig()
+        self.data = {}
         self.characters = nn.EmbeddingBag(config.n_buckets, config.d_model)
         angles = math.pi * 2.0 ** torch.arange(config.n_frequencies)
         self.register_buffer("frequencies", angles, persistent=False)
@@ -224,9 +225,10 @@ class LineTagger(nn.Module):
                     " that `coursepkg ocr train-fields` wrote"
                 ) from None
 
-        model, _ = load_model(check_finished(folder) / "model", build)
+        model, card = load_model(check_finished(folder) / "model", build)
         assert isinstance(model, LineTagger)
-        return model.float()
+        model.data = card.get("data", {})
+        return model
 
     @property
     def fingerprint(self) -> str:
