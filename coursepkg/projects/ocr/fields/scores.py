@@ -25,6 +25,7 @@ from coursepkg.metrics.edit import CER
 from coursepkg.metrics.ngrams import check_lengths
 from coursepkg.metrics.scoring import (
     Comparison,
+    Metric,
     Score,
     compare,
     score,
@@ -228,7 +229,7 @@ def compare_fields(
     """
     texts = (first.texts, second.texts, true.texts)
     values = (first.values, second.values, true.values)
-    metrics = (ChallengeCER(), FieldF1(), *map(FieldF1, LABELS))
+    metrics: list[Metric] = [ChallengeCER(), FieldF1(), *map(FieldF1, LABELS)]
     typed = f"{protocol}, typed values"
     return [
         *(compare(metric, *texts, protocol=protocol) for metric in metrics),

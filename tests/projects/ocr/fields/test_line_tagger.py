@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -57,7 +58,8 @@ def test_places_are_shares_of_the_page() -> None:
     assert features.places.min() == 0
     assert features.places.max() == 1
     larger = [
-        PageLine(TextBox(3 * line.box.corners + [40, 7], 1.0), line.row, line.text, 1.0) for line in lines
+        PageLine(TextBox(3 * line.box.corners + np.array([40, 7]), 1.0), line.row, line.text, 1.0)
+        for line in lines
     ]
     torch.testing.assert_close(page_features(larger).places, features.places)
 

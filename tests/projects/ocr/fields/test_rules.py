@@ -118,7 +118,8 @@ def test_a_shop_with_its_town_above_an_address_is_a_shop() -> None:
 def beside(left: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> list[PageLine]:
     """Two receipts side by side on one page."""
     moved = [
-        PageLine(TextBox(line.box.corners + [700, 0], 1.0), line.row, line.text, 1.0) for line in page(right)
+        PageLine(TextBox(line.box.corners + np.array([700, 0]), 1.0), line.row, line.text, 1.0)
+        for line in page(right)
     ]
     return sorted([*page(left), *moved], key=lambda line: (line.row, line.box.corners[0, 0]))
 
