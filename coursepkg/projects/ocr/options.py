@@ -232,7 +232,7 @@ class EvaluateFields:
     split: FieldSplit = "seller"
     part: ScoredPart = "dev"
     generate: int = 0
-    """Receipts or photographs to generate; 0 takes the usual number."""
+    """Receipts or photographs to generate; 0 is 200 receipts or 60 photographs."""
     model: Folder = None
     """Also score the model in this folder, which `train-fields` wrote, and compare it
     with the rules on the same receipts."""
@@ -255,7 +255,7 @@ class TrainFields:
     table in the form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
     split: FieldSplit = "seller"
     generate: int = 0
-    """Receipts to generate for --data receipts; 0 takes the usual number."""
+    """Receipts to generate for --data receipts; 0 is 2,000."""
     epochs: int = 20
     """Passes over the training part."""
     seed: int = 0
