@@ -112,26 +112,26 @@ class FieldF1:
     def statistics(
         self, hypotheses: Sequence[str], references: Sequence[str]
     ) -> np.ndarray:
-        """Joined fields -> (receipts, 12): hit, found, true? of each field."""
+        """Joined fields -> (receipts, 3 or 12): hit, found, true? of each field."""
         check_lengths(hypotheses, references, ("hypotheses", "references"))
         found, true = (
             np.array([_parts(text) for text in side], dtype=object).reshape(-1, 4)
             for side in (hypotheses, references)
         )
+        if self.field:
+            one = [LABELS.index(self.field)]
+            found, true = found[:, one], true[:, one]
         has, should = found != "", true != ""
         hits = (found == true) & has
         return np.concatenate([hits, has, should], axis=-1).astype(np.int64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (n, 12) -> F1 (n,)."""
+        """Sums of rows (n, 3 or 12) -> F1 (n,)."""
         hits, found, true = np.split(totals, 3, axis=-1)
-        rates = 2 * hits / np.maximum(found + true, 1)
-        if self.field:
-            return rates[..., LABELS.index(self.field)]
-        return rates.mean(axis=-1)
+        return (2 * hits / np.maximum(found + true, 1)).mean(axis=-1)
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
-        """Hits, found and true fields, in the order of `LABELS`."""
+        """Hits, found and true fields: of the one, or in the order of `LABELS`."""
         names = ("hits", "found", "true")
         parts = (part.tolist() for part in np.split(totals, 3))
         return dict(zip(names, parts, strict=True))
