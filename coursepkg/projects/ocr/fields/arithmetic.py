@@ -178,7 +178,7 @@ class Equation:
 
 
 def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equation]:
-    """Every equation for the total whose numbers are printed, that of the goods last."""
+    """Every equation for the total whose numbers are printed; the goods stand last."""
     found = []
     paid, change = (_printed(lines, kind) for kind in (kw.PAID, kw.CHANGE))
     if paid and change and paid[-1] >= change[-1]:
