@@ -214,6 +214,12 @@ COMMANDS: dict[str, Command | Group] = {
                 "handlers:evaluate_command",
             ),
             (
+                "train-fields",
+                "options:TrainFields",
+                "train a model that labels the lines of receipts",
+                "fields.command:train_fields_command",
+            ),
+            (
                 "evaluate-fields",
                 "options:EvaluateFields",
                 "score shop, address, time and total found on receipts",

@@ -49,6 +49,13 @@ PresetOption = Annotated[
     Literal["tiny", "small", "report"] | None, tyro.conf.arg(help=PRESET_HELP)
 ]
 Split = Literal["auto", "line", "receipt", "seller", "test"]
+FieldSplit = Annotated[
+    Literal["receipt", "seller"],
+    tyro.conf.arg(
+        help="What must not be cut apart: receipt parts receipt by receipt, seller "
+        "shop by shop. Generated receipts are one part."
+    ),
+]
 BeamSize = Annotated[
     int | None,
     tyro.conf.arg(
@@ -219,20 +226,46 @@ class EvaluateFields:
 
     data: str = "mc-ocr"
     """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
-    with all of their lines; or a folder with a table in the form of MC-OCR. Where
+    with all of their lines; photographs of generated receipts, read by the detector and
+    the recogniser that ships; or a folder with a table in the form of MC-OCR. Where
     mc-ocr is missing, receipts stand in for it."""
-    split: Literal["receipt", "seller"] = "seller"
-    """What must not be cut apart: receipt parts receipt by receipt, seller shop by
-    shop. Generated receipts are one part."""
+    split: FieldSplit = "seller"
     part: ScoredPart = "dev"
-    generate: int = 200
-    """Receipts to generate for --data receipts."""
+    generate: int = 0
+    """Receipts or photographs to generate; 0 is 200 receipts or 60 photographs."""
+    model: Folder = None
+    """Also score the model in this folder, which `train-fields` wrote, and compare it
+    with the rules on the same receipts."""
     out: File = None
     """Write the JSON document here."""
     json: Json = False
 
     def __post_init__(self) -> None:
-        check_count("--generate", self.generate)
+        check_count("--generate", self.generate, least=0)
+
+
+@dataclass(frozen=True)
+class TrainFields:
+    """Train a small Transformer that labels the lines of a receipt: shop, address,
+    time, total.
+    """  # noqa: D205 - the help of the command line
+
+    data: str = "receipts"
+    """receipts, generated ones with all of their lines; mc-ocr; or a folder with a
+    table in the form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
+    split: FieldSplit = "seller"
+    generate: int = 0
+    """Receipts to generate for --data receipts; 0 is 2,000."""
+    epochs: int = 20
+    """Passes over the training part."""
+    seed: int = 0
+    """Of weights, order and dropout."""
+    out: Out = None
+    resume: Resume = False
+    json: Json = False
+
+    def __post_init__(self) -> None:
+        check_count("--generate", self.generate, least=0)
 
 
 @dataclass(frozen=True)

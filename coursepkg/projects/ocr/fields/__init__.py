@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "arithmetic": "Item check_total find_items",
         "keywords": "find_words fold line_kind",
+        "line_tagger": "LineTagger",
         "rules": "FIELDS Field Fields extract_fields",
         "scores": "ChallengeCER FieldF1 evaluate_fields",
         "table": "labelled_receipts",

@@ -50,6 +50,7 @@ _BELOW = tuple(kind for kind in kw.MONEY if kind not in (kw.DISCOUNT, kw.TAX))
 _COUNT = re.compile(r"(?<![\w.,/])[xX]?(\d{1,3}(?:[.,]\d{1,3})?)\s?[xX*]?(?![\w/])")
 _NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s+")
 _CODE = re.compile(r"(?<!\w)\d{6,}(?!\w)")
+_PERCENT = re.compile(r"(\d{1,2}) ?%")
 
 
 def goods_rows(
@@ -57,7 +58,8 @@ def goods_rows(
 ) -> Iterator[list[FieldLine]]:
     """The rows between the heads of the columns, or the shop, and the first sum.
 
-    Discounts and taxes among them are no goods.
+    Discounts and taxes among them are no goods. Below the heads of columns a word such
+    as `điện thoại` or `giờ` (`giò`, without its marks) is part of a name.
     """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
     begin = min(columns, default=-1)
@@ -65,13 +67,14 @@ def goods_rows(
     end = min(ends, default=lines[-1].row + 1)
     between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
     no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
+    may_be = (None, kw.CONTACT, kw.WHEN) if columns else (None,)
     left = [
         one
         for one in lines
         if begin < one.row < end
         and one.row not in no_goods
         and one.number not in used
-        and one.kind is None
+        and one.kind in may_be
     ]
     for _, row in groupby(left, key=lambda one: one.row):
         yield list(row)
@@ -175,7 +178,7 @@ class Equation:
 
 
 def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equation]:
-    """Every equation for the total whose numbers are printed."""
+    """Every equation for the total whose numbers are printed; the goods stand last."""
     found = []
     paid, change = (_printed(lines, kind) for kind in (kw.PAID, kw.CHANGE))
     if paid and change and paid[-1] >= change[-1]:
@@ -188,15 +191,58 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
         # The last discount may be the sum of those above.
-        also = frozenset({goods, goods + more, goods - less + more, goods - last})
+        also = frozenset(
+            one
+            for whole in (goods, sum(map(_product, items)))
+            for one in (whole, whole + more, whole - less, whole - less + more)
+        )
+        also |= {goods - last}
         found.append(Equation(goods - less, also, words))
     return found
+
+
+def _product(item: Item) -> int:
+    """Quantity times price; the amount where one of them is not known."""
+    if item.quantity is None or item.price is None:
+        return item.amount
+    return round(item.quantity * item.price)
 
 
 def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:
     """The amounts of a kind, from top to bottom."""
     found = (amount_beside(one, lines)[1] for one in lines if one.kind == kind)
     return [value for value in found if value is not None]
+
+
+def agreeing_total(
+    total: int,
+    sums: Collection[int],
+    lines: Sequence[FieldLine],
+    items: Sequence[Item],
+) -> int:
+    """The total, or another sum where the goods agree with that one alone.
+
+    The total stays where it is what was paid less the change, and where the difference
+    is printed, as an amount or in percent: it is a discount or a charge then.
+
+    Args:
+        total: by its name, in dong.
+        sums: every sum on the page, in dong.
+        lines: of the page.
+        items: its goods.
+    """
+    found = equations(lines, items)
+    if not items or any(one.holds(total) for one in found):
+        return total
+    goods = found[-1]
+    printed = {abs(amount.value) for one in lines for amount in one.amounts}
+    percents = {int(one) for line in lines for one in _PERCENT.findall(line.text)}
+    for other in sums:
+        difference = abs(other - total)
+        is_share = any(abs(other * p / 100 - difference) < 1 for p in percents)
+        if goods.holds(other) and difference not in printed and not is_share:
+            return other
+    return total
 
 
 def check_total(

@@ -36,6 +36,9 @@ class FieldLine:
     left: float
     right: float
     """Ends in pixels, along the page."""
+    top: float
+    bottom: float
+    """Ends in pixels, down the page."""
     words: tuple[str, ...]
     """Folded, see `keywords.fold`."""
     kind: str | None
@@ -92,6 +95,7 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
     _, (_, end_of_date) = find_date(repaired)
     has_date = end_of_date > 0
     x = line.box.corners @ along
+    y = line.box.corners @ np.array([-along[1], along[0]])
     return FieldLine(
         number=number,
         row=line.row,
@@ -99,6 +103,8 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         confidence=line.confidence,
         left=float(x.min()),
         right=float(x.max()),
+        top=float(y.min()),
+        bottom=float(y.max()),
         words=tuple(kw.fold(text).split()),
         kind=None if word is None else word.kind,
         kind_end=0 if word is None else word.end,

@@ -5,15 +5,22 @@ field is found by the words that name it (`keywords`) and by its form (`values`)
 place decides where words do not. The value of a name stands behind it, to its right in
 the same row, or in the next row. A field that is not there has no value and a reason;
 nothing is guessed. Of several sums the one to pay counts: the surest name, and of equal
-names the last, since discounts stand above what they lead to.
+names the last, since discounts stand above what they lead to; where the goods disagree
+with it and agree with another sum, that one (`arithmetic.agreeing_total`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
-from coursepkg.projects.ocr.fields.arithmetic import Item, check_total, find_items
+from coursepkg.projects.ocr.fields.arithmetic import (
+    Item,
+    agreeing_total,
+    check_total,
+    find_items,
+)
 from coursepkg.projects.ocr.fields.lines import (
     LEAST_SUM,
     FieldLine,
@@ -102,25 +109,36 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
         page_lines: of the page, in reading order.
     """
     lines = as_field_lines(page_lines)
-    if not lines:
-        return no_fields("the page has no text")
-    if not is_receipt(lines):
-        return no_fields(
-            "the page does not look like a receipt: too few of a shop, a time, goods"
-            " with prices and a sum"
-        )
-    total, total_lines, notes = find_total(lines)
-    timestamp, when_notes = find_timestamp(lines, total_lines)
-    used = {*total.lines, *timestamp.lines}
+    if reason := why_unreadable(lines):
+        return no_fields(reason)
+    sums = find_sums(lines)
+    in_sums = {line.number for _, group, _ in sums for line in group}
+    timestamp, when_notes = find_timestamp(lines, in_sums)
+    used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
     address = find_address(head)
     seller = find_seller(head, address, has_more=len(lines) > len(head))
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
-    value, sums = check_total(lines, items, total.value)
+    total, notes = find_total(sums, lines, items)
+    value, said = check_total(lines, items, total.value)
     if isinstance(total.value, int):
         total = replace(total, value=value)
-    notes = (*when_notes, *notes, *sums)
+    notes = (*when_notes, *notes, *said)
     return Fields(seller, address, timestamp, total, tuple(items), notes)
+
+
+def why_unreadable(lines: Sequence[FieldLine]) -> str:
+    """Why a page has no fields at all; an empty text where it may have."""
+    if not lines:
+        return "the page has no text"
+    if not is_receipt(lines):
+        return (
+            "the page does not look like a receipt: too few of a shop, a time, goods"
+            " with prices and a sum"
+        )
+    if shows_two_receipts(lines):
+        return "the page shows two receipts; give each its own picture"
+    return ""
 
 
 def is_receipt(lines: Sequence[FieldLine]) -> bool:
@@ -154,6 +172,46 @@ def is_receipt(lines: Sequence[FieldLine]) -> bool:
     return sum(evidence) >= 2
 
 
+def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
+    """Whether two receipts stand side by side or above one another.
+
+    Side by side, two of these stand beside one another twice: titles, sums, heads of a
+    column. Above one another, a second head stands between two sums: a title, or an
+    address below the first sum, and then a date or the heads of columns.
+    """
+    named = [one for one in lines if one.kind in kw.SUMS]
+    sums = [one for one in named if amount_beside(one, lines)[1] is not None]
+    titles = [one for one in lines if one.kind == kw.TITLE]
+    columns = [one for one in lines if one.kind == kw.COLUMN]
+    heads = [
+        [one for one in columns if one.words == words]
+        for words in {one.words for one in columns}
+    ]
+    groups = ([titles], [sums], heads)
+    twice = [any(map(_stand_beside, group)) for group in groups]
+    if sum(twice) > 1:
+        return True
+    if len(sums) < 2:
+        return False
+    first, last = sums[0].row, sums[-1].row
+    between = [one for one in lines if first < one.row < last]
+    begins = [
+        one.row
+        for one in between
+        if one.kind == kw.TITLE or kw.address_strength(one.text) >= NAMED
+    ]
+    tables = [one.row for one in between if one.kind == kw.COLUMN or one.has_date]
+    return bool(begins and tables) and min(begins) < max(tables)
+
+
+def _stand_beside(lines: Sequence[FieldLine]) -> bool:
+    """Whether two of some lines stand in about one row, without an overlap."""
+    return any(
+        abs(one.row - other.row) <= 1 and one.overlap(other) == 0
+        for one, other in combinations(lines, 2)
+    )
+
+
 def _field(
     lines: Iterable[FieldLine],
     value: str | int | None,
@@ -172,43 +230,55 @@ def _field(
 # The total.
 
 
-def find_total(
-    lines: Sequence[FieldLine],
-) -> tuple[Field, set[int], tuple[str, ...]]:
-    """The amount to pay, the lines of all sums, and notes."""
+Sum = tuple[FieldLine, list[FieldLine], int | None]
+"""The line that names a sum, all of its lines, and its amount."""
+
+
+def find_sums(lines: Sequence[FieldLine]) -> list[Sum]:
+    """Every sum that a line names, from top to bottom."""
     columns = {one.row for one in lines if one.kind == kw.COLUMN}
     named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
-    found = [(one, *amount_beside(one, lines)) for one in named]
+    return [(one, *amount_beside(one, lines)) for one in named]
+
+
+def find_total(
+    sums: Sequence[Sum], lines: Sequence[FieldLine], items: Sequence[Item]
+) -> tuple[Field, tuple[str, ...]]:
+    """The amount to pay, and notes.
+
+    Args:
+        sums: of the page.
+        lines: of the page.
+        items: its goods.
+    """
+    if not sums:
+        return Field(reason="no line says a total"), ()
     # A hyphen before a total is no sign.
-    sure = [
-        (one, group, abs(value)) for one, group, value in found if value is not None
-    ]
-    all_lines = {line.number for _, group, _ in found for line in group}
-    if not found:
-        return Field(reason="no line says a total"), all_lines, ()
+    sure = [(one, group, abs(value)) for one, group, value in sums if value is not None]
     if not sure:
-        first = min(found, key=lambda one: kw.SUMS.index(one[0].kind))
-        _, group, _ = first
+        _, group, _ = min(sums, key=lambda one: kw.SUMS.index(str(one[0].kind)))
         parsed = parse_amount(joined(group))
         reason = parsed.reason or f"{joined(group)!r} says less than {LEAST_SUM:,} dong"
         if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
             reason = f"no amount stands beside {joined(group)!r}"
-        return _field(group, None, reason=reason), all_lines, ()
-    _, group, value = _to_pay(sure, lines)
+        return _field(group, None, reason=reason), ()
+    values = [value for _, _, value in sure]
+    value = agreeing_total(_to_pay(sure, lines), values, lines, items)
+    _, group, _ = _surest([one for one in sure if one[2] == value])
     notes = parse_amount(joined(group)).notes
-    others = sorted({v for _, _, v in sure if v != value})
+    others = sorted({other for other in values if other != value})
     if others:
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
-    return _field(group, value), all_lines, notes
+    return _field(group, value), notes
 
 
-Sum = tuple[FieldLine, list[FieldLine], int]
-"""The line that names a sum, all of its lines, and its amount."""
+KnownSum = tuple[FieldLine, list[FieldLine], int]
+"""A `Sum` with its amount."""
 
 
-def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
-    """The sum that a customer pays.
+def _to_pay(sums: Sequence[KnownSum], lines: Sequence[FieldLine]) -> int:
+    """The sum that a customer pays, by its name and place.
 
     What was handed over can be called `thanh toán`, too: it is larger than another sum
     by the change.
@@ -222,9 +292,13 @@ def _to_pay(sums: Sequence[Sum], lines: Sequence[FieldLine]) -> Sum:
     }
     values = {value for _, _, value in sums}
     left = [one for one in sums if not {one[2] - c for c in changes} & values]
-    left = left or list(sums)
-    best = min(kw.SUMS.index(one.kind) for one, _, _ in left)
-    return [one for one in left if kw.SUMS.index(one[0].kind) == best][-1]
+    return _surest(left or sums)[2]
+
+
+def _surest(sums: Sequence[KnownSum]) -> KnownSum:
+    """The last of those with the surest name."""
+    best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
+    return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]
 
 
 # The time.
@@ -289,14 +363,16 @@ def head_of(
 ) -> list[FieldLine]:
     """The lines that may name the shop and its place: above the goods and the sums.
 
-    They end above the title and the time as well, unless these stand on top of all.
+    They end above the title and the time as well, unless these stand on top of all. A
+    house number, as in `890B Đ. Lê Lợi`, is no price.
     """
-    goods = [
-        one.row
+    priced = [
+        one
         for one in lines
-        if one.kind in (kw.COLUMN, *kw.SUMS)
-        or (one.number not in used and any(a.is_marked for a in one.amounts))
+        if any(a.is_marked for a in one.amounts) and one.number not in used
     ]
+    goods = [one.row for one in priced if kw.address_strength(one.text) < STRONG]
+    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
     head = [
         one
@@ -334,7 +410,8 @@ def find_address(head: Sequence[FieldLine]) -> Field:
     chosen = [strong[0]]
     before = [one for one in left if one.row == strong[0].row - 1]
     if before and (
-        strength[before[-1].number] >= STRONG or kw.begins_address(before[-1].text)
+        kw.begins_address(before[-1].text)
+        or (strength[before[-1].number] >= STRONG and not _is_town_alone(before[-1]))
     ):
         chosen = [before[-1]]
     for one in left:
@@ -344,10 +421,16 @@ def find_address(head: Sequence[FieldLine]) -> Field:
         if one.number > last.number and (is_named or is_part):
             chosen.append(one)
     chosen = [*_branch(head, chosen[0], strength, shops), *chosen]
-    value = _without_name(joined(chosen), kw.ADDRESS_NAMES)
+    value = without_name(joined(chosen), kw.ADDRESS_NAMES)
     if not value:
         return _field(chosen, None, reason="a line names an address without one")
     return _field(chosen, value)
+
+
+def _is_town_alone(line: FieldLine) -> bool:
+    """Whether a place is all that a line has of an address, as `Lúa Vàng - Huế`."""
+    has_form = "," in line.text or any(map(str.isdigit, line.text))
+    return not has_form and not kw.find_words(line.text, (kw.ADDRESS,))
 
 
 def _names_shop(line: FieldLine) -> bool:
@@ -445,13 +528,13 @@ def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) ->
     first = (start or named)[0]
     chosen = [one for one in rest if 0 <= one.row - first.row <= 2]
     chosen = chosen[:MOST_SELLER_LINES]
-    value = _without_name(joined(chosen), SELLER_NAMES)
+    value = without_name(joined(chosen), SELLER_NAMES)
     if not value:
         return _field(chosen, None, reason="a line names a shop without its name")
     return _field(chosen, value, named=bool(named))
 
 
-def _without_name(text: str, names: Iterable[str]) -> str:
+def without_name(text: str, names: Iterable[str]) -> str:
     """A text without the words that announce it."""
     head, colon, tail = text.partition(":")
     return tail.strip() if colon and kw.fold(head) in names else text.strip()

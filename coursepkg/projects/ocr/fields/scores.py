@@ -17,13 +17,21 @@ alone.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coursepkg.metrics.edit import CER
 from coursepkg.metrics.ngrams import check_lengths
-from coursepkg.metrics.scoring import Score, score, score_as_json, sentence_scores
+from coursepkg.metrics.scoring import (
+    Comparison,
+    Metric,
+    Score,
+    compare,
+    score,
+    score_as_json,
+    sentence_scores,
+)
 from coursepkg.projects.ocr.data.table_row import JOINT, LABELS
 
 N_RESAMPLES = 1000
@@ -104,26 +112,26 @@ class FieldF1:
     def statistics(
         self, hypotheses: Sequence[str], references: Sequence[str]
     ) -> np.ndarray:
-        """Joined fields -> (receipts, 12): hit, found, true? of each field."""
+        """Joined fields -> (receipts, 3 or 12): hit, found, true? of each field."""
         check_lengths(hypotheses, references, ("hypotheses", "references"))
         found, true = (
             np.array([_parts(text) for text in side], dtype=object).reshape(-1, 4)
             for side in (hypotheses, references)
         )
+        if self.field:
+            one = [LABELS.index(self.field)]
+            found, true = found[:, one], true[:, one]
         has, should = found != "", true != ""
         hits = (found == true) & has
         return np.concatenate([hits, has, should], axis=-1).astype(np.int64)
 
     def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (n, 12) -> F1 (n,)."""
+        """Sums of rows (n, 3 or 12) -> F1 (n,)."""
         hits, found, true = np.split(totals, 3, axis=-1)
-        rates = 2 * hits / np.maximum(found + true, 1)
-        if self.field:
-            return rates[..., LABELS.index(self.field)]
-        return rates.mean(axis=-1)
+        return (2 * hits / np.maximum(found + true, 1)).mean(axis=-1)
 
     def details(self, totals: np.ndarray) -> dict[str, Any]:
-        """Hits, found and true fields, in the order of `LABELS`."""
+        """Hits, found and true fields: of the one, or in the order of `LABELS`."""
         names = ("hits", "found", "true")
         parts = (part.tolist() for part in np.split(totals, 3))
         return dict(zip(names, parts, strict=True))
@@ -171,32 +179,59 @@ class FieldScores:
         }
 
 
+class JoinedFields(NamedTuple):
+    """The fields of receipts as the scores compare them, one text a receipt."""
+
+    texts: Sequence[str]
+    """See `join_fields`."""
+    values: Sequence[str]
+    """Typed values in the same form; seller and address are left empty."""
+
+
 def evaluate_fields(
-    found: Sequence[str],
-    true: Sequence[str],
+    found: JoinedFields,
+    true: JoinedFields,
     *,
-    values: tuple[Sequence[str], Sequence[str]],
     protocol: str = "",
     n_resamples: int = N_RESAMPLES,
 ) -> FieldScores:
     """Score the fields of receipts.
 
     Args:
-        found: joined texts, one a receipt, see `join_fields`.
-        true: joined texts that are right.
-        values: joined values, found and right; seller and address are left empty.
+        found: what was extracted.
+        true: what is right.
         protocol: data, split and part in a few words, for the signature.
         n_resamples: bootstrap resamples of receipts; 0 leaves the intervals out.
 
     Raises:
         ValueError: the numbers differ, or there is no receipt.
     """
-    if not true:
+    if not true.texts:
         raise ValueError("true must hold at least one receipt, got none")
     options: dict[str, Any] = {"protocol": protocol, "n_resamples": n_resamples}
+    texts, values = (found.texts, true.texts), (found.values, true.values)
     return FieldScores(
-        score(ChallengeCER(), found, true, **options),
-        score(FieldF1(), found, true, **options),
-        tuple(score(FieldF1(label), found, true, **options) for label in LABELS),
+        score(ChallengeCER(), *texts, **options),
+        score(FieldF1(), *texts, **options),
+        tuple(score(FieldF1(label), *texts, **options) for label in LABELS),
         tuple(score(FieldF1(label), *values, **options) for label in LABELS[2:]),
     )
+
+
+def compare_fields(
+    first: JoinedFields, second: JoinedFields, true: JoinedFields, *, protocol: str = ""
+) -> list[Comparison]:
+    """Two ways of extraction on the same receipts, by paired bootstrap.
+
+    Returns:
+        the difference in the challenge's CER, macro-F1, F1 of each field's text in the
+        order of `LABELS`, and F1 of the typed time and total.
+    """
+    texts = (first.texts, second.texts, true.texts)
+    values = (first.values, second.values, true.values)
+    metrics: list[Metric] = [ChallengeCER(), FieldF1(), *map(FieldF1, LABELS)]
+    typed = f"{protocol}, typed values"
+    return [
+        *(compare(metric, *texts, protocol=protocol) for metric in metrics),
+        *(compare(FieldF1(label), *values, protocol=typed) for label in LABELS[2:]),
+    ]

@@ -14,9 +14,11 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from coursepkg.metrics.scoring import Comparison
 from coursepkg.projects.ocr.data.geometry import as_corners, four_corners, rectangle
 from coursepkg.projects.ocr.data.mc_ocr import Table, quarters, read_instance
 from coursepkg.projects.ocr.data.splits import Split, split_lines
@@ -26,6 +28,8 @@ from coursepkg.projects.ocr.fields.rules import Fields
 from coursepkg.projects.ocr.fields.scores import (
     N_RESAMPLES,
     FieldScores,
+    JoinedFields,
+    compare_fields,
     evaluate_fields,
     join_fields,
 )
@@ -57,6 +61,19 @@ class LabelledReceipt:
             )
             for label in LABELS
         )
+
+
+@runtime_checkable
+class FieldReceipt(Protocol):
+    """A receipt that can be scored."""
+
+    @property
+    def lines(self) -> tuple[PageLine, ...]:
+        """In reading order."""
+
+    @property
+    def true_texts(self) -> tuple[str, ...]:
+        """The text of each field in the order of `LABELS`; empty without one."""
 
 
 def labelled_receipts(table: Table) -> list[LabelledReceipt]:
@@ -133,37 +150,65 @@ def split_receipts(table: Table, protocol: str, *, seed: int = 0) -> Split:
 
 def score_fields(
     found: Sequence[Fields],
-    receipts: Sequence[LabelledReceipt],
+    receipts: Sequence[FieldReceipt],
     *,
     protocol: str = "",
     n_resamples: int = N_RESAMPLES,
 ) -> FieldScores:
-    """Score what was extracted from labelled receipts.
+    """Score what was extracted from receipts whose fields are known.
 
     Args:
         found: fields, one a receipt.
-        receipts: with their labels.
+        receipts: with their true texts.
         protocol: data, split and part in a few words, for the signature.
         n_resamples: bootstrap resamples; 0 leaves the intervals out.
 
     Raises:
         ValueError: the numbers differ, or there is no receipt.
     """
-    ours = [
-        (one.seller.text, one.address.text, one.timestamp.text, one.total.text)
-        for one in found
-    ]
-    values = [_joined_values(one.timestamp.value, one.total.value) for one in found]
-    true_values = [
-        _joined_values(parse_timestamp(when).value, parse_amount(total).value)
-        for _, _, when, total in (one.true_texts for one in receipts)
-    ]
     return evaluate_fields(
-        [join_fields(texts) for texts in ours],
-        [join_fields(one.true_texts) for one in receipts],
-        values=(values, true_values),
+        _found_texts(found),
+        _true_texts(receipts),
         protocol=protocol,
         n_resamples=n_resamples,
+    )
+
+
+def compare_found(
+    first: Sequence[Fields],
+    second: Sequence[Fields],
+    receipts: Sequence[FieldReceipt],
+    *,
+    protocol: str = "",
+) -> list[Comparison]:
+    """Two ways of extraction on the same receipts, see `scores.compare_fields`.
+
+    Args:
+        first: fields that the first way found, one a receipt.
+        second: fields that the second way found.
+        receipts: with their true texts.
+        protocol: data, split and part in a few words, for the signature.
+    """
+    ours = _found_texts(first), _found_texts(second)
+    return compare_fields(*ours, _true_texts(receipts), protocol=protocol)
+
+
+def _found_texts(found: Sequence[Fields]) -> JoinedFields:
+    fields = [(one.seller, one.address, one.timestamp, one.total) for one in found]
+    return JoinedFields(
+        [join_fields([field.text for field in four]) for four in fields],
+        [_joined_values(four[2].value, four[3].value) for four in fields],
+    )
+
+
+def _true_texts(receipts: Sequence[FieldReceipt]) -> JoinedFields:
+    texts = [one.true_texts for one in receipts]
+    return JoinedFields(
+        [join_fields(four) for four in texts],
+        [
+            _joined_values(parse_timestamp(when).value, parse_amount(total).value)
+            for _, _, when, total in texts
+        ],
     )
 
 

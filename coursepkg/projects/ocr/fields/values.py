@@ -89,7 +89,7 @@ _FOREIGN_NAME = re.compile(
     r"[$€£¥₩]|(?<![^\W\d_])(?:usd|eur|gbp|jpy|cny|rmb|krw|thb|sgd|aud)(?![^\W\d_])",
     re.I,
 )
-_GROUPED = r"\d{1,3}(?:[.,]\s?\d{3})+(?:[.,]\d{2})?(?!\d)"
+_GROUPED = r"\d{1,3}(?:(?:[.,]\s?\d{3})+(?:[.,]\d{2})?|(?:-\d{3}){2,})(?![\d-])"
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d+"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
@@ -122,7 +122,8 @@ class FoundAmount:
 def find_amounts(text: str) -> Iterator[FoundAmount]:
     """Every amount in a text whose digits are repaired, from left to right.
 
-    Thousands are set apart by points, commas, spaces, or nothing. A long number without
+    Thousands are set apart by points, commas, spaces, or nothing; in millions also by
+    hyphens, which readers see in points. A long number without
     separators and one that begins with 0 are codes; one of few digits is a count. A 0
     at the end is an amount: there is no change.
 

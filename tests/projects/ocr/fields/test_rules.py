@@ -76,6 +76,84 @@ def test_of_two_totals_the_one_to_pay_counts(last: str) -> None:
     assert "42,000" in fields.notes[0]
 
 
+def test_a_sum_that_the_goods_contradict_gives_way_to_one_they_agree_with() -> None:
+    sums = (("Tổng cộng", "42.000"), ("Phải thanh toán", "615.000"), ("Tổng hóa đơn", "90.000"))
+    fields = fields_of((*HEAD, *GOODS, *sums))
+    assert (fields.total.value, fields.total.text) == (42_000, "Tổng cộng 42.000")
+    assert not any("agree" in note for note in fields.notes)
+
+
+@pytest.mark.parametrize("less", [("Voucher", "4.200"), ("Ưu đãi thành viên 10%",)])
+def test_a_difference_that_is_printed_explains_the_sum_to_pay(less: tuple[str, ...]) -> None:
+    sums = (("Tổng cộng", "42.000"), less, ("Phải thanh toán", "37.800"))
+    assert fields_of((*HEAD, *GOODS, *sums)).total.value == 37_800
+
+
+def test_a_sum_that_was_paid_is_the_total_whatever_the_goods_say() -> None:
+    sums = (("Cộng tiền hàng", "42.000"), ("Phải thanh toán", "35.000"))
+    paid = (("Tiền khách đưa", "50.000"), ("Tiền thừa", "15.000"))
+    assert fields_of((*HEAD, *GOODS, *sums, *paid)).total.value == 35_000
+
+
+def test_goods_may_be_called_like_a_telephone() -> None:
+    goods = (("Sạc điện thoại",), ("", "2", "15.000", "30.000"), ("Giò lụa",), ("", "1", "12.000", "12.000"))
+    rows = (*HEAD, *goods, SUMS[0])
+    items = extract_fields([line for line in page(rows) if line.text]).items
+    assert [one.name for one in items] == ["Sạc điện thoại", "Giò lụa"]
+
+
+def test_a_house_number_is_no_price() -> None:
+    rows = [("D/C: 890B D. Ben Cu", "") if row[0].startswith("Số") else row for row in RECEIPT]
+    fields = extract_fields([line for line in page(rows) if line.text])
+    assert fields.address.value == "890B D. Ben Cu"
+    assert fields.seller.value == "SIÊU THỊ LÚA VÀNG"
+
+
+def test_a_shop_with_its_town_above_an_address_is_a_shop() -> None:
+    fields = fields_of((HEAD[0], ("Cánh Diều - An Giang",), *RECEIPT[1:]))
+    assert fields.seller.value == "SIÊU THỊ LÚA VÀNG Cánh Diều - An Giang"
+    assert fields.address.value == HEAD[1][0]
+
+
+def beside(left: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> list[PageLine]:
+    """Two receipts side by side on one page."""
+    moved = [
+        PageLine(TextBox(line.box.corners + np.array([700, 0]), 1.0), line.row, line.text, 1.0)
+        for line in page(right)
+    ]
+    return sorted([*page(left), *moved], key=lambda line: (line.row, line.box.corners[0, 0]))
+
+
+OTHER = (
+    ("Quán Bà Tư",),
+    ("7 Lê Lợi, P. Hoa Lư, Huế",),
+    ("PHIẾU THANH TOÁN",),
+    ("Ngày: 02/03/2021 19:05",),
+    ("Tên hàng", "SL", "Đ.Giá", "T.Tiền"),
+    ("Bún bò", "2", "40.000", "80.000"),
+    ("Tổng cộng", "80.000"),
+)
+
+
+@pytest.mark.parametrize("lines", [page((*RECEIPT, *OTHER)), beside(RECEIPT, OTHER), beside(OTHER, RECEIPT)])
+def test_two_receipts_in_one_picture_have_no_fields(lines: list[PageLine]) -> None:
+    fields = extract_fields(lines)
+    for name in FIELDS:
+        assert getattr(fields, name).value is None
+        assert "two receipts" in getattr(fields, name).reason
+
+
+@pytest.mark.parametrize(
+    "foot",
+    [
+        (("Hóa đơn GTGT xuất trong ngày",), ("Tổng hóa đơn", "42.000")),
+        (("Thuế suất", "Thành tiền", "Thuế"), ("8%", "39.000", "3.000"), ("Tổng", "42.000")),
+    ],
+)
+def test_a_foot_with_another_sum_is_no_second_receipt(foot: tuple[tuple[str, ...], ...]) -> None:
+    assert fields_of((*RECEIPT, *foot)).total.value == 42_000
+
+
 def test_what_was_handed_over_is_no_total() -> None:
     sums = (("Tổng cộng", "42.000"), ("Thanh toán", "50.000"), ("Tiền thừa", "8.000"))
     assert fields_of((*HEAD, *GOODS, *sums)).total.value == 42_000

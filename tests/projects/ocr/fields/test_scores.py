@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 
 from coursepkg.metrics import edit_distance, score
 from coursepkg.projects.ocr.data.table_row import LABELS
-from coursepkg.projects.ocr.fields.scores import ChallengeCER, FieldF1, evaluate_fields, join_fields
+from coursepkg.projects.ocr.fields.scores import (
+    ChallengeCER,
+    FieldF1,
+    JoinedFields,
+    compare_fields,
+    evaluate_fields,
+    join_fields,
+)
 
 TEXTS = st.text(alphabet="abÂđ 12.", max_size=8)
 RECEIPTS = st.lists(st.tuples(*[st.tuples(TEXTS, TEXTS, TEXTS, TEXTS)] * 2), min_size=1, max_size=6)
@@ -59,10 +66,28 @@ def test_case_and_spaces_do_not_matter_and_marks_do() -> None:
 
 def test_scores_say_what_they_are() -> None:
     true = [join_fields(("a", "b", "c", str(i))) for i in range(12)]
-    scores = evaluate_fields(true, true, values=(true, true), protocol="invented", n_resamples=20)
+    both = JoinedFields(true, true)
+    scores = evaluate_fields(both, both, protocol="invented", n_resamples=20)
     assert (scores.macro.value, scores.cer.value) == (1, 0)
     assert scores.macro.interval is not None
     assert "protocol:invented" in scores.cer.signature
     assert set(scores.as_json()["f1"]) == set(LABELS)
     with pytest.raises(ValueError, match="at least one receipt"):
-        evaluate_fields([], [], values=([], []))
+        evaluate_fields(JoinedFields([], []), JoinedFields([], []))
+
+
+def test_two_ways_are_compared_on_the_same_receipts() -> None:
+    true = [join_fields(("a", "b", "c", str(i))) for i in range(12)]
+    worse = [join_fields(("a", "b", "", str(i))) for i in range(12)]
+    first, second = JoinedFields(worse, worse), JoinedFields(true, true)
+    found = compare_fields(first, second, second)
+    by_name = [(one.name, one.baseline, one.system) for one in found]
+    assert by_name[1:] == [
+        ("macro-F1", 0.75, 1.0),
+        *(("F1 SELLER", 1.0, 1.0), ("F1 ADDRESS", 1.0, 1.0)),
+        *(("F1 TIMESTAMP", 0.0, 1.0), ("F1 TOTAL_COST", 1.0, 1.0)),
+        *(("F1 TIMESTAMP", 0.0, 1.0), ("F1 TOTAL_COST", 1.0, 1.0)),
+    ]
+    assert all((one.p_value == 1) == (one.baseline == one.system) for one in found)
+    assert by_name[0][0] == "challenge CER"
+    assert by_name[0][1] > by_name[0][2] == 0

@@ -75,8 +75,8 @@ def test_fields_of_generated_receipts_are_found() -> None:
     scores = score_fields(found, receipts, n_resamples=0)
     by_label = dict(zip(LABELS, (one.value for one in scores.fields), strict=True))
     assert min(by_label["SELLER"], by_label["ADDRESS"], by_label["TIMESTAMP"]) > 0.85
-    # Sums of generated receipts are drawn apart from one another and do not add up.
-    assert by_label["TOTAL_COST"] > 0.65
+    # Sums below the total are drawn at random; the goods say which one is right.
+    assert by_label["TOTAL_COST"] > 0.9
 
 
 def test_the_verb_scores_a_table(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -73,9 +73,16 @@ def test_amounts_are_read_in_every_notation(text: str) -> None:
     assert parse_amount(text).value == 74_000
 
 
-@pytest.mark.parametrize("text", ["1.234.500,00", "1,234,500.00", "1 234 500", "Tổng: 1.234.500 đồng"])
+@pytest.mark.parametrize(
+    "text", ["1.234.500,00", "1,234,500.00", "1 234 500", "Tổng: 1.234.500 đồng", "1-234-500 đ"]
+)
 def test_zero_hundredths_are_no_part_of_an_amount(text: str) -> None:
     assert parse_amount(text).value == 1_234_500
+
+
+@pytest.mark.parametrize("text", ["100-200", "0900-123-456", "123-456-789-01"])
+def test_hyphens_alone_make_no_thousands(text: str) -> None:
+    assert not any(one.is_marked for one in find_amounts(text))
 
 
 @pytest.mark.parametrize(
