@@ -34,7 +34,7 @@ from coursepkg.projects.ocr.corpus import (
     line_faces,
     synthetic_lines,
 )
-from coursepkg.projects.ocr.data.splits import LABELS
+from coursepkg.projects.ocr.data.labelled import LABELS
 from coursepkg.projects.ocr.evaluation import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.synthetic.fonts import split_faces

@@ -149,7 +149,7 @@ def test_real_lines_are_for_testing_alone(tmp_path: Path) -> None:
     assert [len(corpus.labels[part]) for part in PARTS] == [0, 0, 12]
     with pytest.raises(ValueError, match="--data vi-lines has no dev part under --split test"):
         corpus.part("dev")
-    with pytest.raises(ValueError, match=r"its 2 folders cannot be parted .*, or take --split line$"):
+    with pytest.raises(ValueError, match=r"its 2 documents cannot be parted .*, or take --split line$"):
         load_corpus("vi-lines", split="receipt", folder=tmp_path)
     assert len(load_corpus("vi-lines", split="line", folder=tmp_path).labels["train"]) == 10
 
@@ -177,7 +177,7 @@ def test_a_generated_set_stands_in_for_a_missing_one(name: str, stand_in: str, t
 def test_what_is_no_set_gets_one_line(tmp_path: Path, labelled: Path) -> None:
     for name, options, message in (
         ("coco", {}, f"--data must be one of {', '.join(CORPORA)} or a folder, got coco"),
-        (str(tmp_path), {}, "no mcocr_train_df.csv, no labels.tsv and no corpus.json"),
+        (str(tmp_path), {}, "no labels.tsv, no labels.csv, no single JSON"),
         (
             str(labelled),
             {"split": "seller"},
