@@ -32,6 +32,7 @@ from coursepkg.projects.ocr.data.table_row import (
     read_outlines,
 )
 from coursepkg.text.vietnamese import compose, unicode_form
+from coursepkg.validation import one_line
 
 PICTURES = ("ocr", "image")
 """What the data of a task call its photograph: the first in the template for OCR."""
@@ -99,8 +100,9 @@ def _tasks(path: Path) -> list[dict[str, Any]]:
         tasks = json.loads(path.read_text("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not UTF-8; export it again") from None
-    except (json.JSONDecodeError, RecursionError) as reason:
-        raise ValueError(f"{path}: no JSON ({reason}); export it again") from None
+    except (ValueError, RecursionError) as reason:
+        told = one_line(reason)
+        raise ValueError(f"{path}: no JSON ({told}); export it again") from None
     needs = {"data": dict, "annotations": list}
     if not isinstance(tasks, list) or not all(
         isinstance(task, dict)
@@ -118,7 +120,7 @@ def _picture(data: Mapping[str, Any], images: Path) -> str:
     """Where the photograph of a task lies in the folder; its name where it does not."""
     named = next((data[key] for key in PICTURES if isinstance(data.get(key), str)), "")
     try:
-        address = urlsplit(named)
+        address = urlsplit(named.replace("\\", "/"))
     except ValueError:
         return ""
     # /data/local-files/?d=scans/1.jpg, /data/upload/7/0a1b2c3d-1.jpg, https://host/1.jpg
@@ -145,17 +147,17 @@ def _regions(annotations: Sequence[Any], report: Report) -> list[list[dict[str, 
         and isinstance(one.get("result"), list)
         and one["result"]
     ]
-    if not done:
-        report("not labelled", "the task has no annotation; it is left out")
-        return []
     if len(done) > 1:
         report("several annotations", f"{len(done)}; the first is taken")
     regions: dict[str, list[dict[str, Any]]] = {}
-    for one in done[0]:
+    for one in done[0] if done else ():
         if not isinstance(one, dict) or not isinstance(one.get("value"), dict):
             continue  # a relation of two regions
         regions.setdefault(str(one.get("id")), []).append(one)
-    return [found for found in regions.values() if _is_line(found)]
+    lines = [found for found in regions.values() if _is_line(found)]
+    if not lines:
+        report("not labelled", "no line of it is marked; it is left out")
+    return lines
 
 
 def _is_line(results: Sequence[Mapping[str, Any]]) -> bool:

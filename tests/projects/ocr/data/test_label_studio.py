@@ -95,6 +95,7 @@ def test_results_without_a_bare_shape_are_read_too(tmp_path: Path) -> None:
         ("https://example.org/a/h%C3%B3a.jpg?x=1", "hóa.jpg"),
         ("s3://bucket/bills/1.jpg", "1.jpg"),
         ("1.jpg", "1.jpg"),
+        ("C:\\bills\\1.jpg", "1.jpg"),
     ],
 )
 def test_the_photograph_of_a_task_is_found(tmp_path: Path, named: str, lies: str) -> None:
@@ -165,6 +166,8 @@ def test_of_several_annotations_the_first_finished_one_is_taken(tmp_path: Path) 
     ("second", "kind", "named"),
     [
         (task("2.png"), "not labelled", "2.png"),
+        (task("2.png") | {"annotations": []}, "not labelled", "2.png"),
+        (task("2.png", [{"id": "q", "type": "choices", "value": {}}]), "not labelled", "2.png"),
         (task("1.png", LINE), "repeated image", "1.png"),
         (task("9.png", LINE), "missing image", "9.png"),
         (task("2.png", LINE, key="photo"), "no picture", "task 7"),
@@ -190,6 +193,7 @@ def test_a_task_that_cannot_be_used_is_named(
     [
         ("{", "no JSON"),
         ("[" * 100_000, "no JSON"),
+        ("9" * 5_000, "no JSON"),
         ("{}", "no list of tasks with data and annotations; .* not JSON-MIN"),
         ('[{"ocr": "1.png", "bbox": [], "transcription": []}]', "not JSON-MIN"),
         ("[]", "no line of it can be used"),
