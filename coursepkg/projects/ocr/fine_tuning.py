@@ -23,7 +23,7 @@ SETTINGS: Mapping[str, Any] = {
     "learns": "all",
     "augment": True,
     "batch_columns": 4096,
-    "learning_rate": 3e-4,
+    "learning_rate": 1e-4,
     "schedule": "cosine",
     "warmup": 20,
     "ema": 0.0,

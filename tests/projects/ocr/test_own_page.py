@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receip
 from tests.projects.ocr.data.exported import region, task, write_export
 from tests.projects.ocr.drawn import drawn_lines
 from tests.projects.ocr.sets import write_picture
-from tests.projects.pages import run_page
+from tests.projects.pages import BOOK, run_page
 
 N_LINES, N_PAGES = 40, 3
 pytestmark = pytest.mark.skipif(not (DEFAULT / "model").is_dir(), reason="the model does not ship here")
@@ -34,7 +35,7 @@ def write_pages(folder: Path) -> int:
     tasks, count = [], 0
     for number in range(N_PAGES):
         photo = make_receipt(
-            5, number, config=ReceiptConfig(several_polygons=0, fifth_corner=0, turned=0, empty=0)
+            5, number, config=ReceiptConfig(several_polygons=0.0, fifth_corner=0.0, turned=0.0, empty=0.0)
         )
         write_picture(folder / "images" / f"{number}.png", photo.image)
         high, wide = photo.image.shape[:2]
@@ -61,7 +62,7 @@ def told(installed: Path, folder: Path) -> dict[str, str]:
         pytest.importorskip(package)
     write_lines(folder / "mine")
     count = write_pages(folder / "pages")
-    write_picture(folder / "photo.png", make_receipt(5, 0, config=ReceiptConfig(turned=0)).image)
+    write_picture(folder / "photo.png", make_receipt(5, 0, config=ReceiptConfig(turned=0.0)).image)
     found = run_page("your_own_receipts.md", folder, installed, COURSEPKG_DATA=str(folder / "none"))
     return found | {"lines in pages": str(count)}
 
@@ -104,3 +105,20 @@ def test_what_comes_out_is_used(told: dict[str, str], folder: Path) -> None:
     cards = "\n".join(path.read_text("utf-8") for path in (folder / "runs" / "mine").rglob("*.json"))
     assert '"mine"' in cards
     assert str(folder) not in cards
+
+
+def percent(score: dict[str, Any]) -> str:
+    low, high = (100 * end for end in score["interval"])
+    return f"{100 * score['value']:.1f}% [{low:.1f}, {high:.1f}]"
+
+
+def test_the_table_of_the_page_holds_the_stored_numbers() -> None:
+    stored = json.loads((BOOK / "_data" / "ocr" / "own_receipts.json").read_text("utf-8"))
+    told = (BOOK / "your_own_receipts.md").read_text("utf-8").split("own_receipts.json: ")[1]
+    rows = [line for line in told.splitlines() if line.startswith("| ") and "[" in line]
+    expected = [
+        f"| {row['style']} | {row['n']} | {row['n_train']} | {percent(row['own']['cer'])} |"
+        f" {row['own']['accuracy']['value']:.0%} | {percent(row['drawn']['cer'])} |"
+        for row in stored["rows"]
+    ]
+    assert rows == expected

@@ -123,7 +123,7 @@ def _picture(data: Mapping[str, Any], images: Path) -> str:
         address = urlsplit(named.replace("\\", "/"))
     except ValueError:
         return ""
-    # /data/local-files/?d=scans/1.jpg, /data/upload/7/0a1b2c3d-1.jpg, https://host/1.jpg
+    # /data/local-files/?d=scans/1.jpg, /data/upload/7/0a1b2c3d-1.jpg, or an address
     place = parse_qs(address.query).get("d", [unquote(address.path)])[-1]
     parts = [one for one in PurePosixPath(place).parts if one not in ("/", "..")]
     if not parts:
@@ -161,7 +161,7 @@ def _regions(annotations: Sequence[Any], report: Report) -> list[list[dict[str, 
 
 
 def _is_line(results: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a region has a place or a text: a remark on the whole picture has none."""
+    """Whether a region has a place or a text, as a choice for the picture has not."""
     return any(
         one.get("type") == "textarea" or {"x", "points"} & one["value"].keys()
         for one in results

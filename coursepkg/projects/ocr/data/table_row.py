@@ -247,7 +247,7 @@ def _literal(cell: str) -> list[Mapping[str, Any]]:
 
 
 def image_size(annotations: Sequence[Mapping[str, Any]]) -> tuple[int, int] | str:
-    """Width and height of the photograph by its annotations, or why they are not known."""
+    """Width and height of the photograph, or why its annotations do not tell them."""
     sizes = [(one.get("width"), one.get("height")) for one in annotations]
     width, height = sizes[0]
     if type(width) is not int or type(height) is not int or min(width, height) < 1:
