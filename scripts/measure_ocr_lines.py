@@ -5,8 +5,9 @@
 
 It needs the extra `ocr`. lines.json is written: error rates with intervals, kinds of errors, and the paired comparison
 of this project's recogniser with PP-OCRv6 small. The lines are the test part of `synthetic`; another one by a seed that
-nothing was chosen by, less the lines whose text the recogniser learnt; and the lines of `vi-lines`, official documents
-rendered from PDF and a directive as a screen shows it, where the folder $COURSEPKG_DATA has them. Only numbers are stored, never what a line says.
+nothing was chosen by, less the lines whose text the recogniser learnt; and the lines of `vi-lines` where the folder
+$COURSEPKG_DATA has them: official documents rendered from PDF, and a directive as a screen shows it. Only numbers are
+stored, never what a line says.
 """
 
 import argparse
