@@ -269,11 +269,6 @@ class Straightening:
             at = at + step
         return np.column_stack([x, height])
 
-    def direction(self, point: np.ndarray) -> float:
-        """Of the line through a point (2,) in pixels: radians, as `TextBox.angle`."""
-        x, y = _turned(point[None] - self.middle, -self.angle).T
-        return self.angle + math.atan(float(self._slope(x, y)[0]))
-
     def _slope(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.asarray(
             np.clip(self.slope + self.bend_x * x + self.bend_y * y, -_ODD, _ODD)
