@@ -43,7 +43,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "model.ctc": "beam_ctc ctc_log_probs greedy_ctc path_log_prob",
         "model.recognizer": "build_model cross_attention",
         "options": "ReadOptions",
-        "page.compare": "BagOfWords missed_words",
+        "page.words": "BagOfWords missed_words",
         "page.output": (
             "Output OutputPaths page_reader page_record read_sources record_page"
         ),

@@ -1,17 +1,26 @@
-"""Other readers of lines on the same pictures: what a comparison of error rates needs.
+"""Other readers of the same pictures: what a comparison of error rates needs.
 
-`RapidReader` is rapidocr with its PP-OCRv6 recogniser. Every reader gets the same
-pictures and is scored in the same way: NFC, CER over all lines, seconds a line.
+`RapidReader` is rapidocr with its PP-OCRv6 recogniser, the only one that its package
+carries: its Latin recogniser would have to be downloaded. Every reader of lines gets
+the same pictures and is scored in the same way: NFC, CER over all lines, seconds a
+line. `Tesseract` reads pages.
 """
 
+import csv
+import io
+import os
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from PIL import Image
 
 from coursepkg.files import file_sha256
+from coursepkg.projects.ocr.data.geometry import rectangle
 from coursepkg.projects.ocr.data.images import check_size, read_gray
 from coursepkg.projects.ocr.evaluation import Evaluation, evaluate
 from coursepkg.projects.ocr.line import Alternative, LineReading, TextLine
@@ -112,6 +121,88 @@ class RapidReader:
                 for text, sure in zip(result.txts, result.scores, strict=True)
             ]
         return found
+
+
+TESSERACT = "tesseract"
+LANGUAGE = "vie"
+GET_TESSERACT = (
+    "install it with its Vietnamese model, on Debian and Ubuntu by apt install"
+    " tesseract-ocr tesseract-ocr-vie"
+)
+
+
+class Tesseract:
+    """The program Tesseract with its Vietnamese model, by its command line.
+
+    All else is its own choice: the LSTM engine, its binarisation, and the resolution
+    that it estimates. Source: tesseract(1) and "Improving the quality of the output" in
+    its documentation, which says to choose the page segmentation by the kind of page.
+
+    Args:
+        segmentation: `--psm`: 4 is a single column of text of variable sizes, 6 a
+            uniform block, 11 sparse text in no order.
+        threads: of OpenMP.
+
+    Raises:
+        FileNotFoundError: it is not installed, or has no Vietnamese.
+    """
+
+    def __init__(self, segmentation: int = 4, *, threads: int = 1) -> None:
+        check_count("threads", threads)
+        self.segmentation, self.threads = segmentation, threads
+        if shutil.which(TESSERACT) is None:
+            raise FileNotFoundError(f"there is no program {TESSERACT}; {GET_TESSERACT}")
+        listed = self._run("--list-langs").decode(errors="replace")
+        if LANGUAGE not in listed.split():
+            raise FileNotFoundError(
+                f"{TESSERACT} has no language {LANGUAGE}; {GET_TESSERACT}"
+            )
+
+    @property
+    def version(self) -> str:
+        """As it tells it, such as `tesseract 5.3.0`."""
+        return self._run("--version").decode(errors="replace").splitlines()[0].strip()
+
+    def read(self, image: np.ndarray) -> tuple[str, list[np.ndarray]]:
+        """The text of a page, line by line, and the corners (4, 2) of its words.
+
+        Args:
+            image: uint8 (height, width, 3).
+
+        Raises:
+            OSError: the program failed.
+        """
+        file = io.BytesIO()
+        Image.fromarray(image).save(file, "PNG")
+        options = ("-l", LANGUAGE, "--psm", str(self.segmentation), "tsv")
+        table = self._run("stdin", "stdout", *options, given=file.getvalue())
+        rows = csv.DictReader(
+            table.decode().split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE
+        )
+        lines: dict[tuple[str, ...], list[str]] = {}
+        boxes = []
+        for row in rows:
+            # Only rows of words hold text; what was taken for one may be blank.
+            if not (row["text"] or "").strip():
+                continue
+            number = tuple(row[f"{part}_num"] for part in ("block", "par", "line"))
+            lines.setdefault(number, []).append(row["text"])
+            left, top, width, height = (
+                float(row[side]) for side in ("left", "top", "width", "height")
+            )
+            boxes.append(rectangle(left, top, left + width, top + height))
+        return "\n".join(" ".join(words) for words in lines.values()), boxes
+
+    def _run(self, *arguments: str, given: bytes | None = None) -> bytes:
+        environment = os.environ | {"OMP_THREAD_LIMIT": str(self.threads)}
+        ran = subprocess.run(
+            [TESSERACT, *arguments], input=given, capture_output=True, env=environment
+        )
+        if ran.returncode:
+            said = ran.stderr.decode(errors="replace").strip().splitlines()
+            last = f": {said[-1]}" if said else ""
+            raise OSError(f"{TESSERACT} ended with code {ran.returncode}{last}")
+        return ran.stdout
 
 
 def compare(

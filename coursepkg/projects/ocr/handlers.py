@@ -187,6 +187,12 @@ class ReadPart:
 
 def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
+    if options.pages:
+        from coursepkg.projects.ocr.page.evaluate import evaluate_pages_command
+
+        return evaluate_pages_command(options)
+    if options.baselines:
+        raise ValueError("--baselines read whole pages; name them by --pages")
     check_count("--limit", options.limit, least=0)
     check_count("--worst", options.worst, least=0)
     if options.second_look is not None:

@@ -200,10 +200,19 @@ class Train:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Score a model on a part of a corpus."""
+    """Score a model on a part of a corpus, or detector and model on whole pages."""
 
     common: CommonOptions = field(default_factory=Common)
     model: Model = None
+    pages: str = ""
+    """Score whole pages instead of lines: vi_receipts, receipts for generated ones (as
+    many as --generate says), or a folder of pictures, each with its words in a
+    NAME.txt: x1,y1,x2,y2,x3,y3,x4,y4,text a line. --out then gets numbers in a
+    pages_NAME.json, and, unless --worst is 0, the texts that were read and the worst
+    pages."""
+    baselines: tuple[Literal["rapidocr", "tesseract"], ...] = ()
+    """What else reads the same pages in the same run: rapidocr's own pipeline;
+    Tesseract with its Vietnamese model, in three ways of page segmentation."""
     part: ScoredPart = "dev"
     reader: ReaderKind | None = None
     """Who reads: the CTC head, the decoder, or both. The model's recipe decides if it
@@ -214,10 +223,10 @@ class Evaluate:
     batch_size: int = 64
     """Lines encoded at once."""
     limit: int = 0
-    """Score only so many lines of the part, the first ones; 0 takes all. The signature
-    says so."""
+    """Score only so many lines of the part, or pages, the first ones; 0 takes all. The
+    signature says so."""
     worst: int = 100
-    """Most readings on the page of the worst ones, which --out gets."""
+    """Most readings on the page of the worst ones, which --out gets; or most pages."""
     worst_by: Literal["error", "confidence"] = "error"
     """What puts a reading on that page: its errors; or how unsure the model is, as
     where nobody knows what is right."""

@@ -1,13 +1,20 @@
-"""Scores of a detector: recall and precision of lines at an intersection over union."""
+"""Scores of a detector: recall and precision of lines at an intersection over union.
+
+Where words are labelled and lines are found, boxes do not match one by one. Then a word
+is found if enough of its area lies in what was found: the area recall of Wolf and
+Jolion, "Object count/area graphs" (IJDAR 2006), with their constraint of 0.8.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from coursepkg.projects.ocr.data.geometry import area
 from coursepkg.projects.ocr.detector.lines import (
     WORD_GAP,
     Detector,
+    common_area,
     intersection_over_union,
     place_lines,
 )
@@ -16,6 +23,8 @@ from coursepkg.validation import check_count
 
 LEAST_IOU = 0.5
 """A box has found a line when they have so much in common."""
+LEAST_COVERED = 0.8
+"""A word is found when so much of its area lies in boxes."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,21 @@ def score_page(
     """The score of one picture; arguments as `match_boxes`."""
     matched = match_boxes(found, wanted, least_iou)
     return DetectionScore(1, len(wanted), len(found), len(matched), least_iou)
+
+
+def covered_words(
+    found: Sequence[np.ndarray], words: Sequence[np.ndarray]
+) -> list[bool]:
+    """Whether `LEAST_COVERED` of each word lies in what was found.
+
+    Args:
+        found: corners (4, 2) each of lines or words that do not overlap.
+        words: corners (4, 2) each.
+    """
+    return [
+        sum(common_area(box, word) for box in found) >= LEAST_COVERED * area(word)
+        for word in words
+    ]
 
 
 def score_pages(

@@ -30,13 +30,17 @@ from coursepkg.validation import check_finite
 
 def intersection_over_union(one: np.ndarray, other: np.ndarray) -> float:
     """Common over joint area of two convex quadrilaterals (4, 2), in [0, 1]."""
-    if (one.max(axis=0) < other.min(axis=0)).any() or (
-        other.max(axis=0) < one.min(axis=0)
-    ).any():
-        return 0.0
-    common = area(_clipped(one, other))
+    common = common_area(one, other)
     joint = area(one) + area(other) - common
     return float(min(1.0, common / joint)) if joint > 0 else 0.0
+
+
+def common_area(one: np.ndarray, other: np.ndarray) -> float:
+    """What two convex quadrilaterals (4, 2) have in common, in square pixels."""
+    apart = (one.max(axis=0) < other.min(axis=0)) | (
+        other.max(axis=0) < one.min(axis=0)
+    )
+    return 0.0 if apart.any() else area(_clipped(one, other))
 
 
 def _clipped(polygon: np.ndarray, window: np.ndarray) -> np.ndarray:

@@ -5,10 +5,11 @@ from coursepkg.lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "compare": "BagOfWords PageScore compare_pages",
+        "compare": "PageScore PageText compare_pages",
         "output": "page_record record_page",
         "overlay": "draw_overlay",
         "read": "Page PageLine read_page read_single_lines",
         "sources": "find_sources open_pages",
+        "words": "BagOfWords",
     },
 )

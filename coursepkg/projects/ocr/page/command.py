@@ -170,7 +170,7 @@ def _reference(options: Predict, sources: FoundInputs) -> str | None:
 def _score(texts: list[str], reference: str) -> dict[str, Any]:
     """Print the score of all pages together against a transcription."""
     from coursepkg.metrics.scoring import score
-    from coursepkg.projects.ocr.page.compare import BagOfWords, describe_score
+    from coursepkg.projects.ocr.page.words import BagOfWords, describe_score
 
     found = score(BagOfWords(), ["\n".join(texts)], [reference], protocol="page")
     print(describe_score(found))

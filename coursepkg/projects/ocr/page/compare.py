@@ -1,108 +1,43 @@
 """Several readers on the same pages: bag-of-words F1 and the time of each.
 
 A reader is anything that turns a picture into text: `coursepkg` is detector and
-recogniser of this project, `rapidocr` that package's own pipeline. The score compares
-words as multisets, in no order, since a receipt may be read in columns or rows.
+recogniser of this project, `rapidocr` that package's own pipeline, `tesseract` the
+program of that name with its Vietnamese model.
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coursepkg.metrics.ngrams import check_unicode, count_rows, n_matches, ngrams
 from coursepkg.metrics.scoring import Score, score
 from coursepkg.projects.ocr.data.images import read_rgb
 from coursepkg.projects.ocr.options import ReadOptions
+from coursepkg.projects.ocr.page.words import (
+    BagOfWords,
+    describe_score,
+    missed_words,
+)
 from coursepkg.validation import check_count
 
-
-@dataclass(frozen=True)
-class BagOfWords:
-    """Bag-of-words F1 of pages, a fraction; counts of all pages are summed first.
-
-    Example:
-        >>> score(BagOfWords(), ["22.000 Tổng"], ["Tổng 22.000 đ"]).value
-        0.8
-
-    Raises:
-        ValueError: unicode is unknown.
-    """
-
-    name = "bag-of-words F1"
-
-    unicode: str = "NFC"
-    """`NFC`, or `raw` to compare code points as they stand."""
-
-    def __post_init__(self) -> None:
-        check_unicode(self.unicode)
-
-    def settings(self) -> dict[str, str]:
-        """Fields of the signature."""
-        return {"case": "mixed", "tok": "none", "unicode": self.unicode}
-
-    def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[str]
-    ) -> np.ndarray:
-        """Pages and transcriptions -> (pages, 3): matches, words read and printed."""
-        return count_rows(_count, hypotheses, references, self.unicode, several=False)
-
-    def values(self, totals: np.ndarray) -> np.ndarray:
-        """Sums of rows (n, 3) -> F1 (n,); 1 where nothing is printed or read."""
-        matches, below = totals[..., 0], totals[..., 1] + totals[..., 2]
-        return np.where(below > 0, 2 * matches / np.maximum(below, 1), 1.0)
-
-    def details(self, totals: np.ndarray) -> dict[str, Any]:
-        """Precision, recall and the three counts."""
-        matches, n_read, n_printed = totals.astype(int).tolist()
-        return {
-            "precision": matches / n_read if n_read else 0.0,
-            "recall": matches / n_printed if n_printed else 0.0,
-            "matches": matches,
-            "read": n_read,
-            "printed": n_printed,
-        }
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.predict import Recognizer
 
 
-def _count(read: str, printed: Sequence[str]) -> list[int]:
-    bags = [ngrams(text.split(), 1) for text in (read, *printed)]
-    return [n_matches(*bags), *(bag.total() for bag in bags)]
+class PageText(NamedTuple):
+    """What a reader makes of a page."""
+
+    text: str
+    boxes: Sequence[np.ndarray] = ()
+    """Corners (4, 2) of what it read, in pixels: of lines or of words."""
 
 
-def describe_score(score: Score) -> str:
-    """A score of `BagOfWords` as two lines: signature, and precision and recall."""
-    one = score.details
-    return (
-        f"{score}\n  precision {one['precision']:.4f}, recall {one['recall']:.4f}:"
-        f" {one['matches']} words right of {one['read']} read and {one['printed']}"
-        " printed"
-    )
-
-
-def missed_words(read: str, printed: str) -> tuple[list[str], list[str]]:
-    """Printed words that were not read, and read words that are not printed."""
-    words, wanted = read.split(), printed.split()
-    return _beyond(wanted, words), _beyond(words, wanted)
-
-
-def _beyond(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The words left when each of the others has taken away one like it."""
-    left = Counter(others)
-    found = []
-    for word in words:
-        if left[word]:
-            left[word] -= 1
-        else:
-            found.append(word)
-    return found
-
-
-PageReader = Callable[[np.ndarray], str]
+PageReader = Callable[[np.ndarray], PageText]
 """A picture, uint8 (height, width, 3), to its text."""
 
 
@@ -118,6 +53,8 @@ class PageScore:
     """Median time of a page, after one page that is not counted."""
     texts: tuple[str, ...]
     """What it read, page by page."""
+    boxes: tuple[Sequence[np.ndarray], ...]
+    """Where it read it, page by page, see `PageText`."""
     missed: tuple[str, ...]
     """Words that are printed and were not read."""
     wrong: tuple[str, ...]
@@ -184,26 +121,27 @@ def _compared(
 ) -> dict[str, PageScore]:
     for read in readers.values():
         read(images[0])
-    texts: dict[str, list[str]] = {name: [] for name in readers}
+    found: dict[str, list[PageText]] = {name: [] for name in readers}
     seconds: dict[str, list[float]] = {name: [] for name in readers}
     for number in range(rounds):
         for image in images:
             for name, read in readers.items():
                 start = time.perf_counter()
-                text = read(image)
+                page = read(image)
                 seconds[name].append(time.perf_counter() - start)
                 if not number:
-                    texts[name].append(text)
+                    found[name].append(page)
     medians = {name: float(np.median(seconds[name])) for name in readers}
     return {
-        name: _scored(name, texts[name], transcriptions, medians[name])
+        name: _scored(name, found[name], transcriptions, medians[name])
         for name in readers
     }
 
 
 def _scored(
-    name: str, texts: Sequence[str], transcriptions: Sequence[str], seconds: float
+    name: str, pages: Sequence[PageText], transcriptions: Sequence[str], seconds: float
 ) -> PageScore:
+    texts = [page.text for page in pages]
     words = [
         missed_words(text, printed)
         for text, printed in zip(texts, transcriptions, strict=True)
@@ -213,20 +151,24 @@ def _scored(
         score(BagOfWords(), texts, transcriptions, protocol=f"pages, {name}"),
         seconds,
         tuple(texts),
+        tuple(page.boxes for page in pages),
         tuple(word for missed, _ in words for word in missed),
         tuple(word for _, wrong in words for word in wrong),
     )
 
 
 def open_coursepkg(
-    threads: int = 2, *, model: Path | None = None, options: ReadOptions | None = None
+    threads: int = 2,
+    *,
+    recognizer: "Recognizer | None" = None,
+    options: ReadOptions | None = None,
 ) -> tuple[PageReader, Callable[[], None]]:
     """The detector and recogniser of this project, and what closes them.
 
     Args:
         threads: of the detector, and of PyTorch in this process until the reader is
             closed.
-        model: folder of the recogniser; None is the one that ships.
+        recognizer: None is the one that ships.
         options: how pages are read.
     """
     import torch
@@ -236,13 +178,14 @@ def open_coursepkg(
     from coursepkg.projects.ocr.page.read import read_page
     from coursepkg.projects.ocr.predict import Recognizer
 
-    recognizer = Recognizer.load_default() if model is None else Recognizer.load(model)
+    reader = recognizer or Recognizer.load_default()
     detector = open_detector(DetectorSettings(threads=threads), cache=False)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
 
-    def read(image: np.ndarray) -> str:
-        return read_page(image, detector, recognizer, options).text
+    def read(image: np.ndarray) -> PageText:
+        page = read_page(image, detector, reader, options)
+        return PageText(page.text, [line.box.corners for line in page.lines])
 
     def close() -> None:
         torch.set_num_threads(before)
@@ -264,17 +207,41 @@ def open_rapidocr(threads: int = 2) -> tuple[PageReader, Callable[[], None]]:
 
     pipeline = open_rapid(threads)
 
-    def read(image: np.ndarray) -> str:
+    def read(image: np.ndarray) -> PageText:
         # Like OpenCV, it takes blue, green, red.
         found = pipeline(np.ascontiguousarray(image[..., ::-1]))
-        return "\n".join(found.txts or ())
+        if not found.txts:
+            return PageText("")
+        boxes = [np.asarray(four, np.float64) for four in found.boxes]
+        return PageText("\n".join(found.txts), boxes)
 
     return read, lambda: None
+
+
+def open_tesseract(
+    threads: int = 2, *, segmentation: int = 4
+) -> tuple[PageReader, Callable[[], None]]:
+    """The program Tesseract with its Vietnamese model, see `baselines.Tesseract`.
+
+    Args:
+        threads: of OpenMP.
+        segmentation: its `--psm`.
+
+    Raises:
+        OSError: it is not installed, or has no Vietnamese.
+    """
+    from coursepkg.projects.ocr.baselines import Tesseract
+
+    program = Tesseract(segmentation, threads=threads)
+    return (lambda image: PageText(*program.read(image))), lambda: None
 
 
 READERS: dict[str, Callable[[int], tuple[PageReader, Callable[[], None]]]] = {
     "coursepkg": open_coursepkg,
     "rapidocr": open_rapidocr,
+    "tesseract psm 4": open_tesseract,
+    "tesseract psm 6": partial(open_tesseract, segmentation=6),
+    "tesseract psm 11": partial(open_tesseract, segmentation=11),
 }
 """What can be named; each takes a number of threads and gives a reader and what closes
 it."""

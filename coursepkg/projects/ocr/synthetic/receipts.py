@@ -31,6 +31,7 @@ from coursepkg.projects.ocr.synthetic.fonts import (
     Face,
     LineStyle,
     matplotlib_faces,
+    place,
     width_of,
     write,
 )
@@ -57,6 +58,8 @@ class PrintedLine:
     annotation."""
     box: tuple[int, int, int, int]
     """Left, top, right, bottom of its ink, in pixels of the paper."""
+    words: tuple[tuple[int, int], ...]
+    """Left and right of each word, in pixels of the paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +96,17 @@ class _Printer:
         """
         style = replace(self.style, size=round(self.style.size * scale))
         self.y += round(style.size * 1.35)
-        for text, place, anchor in pieces:
+        for text, at, anchor in pieces:
             text = self._fitting(text, style)
-            pen = round(PAPER * place - width_of(text, style) * anchor)
-            box = write(self.canvas, text, style, (min(max(pen, 8), PAPER - 8), self.y))
-            self.lines.append(PrintedLine(text, label, box))
+            pen = round(PAPER * at - width_of(text, style) * anchor)
+            pen = min(max(pen, 8), PAPER - 8)
+            box = write(self.canvas, text, style, (pen, self.y))
+            words = tuple(
+                (pen + left, pen + right)
+                for left, right in place(text, style, random.Random(0))[1]
+                if left < right
+            )
+            self.lines.append(PrintedLine(text, label, box, words))
 
     def _fitting(self, text: str, style: LineStyle) -> str:
         text = without_marks(text) if self.plain else text
@@ -340,6 +349,21 @@ def outline(matrix: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
     """Where a box of the paper is in the photograph: (4, 2), in reading order."""
     left, top, right, bottom = box
     return map_points(matrix, rectangle(left - 2, top - 2, right + 2, bottom + 2))
+
+
+def word_outlines(line: PrintedLine, corners: np.ndarray) -> np.ndarray:
+    """Where the words of a line are in the photograph: (words, 4, 2).
+
+    Args:
+        line: on the paper.
+        corners: (4, 2), what `outline` gives for its box.
+    """
+    left, top, right, bottom = line.box
+    around = rectangle(left - 2, top - 2, right + 2, bottom + 2)
+    matrix = homography(around, corners)
+    return np.stack(
+        [outline(matrix, (start, top, end, bottom)) for start, end in line.words]
+    )
 
 
 _CATEGORY = {label: number for number, label in CATEGORIES.items()}

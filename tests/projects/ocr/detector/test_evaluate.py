@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from coursepkg.projects.ocr.data.geometry import smallest_rectangle
 from coursepkg.projects.ocr.detector.evaluate import (
     DetectionScore,
+    covered_words,
     generated_pages,
     match_boxes,
     score_page,
@@ -106,3 +107,13 @@ def test_pieces_of_generated_receipts_are_put_together_again() -> None:
     assert pieces.f1 > 0.9
     apart = score_pages(Oracle([outlines for _, outlines in pages], 3), pages, word_gap=0.0)
     assert apart.n_boxes > 0
+
+
+def test_a_word_is_found_when_enough_of_its_area_lies_in_boxes() -> None:
+    words = [box(0, 0, 100).corners, box(110, 0, 100).corners, box(0, 100, 100).corners]
+    line = box(-2, -2, 85, 24).corners
+    assert covered_words([line], words) == [True, False, False]
+    assert covered_words([box(-2, -2, 80, 24).corners], words) == [False, False, False]
+    # Two boxes that cut a word cover it together.
+    assert covered_words([line, box(83, 0, 200).corners], words) == [True, True, False]
+    assert covered_words([], words) == [False] * 3

@@ -10,20 +10,19 @@ from coursepkg.projects.ocr import baselines
 from coursepkg.projects.ocr.detector import detector
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.page import compare
-from coursepkg.projects.ocr.page.compare import compare_pages
+from coursepkg.projects.ocr.page.compare import PageText, compare_pages
 from coursepkg.projects.ocr.page.output import SCHEMA, page_record, record_page
 from coursepkg.projects.ocr.page.read import Page, read_page
 from coursepkg.projects.ocr.page.sources import PagePicture, Source
-from coursepkg.projects.ocr.predict import Recognizer
 from tests.projects.ocr.page.pages import LINES, TEXT, InkDetector, Matcher, drawn_page
 
 
-def ours(image: np.ndarray) -> str:
-    return read_page(image, InkDetector(), Matcher(LINES)).text
+def ours(image: np.ndarray) -> PageText:
+    return PageText(read_page(image, InkDetector(), Matcher(LINES)).text)
 
 
-def without_marks(image: np.ndarray) -> str:
-    return ours(image).replace("ổ", "o").replace("ộ", "o")
+def without_marks(image: np.ndarray) -> PageText:
+    return PageText(ours(image).text.replace("ổ", "o").replace("ộ", "o"))
 
 
 def test_readers_are_compared_on_the_same_words() -> None:
@@ -53,7 +52,9 @@ def test_named_readers_are_opened_with_equal_threads_and_closed(monkeypatch: pyt
     found = compare_pages([(page, TEXT)], ["coursepkg", "rapidocr"], threads=3)
     assert [one.score.value for one in found.values()] == [1, 1]
     assert (opened, closed) == ([3, 3], [1, 1])
-    with pytest.raises(ValueError, match="readers must be among coursepkg, rapidocr, got 'eyes'"):
+    with pytest.raises(
+        ValueError, match=r"readers must be among coursepkg, rapidocr, tesseract.*, got 'eyes'"
+    ):
         compare_pages([(page, TEXT)], ["eyes"])
     with pytest.raises(ValueError, match="at least one page"):
         compare_pages([], {"ours": ours})
@@ -70,7 +71,7 @@ def test_the_first_reader_is_closed_where_the_second_cannot_be_opened(
     assert closed == [1]
 
 
-def test_threads_are_set_while_ours_is_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_threads_are_set_while_ours_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     class Closing(InkDetector):
@@ -82,11 +83,12 @@ def test_threads_are_set_while_ours_is_open(monkeypatch: pytest.MonkeyPatch, tmp
         return Closing()
 
     monkeypatch.setattr(detector, "open_detector", opened)
-    monkeypatch.setattr(Recognizer, "load", lambda folder: Matcher(LINES))
     before = torch.get_num_threads()
-    read, close = compare.open_coursepkg(before + 1, model=tmp_path)
+    read, close = compare.open_coursepkg(before + 1, recognizer=Matcher(LINES))
     assert torch.get_num_threads() == before + 1
-    assert read(drawn_page()[0]) == TEXT
+    page = read(drawn_page()[0])
+    assert page.text == TEXT
+    assert len(page.boxes) == len(LINES)
     close()
     assert torch.get_num_threads() == before
     assert asked == [before + 1, "closed"]
@@ -98,6 +100,7 @@ def test_rapidocr_reads_what_it_sees() -> None:
     page = drawn_page([["HOA DON 0012", "45.000"]])[0]
     found = compare_pages([(page, "HOA DON 0012 45.000")], ["rapidocr"])["rapidocr"]
     assert found.score.details["recall"] > 0
+    assert all(box.shape == (4, 2) for box in found.boxes[0])
 
 
 def test_a_record_is_read_back() -> None:

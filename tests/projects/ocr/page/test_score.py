@@ -7,7 +7,14 @@ from collections import Counter
 import pytest
 
 from coursepkg.metrics.scoring import score, sentence_scores
-from coursepkg.projects.ocr.page.compare import BagOfWords, describe_score, missed_words
+from coursepkg.projects.ocr.page.words import (
+    BagOfWords,
+    MatchedWordCER,
+    MeanBagOfWords,
+    describe_score,
+    matched_words,
+    missed_words,
+)
 
 PRINTED = "TỔNG TIỀN 22.000\nTIỀN MẶT 22.000\nCẢM ƠN"
 
@@ -62,3 +69,30 @@ def test_what_was_missed_adds_up() -> None:
         assert len(missing) == details["printed"] - details["matches"]
         assert len(wrong) == details["read"] - details["matches"]
         assert Counter(printed.split()) - Counter(missing) == Counter(read.split()) - Counter(wrong)
+
+
+def test_the_mean_weighs_a_short_page_like_a_long_one() -> None:
+    pages, printed = ["a b c d", "x", ""], ["a b c d", "y", "z"]
+    found = score(MeanBagOfWords(), pages, printed, n_resamples=100)
+    assert found.value == pytest.approx(1 / 3)
+    assert found.interval is not None
+    assert found.interval.lower <= found.value <= found.interval.upper
+    assert score(BagOfWords(), pages, printed).value == pytest.approx(8 / 11)
+
+
+def test_the_most_alike_words_are_matched_and_each_once() -> None:
+    assert set(matched_words(["Tổng", "tiền"], ["tien", "Tong"])) == {("Tổng", "Tong"), ("tiền", "tien")}
+    assert matched_words(["12.000"], ["x", "13.00", "12.00"]) == [("12.000", "12.00")]
+    assert matched_words([], ["a"]) == []
+
+
+def test_the_error_rate_of_matched_words_by_hand() -> None:
+    # One letter of Tổng is wrong; 9.000 has only "??" left for a partner, five edits away.
+    found = score(MatchedWordCER(), ["?? 2.000 Tong"], ["Tổng 2.000 9.000"])
+    assert found.details == {"edits": 1 + 5, "characters": 4 + 5 + 5}
+    assert score(MatchedWordCER(), ["2.000"], ["2.000 9.000"]).details["edits"] == 5
+    assert score(MatchedWordCER(), ["2.000 9.000"], ["2.000"]).details["edits"] == 5
+    shuffled = score(MatchedWordCER(), ["Tong 2.000 ??"], ["9.000 2.000 Tổng"])
+    assert shuffled.value == found.value
+    assert score(MatchedWordCER(), [PRINTED], [PRINTED]).value == 0
+    assert score(MatchedWordCER(), [""], ["ab cd"]).value == 1
