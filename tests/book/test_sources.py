@@ -41,7 +41,7 @@ PARTS = {
         "improvements",
         "t5",
     ],
-    "ocr": ["receipt_data", "recogniser", "receipt_pages", "ocr_errors"],
+    "ocr": ["receipt_data", "recogniser", "receipt_pages", "ocr_errors", "receipt_fields"],
     "sign_language": [
         "sign_data",
         "sign_augmentation",

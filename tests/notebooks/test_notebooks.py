@@ -11,7 +11,7 @@ from notebook_rules import LARGEST, broken_links, notebook_paths, problems
 from setup_cell import ROOT, first_cell
 
 SECTIONS = {
-    "formula": ("formula",),
+    "formula": ("formula", "$$"),
     "cost": ("cost",),
     "limits": ("limits",),
     "real models": ("real models", "real systems", "in use"),

@@ -13,7 +13,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "LineBatches character_vocabulary characters_outside encode_text seen_texts"
         ),
         "data.geometry": (
-            "area crop_corners homography in_reading_order map_points sides "
+            "area crop_corners homography in_reading_order map_points rectangle sides "
             "smallest_rectangle"
         ),
         "data.images": "fit_image read_gray read_rgb resize_to_box resize_to_height",
@@ -36,7 +36,11 @@ __all__, __getattr__, __dir__ = lazy_names(
             "commonest_confusions edit_kind error_kinds evaluate letter_parts "
             "line_edits marked_html"
         ),
+        "fields.line_tagger": "LineTagger",
         "fields.rules": "extract_fields",
+        "fields.scores": "ChallengeCER FieldF1 join_fields",
+        "fields.table": "generated_fields score_fields",
+        "fields.training": "TagBatches TagTask",
         "fields.values": "parse_amount parse_timestamp",
         "line": "TextLine bucket_width decode_text pad_images sort_lines",
         "model.backbone": "STRIDES Fold Grid",
@@ -48,15 +52,17 @@ __all__, __getattr__, __dir__ = lazy_names(
             "Output OutputPaths page_reader page_record read_sources record_page"
         ),
         "page.overlay": "draw_overlay",
-        "page.read": "read_page",
+        "page.read": "PageLine read_page",
         "page.sources": "PagePicture Source find_sources open_pages",
         "predict": "DEFAULT Recognizer",
-        "published_results": "published_boxes published_document published_map",
+        "published_results": (
+            "published_boxes published_document published_fields published_map"
+        ),
         "readers": "TTA_BELOW Candidate",
         "recipe": "PRESETS TINY",
         "synthetic.effects": "EffectConfig apply_effects preset",
         "synthetic.fonts": "REQUIRED LineStyle matplotlib_faces place split_faces",
-        "synthetic.receipts": "ReceiptConfig make_receipt write_receipts",
+        "synthetic.receipts": "ReceiptConfig lay_out make_receipt write_receipts",
         "synthetic.render": "LineConfig SyntheticLines draw_line",
         "synthetic.texts": "KINDS LineTexts TextConfig syllables",
         "training": "LineTask train",

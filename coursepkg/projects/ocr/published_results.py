@@ -33,6 +33,18 @@ def published_document(name: str, folder: Path | None = None) -> dict[str, Any] 
     return RESULTS.document(name, folder)
 
 
+def published_fields() -> dict[str, dict[str, Any]]:
+    """Stored scores of extracted fields by the names of their files.
+
+    Raises:
+        ValueError: a file is damaged, or does not say where it was measured.
+    """
+    folder = published_folder()
+    names = [path.stem for path in (folder / "fields").glob("*.json")] if folder else []
+    found = {name: published_document(f"fields/{name}") for name in sorted(names)}
+    return {name: one for name, one in found.items() if one is not None}
+
+
 def published_map(folder: Path | None = None) -> np.ndarray | None:
     """Probabilities of text by pixel, float32 (height, width), or None.
 

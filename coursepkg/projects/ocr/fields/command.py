@@ -13,6 +13,7 @@ from coursepkg.app.output import (
 )
 from coursepkg.bench.machine import circumstances
 from coursepkg.data.registry import data_folder
+from coursepkg.files import FORMAT
 from coursepkg.metrics.scoring import comparison_as_json
 from coursepkg.projects.ocr.data.mc_ocr import TABLE, read_table
 from coursepkg.projects.ocr.fields.rules import Fields, extract_fields
@@ -75,6 +76,7 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
         scores[name] = score_fields(fields, chosen.receipts, protocol=told)
         print(f"{name}:\n{scores[name]}")
     document: dict[str, Any] = {
+        "format": FORMAT,
         "schema": SCHEMA,
         "n": len(chosen.receipts),
         "protocol": chosen.protocol,
