@@ -5,8 +5,9 @@
 
 It needs the extra `ocr`. lines.json is written: error rates with intervals, kinds of errors, and the paired comparison
 of this project's recogniser with PP-OCRv6 small. The lines are the test part of `synthetic`; another one by a seed that
-nothing was chosen by, less the lines whose text the recogniser learnt; and the real lines of `vi-lines` where the
-folder $COURSEPKG_DATA has them. Only numbers are stored, never what a line says.
+nothing was chosen by, less the lines whose text the recogniser learnt; and the lines of `vi-lines` where the folder
+$COURSEPKG_DATA has them: official documents rendered from PDF, and a directive as a screen shows it. Only numbers are
+stored, never what a line says.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from coursepkg.projects.ocr.corpus import (
     line_faces,
     synthetic_lines,
 )
-from coursepkg.projects.ocr.data.splits import LABELS
+from coursepkg.projects.ocr.data.labelled import LABELS
 from coursepkg.projects.ocr.evaluation import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.synthetic.fonts import split_faces
@@ -76,7 +77,7 @@ def main() -> None:
     if (real / LABELS).is_file():
         sets.append(measured(readers, labelled_corpus(real, "vi-lines", "test")))
     else:
-        print(f"note: {real / LABELS} is missing, so no real lines are measured")
+        print(f"note: {real / LABELS} is missing, so vi-lines are not measured")
     document = {
         "schema": "coursepkg.ocr.lines/1",
         "recognizer": recognizer.fingerprint,

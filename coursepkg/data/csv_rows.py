@@ -38,7 +38,8 @@ def csv_rows(
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True, restval=empty)
-            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            columns = reader.fieldnames or ()
+            missing = [name for name in needed if name not in columns]
             if missing:
                 raise ValueError(
                     f"{path}, line 1: no column {', '.join(missing)}; {kind} has"

@@ -212,7 +212,8 @@ SETS: dict[str, DataSet] = {
         ),
         DataSet(
             "vi_lines",
-            "632 line images of Vietnamese official documents with their text",
+            "632 lines of Vietnamese official documents with their text: 592 rendered"
+            " from PDF, 40 as a screen shows them",
             "official documents",
             "no public address is known; ask your instructor. labels.tsv holds path,"
             " tab, text",

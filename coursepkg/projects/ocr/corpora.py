@@ -24,13 +24,16 @@ from coursepkg.projects.ocr.corpus import (
 )
 from coursepkg.projects.ocr.data.audit import LabelledText, labelled_texts, table_sizes
 from coursepkg.projects.ocr.data.images import read_gray
-from coursepkg.projects.ocr.data.mc_ocr import TABLE, Table, read_table, receipt_lines
-from coursepkg.projects.ocr.data.splits import (
+from coursepkg.projects.ocr.data.label_studio import read_export
+from coursepkg.projects.ocr.data.labelled import (
     LABELS,
-    PROTOCOLS,
+    LABELS_CSV,
+    RECEIPT_COLUMN,
+    has_labels,
     read_labels,
-    split_lines,
 )
+from coursepkg.projects.ocr.data.mc_ocr import TABLE, Table, read_table, receipt_lines
+from coursepkg.projects.ocr.data.splits import PROTOCOLS, split_lines
 from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.line import TextLine, Unreadable
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
@@ -58,34 +61,56 @@ def table_corpus(
     Raises:
         ValueError: none of its photographs is there, and they are not to be drawn.
     """
-    images = folder / "images" if (folder / "images").is_dir() else folder
+    images = picture_folder(folder)
+    table = read_table(folder, images)
+    if not may_render or any(_are_there(table, images)):
+        return photographed_table(table, images, name, protocol)
     table = read_table(folder)
-    missing = [
-        receipt for receipt in table.receipts if not (images / receipt.image).is_file()
-    ]
-    if len(missing) < len(table.receipts):
-        table = read_table(folder, images)
-        n, total = len(missing), len(table.receipts)
-        told = f"{n} of {total} photographs are missing in {images}"
-        return parted_table(
-            table,
-            name,
-            protocol,
-            lambda receipts: receipt_lines(receipts, images),
-            pictures="photographs",
-            notes=[told] if missing else [],
-        )
-    if not may_render:
-        raise ValueError(
-            f"{images}: none of the {len(missing)} photographs that {table.file} names;"
-            " put them there"
-        )
     note = (
-        f"none of the {len(missing)} photographs is there: pictures are drawn from the"
-        " table's texts and polygons, so scores are not those of real photographs"
+        f"none of the {len(table.receipts)} photographs is there: pictures are drawn"
+        " from the table's texts and polygons, so scores are not those of real"
+        " photographs"
     )
     made = "drawn from the table"
     return parted_table(table, name, protocol, drawn_lines, pictures=made, notes=[note])
+
+
+def picture_folder(folder: Path) -> Path:
+    """Where the photographs of a table lie: in its folder `images`, or beside it."""
+    return folder / "images" if (folder / "images").is_dir() else folder
+
+
+def _are_there(table: Table, images: Path) -> list[bool]:
+    return [(images / receipt.image).is_file() for receipt in table.receipts]
+
+
+def photographed_table(table: Table, images: Path, name: str, protocol: str) -> Corpus:
+    """A table whose lines are cut out of photographs.
+
+    Args:
+        table: read beside its photographs, so that missing ones are among its faults.
+        images: folder of the photographs.
+        name: of the corpus.
+        protocol: one of `data.splits.PROTOCOLS`.
+
+    Raises:
+        ValueError: none of the photographs is there.
+    """
+    there, total = sum(_are_there(table, images)), len(table.receipts)
+    if not there:
+        raise ValueError(
+            f"{images}: none of the {total} photographs that {table.file} names; put"
+            " them there"
+        )
+    told = f"{total - there} of {total} photographs are missing in {images}"
+    return parted_table(
+        table,
+        name,
+        protocol,
+        lambda receipts: receipt_lines(receipts, images),
+        pictures="photographs",
+        notes=[told] if there < total else [],
+    )
 
 
 def drawn_lines(receipts: Sequence[Receipt]) -> Iterator[TextLine | Unreadable]:
@@ -156,15 +181,26 @@ def parted_table(
 
 
 def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
-    """Pictures with a `labels.tsv`; a folder counts as one document.
+    """Pictures with a label file; a folder counts as one document.
+
+    A picture that is missing is a fault, and its line is counted as unreadable.
 
     Args:
         folder: of the label file.
         name: of the corpus.
         protocol: `test` leaves all lines for testing; `line` cuts anywhere, `receipt`
-            keeps folders together.
+            keeps together what the table names one receipt, and else folders.
+
+    Raises:
+        ValueError: none of the pictures is there, or they cannot be parted so.
     """
     found = read_labels(folder)
+    missing = found.missing()
+    if len(missing) == len(found):
+        raise ValueError(
+            f"{folder}: none of the {counted(len(found), 'picture')} that {found.file}"
+            " names; put them there"
+        )
     labels = [LabelledText(one.text, one.group, one.name) for one in found.pictures]
     chosen: Mapping[str, tuple[int, ...]]
     if protocol == "test":
@@ -174,6 +210,9 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
         chosen = split_lines([one.group for one in labels], protocol).parts
         _check_filled(name, chosen, labels)
 
+    told = [f"{len(missing)} of {len(found)} pictures are missing in {folder}"]
+    told = told if missing else []
+
     def read_part(part: str) -> Iterator[TextLine | Unreadable]:
         return found.chosen(chosen[part]).lines()
 
@@ -182,9 +221,10 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
         protocol=protocol,
         labels={part: tuple(labels[i] for i in chosen[part]) for part in PARTS},
         read=read_part,
-        source={"labels.tsv": found.sha256, "split": split_fingerprint(chosen)},
+        source={found.file: found.sha256, "split": split_fingerprint(chosen)},
         sizes=lambda: sizes_of(found.lines()),
-        notes=_protocol_note(protocol),
+        notes=(*told, *_protocol_note(protocol)),
+        faults=tuple(missing),
     )
 
 
@@ -217,10 +257,11 @@ def _check_filled(
         raise ValueError(
             f"--data {name}: its {lines} {message}; add lines, or take --split test"
         )
-    folders = counted(len(set(groups)), "folder")
+    documents = counted(len(set(groups)), "document")
     raise ValueError(
-        f"--data {name}: its {folders} {message}; put the pictures of each document"
-        " into a folder of its own, or take --split line"
+        f"--data {name}: its {documents} {message}; put the pictures of each document"
+        f" into a folder of its own, name it in a column {RECEIPT_COLUMN} of"
+        f" {LABELS_CSV}, or take --split line"
     )
 
 
@@ -288,10 +329,10 @@ def load_corpus(
 
 
 def own_folder(folder: Path, split: str = "auto") -> Corpus:
-    """A user's folder: packed lines, a table like MC-OCR's, or a `labels.tsv`.
+    """A user's folder: packed lines, a table like MC-OCR's, labels, or an export.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is none of these, or a file of it cannot be used.
     """
     if not folder.is_dir():
         raise ValueError(
@@ -301,11 +342,18 @@ def own_folder(folder: Path, split: str = "auto") -> Corpus:
         return _parted_already(open_packed(folder), split)
     if (folder / TABLE).is_file():
         return table_corpus(folder, folder.name, _split(split, "receipt"))
-    if (folder / LABELS).is_file():
+    if has_labels(folder):
         return labelled_corpus(folder, folder.name, _split(split, "receipt"))
+    exports = sorted(folder.glob("*.json"))
+    if len(exports) == 1:
+        images = picture_folder(folder)
+        table = read_export(exports[0], images)
+        split = _split(split, "receipt")
+        return photographed_table(table, images, folder.name, split)
     raise ValueError(
-        f"--data {folder}: no {TABLE}, no {LABELS} and no {CARD} of `coursepkg ocr"
-        " pack` in it; add one of them"
+        f"--data {folder}: no {LABELS}, no {LABELS_CSV}, no single JSON export of Label"
+        f" Studio, no {TABLE} and no {CARD} of `coursepkg ocr pack` in it; add one of"
+        " them"
     )
 
 

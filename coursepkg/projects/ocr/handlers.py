@@ -47,6 +47,7 @@ from coursepkg.projects.ocr.evaluation import (
     evaluate,
     training_texts,
 )
+from coursepkg.projects.ocr.fine_tuning import start_folder
 from coursepkg.projects.ocr.line import LineReading, TextLine, Unreadable, sort_lines
 from coursepkg.projects.ocr.model.recognizer import build_model
 from coursepkg.projects.ocr.options import (
@@ -363,7 +364,10 @@ def _write(
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
-    set_training_threads(options.threads, common.preset)
+    start = start_folder(options.start)
+    # The model to begin with is larger than `tiny`: it trains on all cores.
+    is_small = start is None or common.preset is not None
+    set_training_threads(options.threads, common.preset if is_small else "small")
     corpus = common.corpus(is_tiny=common.is_tiny)
     print_notes(corpus)
     parts = {name: corpus.part(name) for name in ("train", "dev")}
@@ -377,7 +381,7 @@ def train_command(options: Train) -> int:
         parts["dev"].lines,
         out,
         data=corpus.described(),
-        start=options.start,
+        start=start,
         seed=options.seed,
         resume=options.resume,
     )

@@ -79,8 +79,9 @@ class Common:
 
     preset: PresetOption = None
     data: str = "auto"
-    """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: packed lines,
-    a table in the form of MC-OCR, or pictures with a labels.tsv. auto is what the model
+    """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: pictures of
+    lines with a labels.tsv or a labels.csv, photographs with a JSON export of Label
+    Studio or a table in the form of MC-OCR, or packed lines. auto is what the model
     learnt from. Where there is none yet, it is mc-ocr parted by line for the preset
     report, as the OCR report trained, unless --texts is given, and synthetic for
     others. To the preset tiny, synthetic means synthetic-tiny: few, short and clean
@@ -176,14 +177,18 @@ class Train:
     """Of weights, order and dropout."""
     start: Folder = None
     """Begin with the weights and the characters of the model in this folder
-    (fine-tuning)."""
+    (fine-tuning); `default` is the one that ships. Without --preset the sizes and the
+    reading are those of that model."""
     resume: Resume = False
     threads: TrainThreads = 0
 
     @staticmethod
     def defaults(arguments: Sequence[str]) -> "Train":
-        """The options with the recipe of the preset that the arguments name."""
-        return Train(recipe=preset_in(arguments, PRESETS))
+        """The options with the recipe of the preset, or of the model to begin with."""
+        from coursepkg.projects.ocr.fine_tuning import recipe_to_start
+
+        begun = recipe_to_start(arguments)
+        return Train(recipe=begun or preset_in(arguments, PRESETS))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from coursepkg.app.report import character_name
 from coursepkg.app.training_run import (
     BestWeights,
     TrainingSetup,
@@ -34,6 +35,7 @@ from coursepkg.projects.ocr.data.batches import (
     LineBatch,
     LineBatches,
     character_vocabulary,
+    characters_outside,
 )
 from coursepkg.projects.ocr.data.images import fit_image, width_at
 from coursepkg.projects.ocr.decode import encode_lines
@@ -303,6 +305,8 @@ def train(
     vocabulary = _vocabulary(lines, vocabulary, start)
     kept_dev = _fitting(recipe, dev, "dev", log)[:N_VALIDATED]
     batches = _batches(recipe, lines, vocabulary, seed, log)
+    own = [] if isinstance(lines, Batches) else lines
+    _name_unknown([line.text for line in (*own, *dev)], vocabulary, log)
     card = {
         "recipe": recipe.described(),
         "vocabulary": vocabulary.fingerprint,
@@ -355,6 +359,23 @@ def _vocabulary(
     if isinstance(lines, Batches):
         raise ValueError("vocabulary must be given with batches of one's own")
     return character_vocabulary(line.text for line in lines)
+
+
+def _name_unknown(
+    texts: Sequence[str], vocabulary: Vocabulary, log: Callable[[str], None]
+) -> None:
+    """Count and name the characters that the model can neither read nor learn."""
+    found = characters_outside(texts, vocabulary)
+    if not found:
+        return
+    unknown = {one.character for one in found}
+    n_lines = sum(not unknown.isdisjoint(text) for text in texts)
+    first = ", ".join(f"{character_name(c.character)} x {c.count}" for c in found[:5])
+    log(
+        f"note: {counted(n_lines, 'line')} of train and dev with characters that the"
+        f" model does not have, and reads as unknown:"
+        f" {first}{', ...' if len(found) > 5 else ''}"
+    )
 
 
 def _batches(

@@ -19,6 +19,7 @@ from coursepkg.projects.ocr.corpus import (
 )
 from coursepkg.projects.ocr.synthetic.render import SyntheticLines
 from tests.projects.ocr.data.tables import receipt, row, write_table
+from tests.projects.ocr.drawn import drawn_lines
 from tests.projects.ocr.sets import write_labelled, write_picture
 
 TABLE = "mcocr_train_df.csv"
@@ -143,13 +144,13 @@ def test_a_labelled_folder_is_parted_by_document(labelled: Path) -> None:
     assert [len(by_line.labels[part]) for part in PARTS] == [32, 4, 4]
 
 
-def test_real_lines_are_for_testing_alone(tmp_path: Path) -> None:
+def test_lines_of_documents_are_for_testing_alone(tmp_path: Path) -> None:
     write_labelled(tmp_path / "vi_lines", 12, groups=2)
     corpus = load_corpus("vi-lines", folder=tmp_path)
     assert [len(corpus.labels[part]) for part in PARTS] == [0, 0, 12]
     with pytest.raises(ValueError, match="--data vi-lines has no dev part under --split test"):
         corpus.part("dev")
-    with pytest.raises(ValueError, match=r"its 2 folders cannot be parted .*, or take --split line$"):
+    with pytest.raises(ValueError, match=r"its 2 documents cannot be parted .*, or take --split line$"):
         load_corpus("vi-lines", split="receipt", folder=tmp_path)
     assert len(load_corpus("vi-lines", split="line", folder=tmp_path).labels["train"]) == 10
 
@@ -177,7 +178,7 @@ def test_a_generated_set_stands_in_for_a_missing_one(name: str, stand_in: str, t
 def test_what_is_no_set_gets_one_line(tmp_path: Path, labelled: Path) -> None:
     for name, options, message in (
         ("coco", {}, f"--data must be one of {', '.join(CORPORA)} or a folder, got coco"),
-        (str(tmp_path), {}, "no mcocr_train_df.csv, no labels.tsv and no corpus.json"),
+        (str(tmp_path), {}, "no labels.tsv, no labels.csv, no single JSON"),
         (
             str(labelled),
             {"split": "seller"},
@@ -190,3 +191,33 @@ def test_what_is_no_set_gets_one_line(tmp_path: Path, labelled: Path) -> None:
             load_corpus(name, **options)
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+def test_a_table_of_lines_is_parted_by_receipt_and_missing_pictures_are_faults(tmp_path: Path) -> None:
+    rows = ["file,text,receipt\n"]
+    for i, line in enumerate(drawn_lines(20)):
+        if i < 18:
+            write_picture(tmp_path / f"{i}.png", line.image)
+        rows.append(f'{i}.png,"{line.text}",r{i // 2}\n')
+    (tmp_path / "labels.csv").write_text("".join(rows), "utf-8")
+    corpus = load_corpus(str(tmp_path))
+    train, dev, test = groups(corpus)
+    assert all((train, dev, test))
+    assert len(train | dev | test) == len(train) + len(dev) + len(test) == 10
+    assert [(fault.line, fault.image) for fault in corpus.faults] == [(20, "18.png"), (21, "19.png")]
+    assert any("2 of 20 pictures are missing" in note for note in corpus.notes)
+    assert sum(len(corpus.part(part).unreadable) for part in PARTS) == 2
+
+
+def test_labels_without_any_picture_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("file,text\n1.png,một\n2.png,hai\n", "utf-8")
+    with pytest.raises(ValueError, match=r"none of the 2 pictures that labels\.csv names"):
+        load_corpus(str(tmp_path))
+
+
+def test_one_line_alone_cannot_be_parted(tmp_path: Path) -> None:
+    write_picture(tmp_path / "1.png", drawn_lines(1)[0].image)
+    (tmp_path / "labels.csv").write_text("file,text\n1.png,một\n", "utf-8")
+    with pytest.raises(ValueError, match=r"its 1 line cannot be parted into three, .* take --split test"):
+        load_corpus(str(tmp_path))
+    assert len(load_corpus(str(tmp_path), split="test").labels["test"]) == 1

@@ -12,9 +12,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "geometry": "crop_corners crop_polygons",
         "images": "fit_image read_gray read_rgb resize_to_box resize_to_height",
+        "label_studio": "read_export",
+        "labelled": "read_labels",
         "mc_ocr": "Table quarters read_instance read_table receipt_lines",
         "packed": "PackedLines pack_lines",
-        "splits": "Split read_labels split_lines",
+        "splits": "Split split_lines",
         "table_row": "Fault Instance Receipt",
     },
 )

@@ -6,7 +6,7 @@ and labels (joined by `|||`).
 
 import ast
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -134,7 +134,7 @@ class Fault(NamedTuple):
 
     kind: str
     line: int
-    """Line of the file where the row begins, from 1."""
+    """Line of the file where the row begins, from 1; 0 in a file without rows."""
     image: str
     instance: int
     """Number of the instance in its row, from 0; -1 for the row as a whole."""
@@ -144,7 +144,8 @@ class Fault(NamedTuple):
         place = self.image
         if self.instance >= 0:
             place = instance_name(self.image, self.instance)
-        return f"line {self.line}, {place}: {self.kind}: {self.detail}"
+        line = f"line {self.line}, " if self.line else ""
+        return f"{line}{place}: {self.kind}: {self.detail}"
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Instance:
     text: str
     """In Unicode form NFC, otherwise as it stands."""
     label: str
-    """One of `LABELS`."""
+    """One of `LABELS`; empty for a line that is none of these."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class Receipt:
     image: str
     """File name of the photograph; also the group of its lines."""
     line: int
-    """Line of the table, from 1."""
+    """Line of the table, from 1; 0 in a file without rows."""
     width: int
     height: int
     quality: float
@@ -212,7 +213,7 @@ def read_row(
             "wrong anno_num",
             f"it says {row['anno_num']!r}, but there are {len(texts)} instances",
         )
-    size = _size(annotations)
+    size = image_size(annotations)
     if isinstance(size, str):
         report("image size", size)
         return None, faults
@@ -245,8 +246,8 @@ def _literal(cell: str) -> list[Mapping[str, Any]]:
     return found
 
 
-def _size(annotations: list[Mapping[str, Any]]) -> tuple[int, int] | str:
-    """Width and height of the photograph, or why they are not known."""
+def image_size(annotations: Sequence[Mapping[str, Any]]) -> tuple[int, int] | str:
+    """Width and height of the photograph, or why its annotations do not tell them."""
     sizes = [(one.get("width"), one.get("height")) for one in annotations]
     width, height = sizes[0]
     if type(width) is not int or type(height) is not int or min(width, height) < 1:

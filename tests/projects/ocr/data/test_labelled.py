@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coursepkg.projects.ocr.data.splits import read_labels
+from coursepkg.projects.ocr.data.labelled import read_labels
 from coursepkg.projects.ocr.line import sort_lines
 
 
@@ -83,3 +83,65 @@ def test_an_empty_and_a_missing_file(tmp_path: Path) -> None:
         read_labels(tmp_path)
     with pytest.raises(ValueError, match="at least one line: path, tab, text"):
         read_labels(write(tmp_path, b""))
+
+
+def table(folder: Path, content: str, encoding: str = "utf-8") -> Path:
+    (folder / "labels.csv").write_bytes(content.encode(encoding))
+    return folder
+
+
+@pytest.mark.parametrize("header", ["file,text", "path,transcription", "image,label", "note,text,file"])
+def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path, header: str) -> None:
+    picture(tmp_path / "a" / "1.png")
+    cells = {"file": "a/1.png", "path": "a/1.png", "image": "a/1.png", "note": "x"}
+    row = ",".join(cells.get(name, '"Phở, 45.000"') for name in header.split(","))
+    found = read_labels(table(tmp_path, f"{header}\r\n{row}\r\n", "utf-8-sig"))
+    (line,) = found.lines()
+    assert (line.text, line.group, line.name) == ("Phở, 45.000", "a", "a/1.png")
+    assert found.file == "labels.csv"
+    assert found.missing() == []
+
+
+def test_lines_that_a_table_gives_to_one_receipt_are_one_group(tmp_path: Path) -> None:
+    found = read_labels(table(tmp_path, "file,text,receipt\n1.png,một,r1\n2.png,hai,r1\nx/3.png,ba,\n"))
+    assert [one.group for one in found.pictures] == ["r1", "r1", "x"]
+    assert [str(fault) for fault in found.missing()] == [
+        f"line {number}, {name}: missing image: not in {tmp_path}"
+        for number, name in ((2, "1.png"), (3, "2.png"), (4, "x/3.png"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("picture,text\n1.png,một\n", "line 1: no column file, path or image among 'picture', 'text'"),
+        ("file;text\n1.png;một\n", "line 1: no column file, .* among 'file;text'; name it so, with commas"),
+        ("file,says\n1.png,một\n", "line 1: no column text, transcription or label among"),
+        ("file,image,text\n1.png,1.png,một\n", "line 1: both file and image are columns"),
+        ("file,text\n1.png, \n", "line 2: no text for 1.png"),
+        ("file,text\n1.png\n", "line 2: no text for 1.png"),
+        ("file,text\n,một\n", "line 2: no file; add it or remove the line"),
+        ("file,text\n1.png,Phở, 45.000\n", "line 2: more cells than columns"),
+        ('file,text\n1.png,"một\nhai"\n', "line 2: a tab or a line break"),
+        ("file,text\n1.png,một\n1.png,hai\n", "line 3: 1.png stands in line 2 already"),
+        ("file,text\n../1.png,một\n", "line 2: .*leads out of the folder"),
+        ("file,text\n", "empty; a label file has at least one line: a line with file,text"),
+        ('file,text\n1.png,"mộ"t\n', "line 2: no CSV"),
+    ],
+)
+def test_every_mistake_of_a_table_names_its_line(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        read_labels(table(tmp_path, content))
+    assert "\n" not in str(caught.value)
+    assert "labels.csv" in str(caught.value)
+
+
+def test_a_table_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"labels\.csv: not UTF-8"):
+        read_labels(table(tmp_path, "file,text\n1.png,m\u00f4t\n", "latin-1"))
+
+
+def test_two_label_files_are_refused(tmp_path: Path) -> None:
+    table(write(tmp_path, b"1.png\ttext\n"), "file,text\n1.png,text\n")
+    with pytest.raises(ValueError, match=r"both labels\.tsv and labels\.csv are there"):
+        read_labels(tmp_path)
