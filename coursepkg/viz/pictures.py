@@ -343,3 +343,145 @@ def labelled_lines() -> Drawing:
     drawing.text((267, 20), "text", size=11)
     drawing.text((377, 20), "place", size=11)
     return drawing
+
+
+def padded_batch() -> Drawing:
+    """Sentences of different lengths as one tensor with padding."""
+    drawing = Drawing(
+        700,
+        200,
+        "Three sentences of five, three and four tokens become one tensor. The batch"
+        " has three rows and five columns; the places behind a short sentence are"
+        " padding, drawn as crossed squares. Each token is a vector of four features,"
+        " so the tensor has the shape three by five by four.",
+    )
+    words = (
+        ("tôi", "đi", "học", "bằng", "xe"),
+        ("xin", "chào", "bạn"),
+        ("cô", "ấy", "rất", "vui"),
+    )
+    for row, sentence in enumerate(words):
+        for column, word in enumerate(sentence):
+            drawing.text((35 + 48 * column, 66 + 32 * row), word)
+    drawing.arrow((275, 98), (330, 98))
+    hidden = {(1, 3), (1, 4), (2, 4)}
+    drawing.matrix(
+        (350, 50), 3, 5, "input", cell=32, name="batch", shape="B × T", hidden=hidden
+    )
+    drawing.arrow((520, 98), (565, 98))
+    for token in range(5):
+        drawing.matrix((580 + 20 * token, 66), 4, 1, "value")
+    drawing.text((628, 52), "row 1: T × E", size=11)
+    return drawing
+
+
+def sparse_patterns() -> Drawing:
+    """Which keys a query may see: all before it, a window, strides, blocks."""
+    n = 8
+    drawing = Drawing(
+        700,
+        200,
+        "Four masks of eight queries by eight keys; hidden pairs are crossed. Causal:"
+        " each query sees itself and all earlier keys. Window of three: itself and two"
+        " before. Strided: every second key before it. Global: the first key is seen by"
+        " all, and a window of two besides.",
+    )
+    seen = {
+        "causal": lambda q, k: True,
+        "window": lambda q, k: q - k < 3,
+        "strided": lambda q, k: (q - k) % 2 == 0,
+        "global + window": lambda q, k: k == 0 or q - k < 2,
+    }
+    for panel, (title, may_see) in enumerate(seen.items()):
+        places = [(q, k) for q in range(n) for k in range(n)]
+        hidden = [(q, k) for q, k in places if k > q or not may_see(q, k)]
+        left = 22 + 172 * panel
+        drawing.text((left + 68, 18), title, bold=True)
+        drawing.matrix((left, 36), n, n, "weight", cell=17, hidden=hidden)
+        drawing.text((left + 68, 186), f"{64 - len(hidden)} of 64 pairs", size=11)
+    return drawing
+
+
+def encoder_decoder() -> Drawing:
+    """The Transformer: an encoder reads all at once, a decoder writes word by word."""
+    drawing = Drawing(
+        700,
+        235,
+        "An encoder-decoder Transformer. The encoder reads the three Chinese tokens of"
+        " the source at once; every token sees every other. The decoder has written two"
+        " Vietnamese tokens; each sees itself and those before it, and through"
+        " cross-attention all encoder outputs. It predicts the next token.",
+    )
+    drawing.box((60, 90), (230, 60), "encoder|self-attention, all to all")
+    drawing.box((410, 90), (230, 60), "decoder|self-attention, to the left")
+    for number, word in enumerate(("我", "喝", "茶")):
+        x = 105 + 70 * number
+        drawing.text((x, 205), word, size=16)
+        drawing.arrow((x, 190), (x, 152))
+        drawing.matrix((x - 8, 50), 1, 1, "key")
+        drawing.arrow((x, 90), (x, 68))
+    drawing.arrow((263, 58), (408, 108), bend=-12)
+    drawing.text((345, 52), "cross-attention", size=11)
+    for number, (word, next_word) in enumerate(
+        (("<bos>", "tôi"), ("tôi", "uống"), ("uống", "trà"))
+    ):
+        x = 455 + 70 * number
+        drawing.text((x, 205), word)
+        drawing.arrow((x, 190), (x, 152))
+        drawing.arrow((x, 90), (x, 60))
+        drawing.text((x, 46), next_word, bold=number == 2)
+    return drawing
+
+
+def norm_order() -> Drawing:
+    """Post-norm and pre-norm: where the norm stands, and what the residual carries."""
+    drawing = Drawing(
+        700,
+        190,
+        "Two orders of a residual sublayer. Post-norm: the input goes through the"
+        " sublayer, is added to the input, and the sum is normalised, so the norm"
+        " stands in the way of the residual. Pre-norm: the norm stands in front of the"
+        " sublayer, and the residual passes unchanged from layer to layer.",
+    )
+    for y, title, parts in (
+        (55, "post-norm", ("sublayer", "+", "norm")),
+        (140, "pre-norm", ("norm", "sublayer", "+")),
+    ):
+        drawing.text((15, y), title, anchor="start", bold=True)
+        x = 175.0
+        drawing.arrow((115, y), (x, y), "x")
+        places = {}
+        for part in parts:
+            width = 34 if part == "+" else 100
+            places[part] = drawing.box((x, y - 17), (width, 34), part)
+            drawing.arrow((x + width, y), (x + width + 45, y))
+            x += width + 45
+        plus = places["+"]
+        drawing.arrow((140, y), (plus.top[0], plus.y), bend=40)
+    return drawing
+
+
+def page_pipeline() -> Drawing:
+    """From a photograph to data: detect, place, crop, recognise, extract."""
+    drawing = Drawing(
+        700,
+        150,
+        "Steps from a photograph to data. A detector finds boxes of text. Geometry puts"
+        " them into lines and rows. Each line is cropped to a strip and read by the"
+        " recogniser. Fields are found in the lines: seller, address, time, total.",
+    )
+    names = (
+        "photograph",
+        "detector:|boxes",
+        "geometry:|lines, rows",
+        "recogniser:|texts",
+        "rules:|fields",
+    )
+    before = None
+    for number, name in enumerate(names):
+        kind = "memory" if number == 0 else "plain"
+        box = drawing.box((15 + 138 * number, 45), (110, 56), name, kind=kind)
+        if before is not None:
+            drawing.arrow(before.right, box.left)
+        before = box
+    return drawing
