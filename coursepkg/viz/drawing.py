@@ -36,6 +36,8 @@ COLOURS = {
 INK = "#222222"
 CELL = 16.0
 """Side of a square of a matrix, in pixels."""
+LEAST_WIDTH = 560
+"""Pixels that a picture keeps on a narrow screen, so that its letters can be read."""
 FONT = "font-family='DejaVu Sans, Arial, sans-serif'"
 
 Number = int | float
@@ -237,17 +239,22 @@ class Drawing:
             f"<title>{escape(self.alt)}</title>{head}{''.join(self._parts)}</svg>"
         )
 
+    def html(self) -> str:
+        """The picture as one element; on a narrow screen it scrolls sideways."""
+        picture = base64.b64encode(self.svg().encode()).decode()
+        least = f"min-width:{min(self.width, LEAST_WIDTH):g}px"
+        return (
+            '<div tabindex="0" style="overflow-x:auto">'
+            f'<img alt="{escape(self.alt, quote=True)}" width="{self.width:g}"'
+            f' style="{CARD};{least}" src="data:image/svg+xml;base64,{picture}"></div>'
+        )
+
     def show(self) -> None:
         """Displays it in a notebook, with its alt text."""
         from IPython.display import display
 
-        picture = base64.b64encode(self.svg().encode()).decode()
-        shown = (
-            f'<img alt="{escape(self.alt, quote=True)}" width="{self.width:g}"'
-            f' style="{CARD}" src="data:image/svg+xml;base64,{picture}">'
-        )
         plain = f"Figure: {self.alt}"
-        display({"text/html": shown, "text/plain": plain}, raw=True)
+        display({"text/html": self.html(), "text/plain": plain}, raw=True)
 
 
 def _with_shifts(text: str) -> str:

@@ -128,3 +128,9 @@ class TestDrawing:
         assert bundle["text/plain"] == "Figure: An empty card."
         assert 'alt="An empty card."' in bundle["text/html"]
         assert "data:image/svg+xml;base64," in bundle["text/html"]
+
+    def test_on_a_narrow_screen_letters_stay_large_and_the_keyboard_scrolls(self) -> None:
+        wide, small = Drawing(700, 100, "A wide card.").html(), Drawing(90, 20, "A small card.").html()
+        assert "min-width:560px" in wide
+        assert "min-width:90px" in small
+        assert '<div tabindex="0" style="overflow-x:auto">' in wide
