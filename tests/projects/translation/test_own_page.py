@@ -1,12 +1,13 @@
 """The commands of the page on sentences of one's own, from an installed wheel, on 500 pairs of the phrasebook."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from coursepkg.projects.translation.synthetic import Phrasebook
-from tests.projects.pages import run_page
+from tests.projects.pages import BOOK, run_page
 from tests.projects.translation.tiny import write_lines
 
 N_PAIRS = 500
@@ -59,3 +60,23 @@ def test_what_comes_out_is_used(told: dict[str, str]) -> None:
     assert len(told["terms"].splitlines()) > 20
     assert "folder mine" in told["cards"]
     assert "/mine" not in told["cards"]
+
+
+NAMES = {
+    "start": "from the model that ships",
+    "mixed": "the same, old pairs mixed in",
+    "small": "from nothing, preset `small`",
+}
+DONE = {"patience": "to its end", "max_epochs": "to its end", "max_seconds": "cut off after 5 minutes"}
+
+
+def test_the_table_of_the_page_holds_the_stored_numbers() -> None:
+    stored = json.loads((BOOK / "_data" / "translation" / "own_sentences.json").read_text("utf-8"))
+    told = (BOOK / "your_own_sentences.md").read_text("utf-8").split("own_sentences.json: ")[1]
+    rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
+    expected = [
+        f"| {NAMES[row['way']] if row['n'] else 'nothing: the model that ships'} | {row['n']:,} |"
+        f" {row['own']['BLEU']:.1f} | {row['other']['BLEU']:.1f} | {DONE.get(row.get('stopped'), '')} |"
+        for row in sorted(stored["rows"], key=lambda row: (row["n"], list(NAMES).index(row["way"])))
+    ]
+    assert [" ".join(row.split()) for row in rows] == [" ".join(row.split()) for row in expected]
