@@ -121,18 +121,20 @@ def brackets() -> Drawing:
     drawing = Drawing(
         700,
         250,
-        "The same product in two orders. Above: Q times K transposed is a square matrix"
-        " of eight by eight, which then multiplies V. Below: K transposed times V is a"
-        " small matrix of three by three, which then is multiplied by Q. Both give"
-        " eight rows.",
+        "The same product in two orders. Above: the features of Q times those of K,"
+        " transposed, are a square matrix of eight by eight, which then multiplies V."
+        " Below: the features of K, transposed, times V are a small matrix of three by"
+        " three, which then is multiplied by the features of Q. Both give eight rows.",
     )
     long = 8
     for y, order in ((22, "first"), (142, "last")):
         drawing.text(
-            (62, y + 40), "(Q K^T) V" if order == "first" else "Q (K^T V)", size=16
+            (62, y + 40),
+            "(φ(Q) φ(K)^T) V" if order == "first" else "φ(Q) (φ(K)^T V)",
+            size=16,
         )
         drawing.text(
-            (62, y + 64),
+            (72, y + 64),
             "T × T in between" if order == "first" else "D × D in between",
             size=11,
         )
@@ -222,9 +224,9 @@ def rotary_pairs() -> Drawing:
     drawing = Drawing(
         700,
         170,
-        "A vector of eight components twice. Left, neighbours form pairs: 1 and 2, 3"
-        " and 4, 5 and 6, 7 and 8. Right, the halves form pairs: 1 and 5, 2 and 6, 3"
-        " and 7, 4 and 8. Each pair is rotated by an angle of its own.",
+        "A vector of eight components twice. Left, neighbours form pairs: 0 and 1, 2"
+        " and 3, 4 and 5, 6 and 7. Right, the halves form pairs: 0 and 4, 1 and 5, 2"
+        " and 6, 3 and 7. Each pair is rotated by an angle of its own.",
     )
     for left, title, pairs in (
         (40, "neighbours", ((0, 1), (2, 3), (4, 5), (6, 7))),
@@ -233,13 +235,13 @@ def rotary_pairs() -> Drawing:
         drawing.text((left + 128, 20), title, bold=True)
         drawing.matrix((left, 92), 1, 8, "query", cell=32)
         for place in range(8):
-            drawing.text((left + 32 * place + 16, 108), f"x_{place + 1}", italic=True)
+            drawing.text((left + 32 * place + 16, 108), f"x_{place}", italic=True)
         for number, (one, other) in enumerate(pairs):
             start, end = (left + 32 * i + 16 for i in (one, other))
             height = 14 if other - one == 1 else 34
             drawing.arrow((start, 90), (end, 90), bend=height)
             middle = left + 16 * (one + other) + 16
-            drawing.text((middle if other - one == 1 else end, 148), f"θ_{number + 1}")
+            drawing.text((middle if other - one == 1 else end, 148), f"θ_{number}")
     return drawing
 
 
