@@ -129,9 +129,9 @@ def brackets() -> Drawing:
     long = 8
     for y, order in ((22, "first"), (142, "last")):
         drawing.text(
-            (62, y + 40),
+            (72, y + 40),
             "(φ(Q) φ(K)^T) V" if order == "first" else "φ(Q) (φ(K)^T V)",
-            size=16,
+            size=13,
         )
         drawing.text(
             (72, y + 64),
