@@ -122,9 +122,8 @@ def hashed_ngrams(text: str) -> tuple[int, ...]:
     return tuple(zlib.crc32(gram.encode()) for gram in [*grams, *words])
 
 
-def page_features(page_lines: "Sequence[PageLine]") -> PageFeatures:
+def page_features(lines: Sequence[FieldLine]) -> PageFeatures:
     """What the network sees of the lines of a page; there must be one at least."""
-    lines = as_field_lines(page_lines)
     sides = [(one.left, one.top, one.right, one.bottom) for one in lines]
     boxes = torch.tensor(sides)
     low, high = boxes[:, :2].amin(dim=0), boxes[:, 2:].amax(dim=0)
@@ -236,11 +235,11 @@ class LineTagger(nn.Module):
         return weights_sha256("", [self])
 
     @torch.no_grad()
-    def tag(self, page_lines: "Sequence[PageLine]") -> list[tuple[str, float]]:
-        """The label of each line, one of `TAGS`, and its probability."""
-        if not page_lines:
+    def tag(self, lines: Sequence[FieldLine]) -> list[tuple[str, float]]:
+        """The label of each line of a page, one of `TAGS`, and its probability."""
+        if not lines:
             return []
-        logits = self.eval()(collate([page_features(page_lines)]))[0]
+        logits = self.eval()(collate([page_features(lines)]))[0]
         best, numbers = logits.softmax(dim=-1).max(dim=-1)
         names = [TAGS[number] for number in numbers.tolist()]
         return list(zip(names, best.tolist(), strict=True))
@@ -254,7 +253,7 @@ class LineTagger(nn.Module):
         lines = as_field_lines(page_lines)
         if reason := why_unreadable(lines):
             return no_fields(reason)
-        tags = self.tag(page_lines)
+        tags = self.tag(lines)
         found: dict[str, Field] = {}
         notes: tuple[str, ...] = ()
         for name, label in zip(FIELDS, LABELS, strict=True):

@@ -29,6 +29,7 @@ from coursepkg.projects.ocr.fields.line_tagger import (
     collate,
     page_features,
 )
+from coursepkg.projects.ocr.fields.lines import as_field_lines
 from coursepkg.projects.ocr.fields.table import LabelledReceipt
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.schedules import cosine
@@ -55,7 +56,7 @@ class TagBatches:
     """
 
     def __init__(self, receipts: Sequence[LabelledReceipt], seed: int) -> None:
-        self.pages = [page_features(one.lines) for one in receipts]
+        self.pages = [page_features(as_field_lines(one.lines)) for one in receipts]
         self.tags = [[TAGS.index(label) for label in one.labels] for one in receipts]
         self.seed = seed
 

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,7 @@ def evaluate_pages_command(options: Evaluate) -> int:
     told = f"{chosen.name}{limited(options.limit, len(chosen))}"
     with ExitStack() as at_end:
         readers = _open(options, recognizer, at_end)
-        pages = list(chosen)[: options.limit or None]
+        pages = list(islice(chosen, options.limit or None))
         found = compare_pages([(page.image, page.text) for page in pages], readers)
     scores = {
         name: score_labelled(

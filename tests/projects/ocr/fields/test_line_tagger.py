@@ -15,6 +15,7 @@ from coursepkg.projects.ocr.fields.line_tagger import (
     hashed_ngrams,
     page_features,
 )
+from coursepkg.projects.ocr.fields.lines import as_field_lines
 from coursepkg.projects.ocr.fields.rules import FIELDS
 from coursepkg.projects.ocr.fields.table import LabelledReceipt
 from coursepkg.projects.ocr.fields.training import TagBatches, train_line_tagger
@@ -54,19 +55,19 @@ def test_marks_case_and_digits_do_not_change_a_text() -> None:
 
 def test_places_are_shares_of_the_page() -> None:
     lines = page(RECEIPT)
-    features = page_features(lines)
+    features = page_features(as_field_lines(lines))
     assert features.places.min() == 0
     assert features.places.max() == 1
     larger = [
         PageLine(TextBox(3 * line.box.corners + np.array([40, 7]), 1.0), line.row, line.text, 1.0)
         for line in lines
     ]
-    torch.testing.assert_close(page_features(larger).places, features.places)
+    torch.testing.assert_close(page_features(as_field_lines(larger)).places, features.places)
 
 
 def test_a_page_is_labelled_alike_alone_and_beside_a_longer_one() -> None:
     model = LineTagger().eval()
-    short, long = (page_features(page(rows)) for rows in (HEAD, RECEIPT))
+    short, long = (page_features(as_field_lines(page(rows))) for rows in (HEAD, RECEIPT))
     alone = model(collate([short]))
     beside = model(collate([short, long]))
     assert alone.shape == (1, len(short.ngrams), len(TAGS))
@@ -75,7 +76,7 @@ def test_a_page_is_labelled_alike_alone_and_beside_a_longer_one() -> None:
 
 def test_a_line_without_a_letter_has_a_place() -> None:
     lines = page((("",), ("Quán",)))
-    assert len(LineTagger().tag(lines)) == 2
+    assert len(LineTagger().tag(as_field_lines(lines))) == 2
     assert LineTagger().tag([]) == []
 
 
