@@ -25,15 +25,16 @@ from typing import Any
 import torch
 from PIL import Image
 
+from coursepkg.app.model_folder import SHIPPED, start_folder
 from coursepkg.bench.machine import circumstances
 from coursepkg.data.registry import data_folder
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.ocr.corpora import load_corpus
 from coursepkg.projects.ocr.data.labelled import LABELS_CSV, read_labels
 from coursepkg.projects.ocr.evaluation import evaluate
-from coursepkg.projects.ocr.fine_tuning import SHIPPED, recipe_to_start, start_folder
+from coursepkg.projects.ocr.fine_tuning import recipe_to_start
 from coursepkg.projects.ocr.line import TextLine, sort_lines
-from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.synthetic.fonts import Face, LineStyle, matplotlib_faces
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
@@ -131,7 +132,7 @@ def learnt(
         parts["dev"],
         folder / "run",
         data=corpus.described(),
-        start=start_folder(chosen.start),
+        start=start_folder(chosen.start, DEFAULT),
         seed=seed,
         log=lambda line: None,
         progress=False,
@@ -154,7 +155,7 @@ def main() -> None:
     """Measure what is missing, row by row."""
     chosen = options()
     torch.set_num_threads(1)
-    start = start_folder(chosen.start)
+    start = start_folder(chosen.start, DEFAULT)
     assert start is not None
     begun = Recognizer.load(start)
     settings = {name: getattr(chosen, name) for name in ("seconds", "scored")}

@@ -21,18 +21,17 @@ from typing import Any
 import torch
 
 from coursepkg.app.evaluation import origin_of
+from coursepkg.app.model_folder import SHIPPED, start_folder
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.evaluate import evaluate, translate_pairs
 from coursepkg.projects.translation.fine_tuning import (
-    SHIPPED,
     mixed_in,
     recipe_to_start,
-    start_folder,
 )
-from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.predict import DEFAULT, Translator
 from coursepkg.projects.translation.readers.open_corpus import domain_of
 from coursepkg.projects.translation.recipe import PRESETS, Recipe
 from coursepkg.projects.translation.train import train
@@ -125,7 +124,7 @@ def learnt(
     way: str, n: int, seed: int, own: Parts, chosen: argparse.Namespace, folder: Path
 ) -> tuple[Translator, dict[str, Any]]:
     """A model that has learnt so many pairs, and what is told of its training."""
-    start = start_folder(chosen.start) if way in BEGUN else None
+    start = start_folder(chosen.start, DEFAULT) if way in BEGUN else None
     parts = write_own(folder / "own", own, n, seed, chosen.scored)
     more = mixed_in(parts, [own.source], start) if way == "mixed" else []
     found = train(
@@ -155,7 +154,7 @@ def main() -> None:
     """Measure what is missing, row by row."""
     chosen = options()
     torch.set_num_threads(1)
-    start, way = start_folder(chosen.start), (chosen.source, chosen.target)
+    start, way = start_folder(chosen.start, DEFAULT), (chosen.source, chosen.target)
     assert start is not None
     own, other = (domain_parts(told, *way) for told in (chosen.own, chosen.other))
     settings = {

@@ -1,7 +1,7 @@
 """The folder of a finished model, read back and checked to be one of its project."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,8 @@ from coursepkg.files import read_json
 from coursepkg.training.saved_model import CARD, load_model
 
 R = TypeVar("R")
+SHIPPED = Path("default")
+"""What `--start` takes for the model that ships."""
 
 
 def check_finished(folder: str | Path) -> Path:
@@ -30,6 +32,37 @@ def check_finished(folder: str | Path) -> Path:
             f"{hint if unfinished else 'train one there first'}"
         )
     return folder
+
+
+def start_folder(start: Path | None, default: Path) -> Path | None:
+    """The folder of the model to begin with; None where a run begins with none.
+
+    Args:
+        start: value of `--start`.
+        default: folder of the model that ships.
+    """
+    return default if start == SHIPPED else start
+
+
+def start_in(arguments: Sequence[str], default: Path) -> Path | None:
+    """The folder of the finished model that the arguments of `train` begin with.
+
+    Args:
+        arguments: not parsed yet.
+        default: folder of the model that ships.
+
+    Returns:
+        None where they name no model to begin with, or a preset.
+
+    Raises:
+        FileNotFoundError: there is no finished model in the folder.
+    """
+    from coursepkg.app.options import value_in
+
+    start = value_in(arguments, "--start")
+    if start is None or value_in(arguments, "--preset") is not None:
+        return None
+    return check_finished(start_folder(Path(start), default) or default)
 
 
 def read_trained(

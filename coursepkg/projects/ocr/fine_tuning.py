@@ -7,18 +7,14 @@ anew in every pass, because few lines are soon known by heart.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from coursepkg.app.model_folder import check_finished
-from coursepkg.app.options import value_in
+from coursepkg.app.model_folder import start_in
 from coursepkg.app.recipe import recipe_from
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.recipe import Recipe
 from coursepkg.training.run_card import stored_card
 
-SHIPPED = Path("default")
-"""What `--start` takes for the model that ships."""
 SETTINGS: Mapping[str, Any] = {
     "learns": "all",
     "augment": True,
@@ -36,11 +32,6 @@ SETTINGS: Mapping[str, Any] = {
 """Of a recipe, where nothing else is asked for."""
 
 
-def start_folder(start: Path | None) -> Path | None:
-    """The folder of the model to begin with; None where a run begins with none."""
-    return DEFAULT if start == SHIPPED else start
-
-
 def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
     """The recipe that gives the flags of `train` their defaults, by its arguments.
 
@@ -51,9 +42,8 @@ def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
         FileNotFoundError: there is no finished model in the folder.
         ValueError: the folder holds something else.
     """
-    start = value_in(arguments, "--start")
-    if start is None or value_in(arguments, "--preset") is not None:
+    folder = start_in(arguments, DEFAULT)
+    if folder is None:
         return None
-    folder = check_finished(start_folder(Path(start)) or DEFAULT)
     recipe = recipe_from(Recipe, stored_card(folder).get("recipe"), str(folder))
     return dataclasses.replace(recipe, **SETTINGS)

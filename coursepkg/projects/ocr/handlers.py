@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.app.evaluation import limited, origin_of
+from coursepkg.app.model_folder import start_folder
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import (
     check_out_file,
@@ -47,7 +48,6 @@ from coursepkg.projects.ocr.evaluation import (
     evaluate,
     training_texts,
 )
-from coursepkg.projects.ocr.fine_tuning import start_folder
 from coursepkg.projects.ocr.line import LineReading, TextLine, Unreadable, sort_lines
 from coursepkg.projects.ocr.model.recognizer import build_model
 from coursepkg.projects.ocr.options import (
@@ -60,7 +60,7 @@ from coursepkg.projects.ocr.options import (
     Train,
     reading_options,
 )
-from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.projects.ocr.training import (
     fits,
@@ -370,7 +370,7 @@ def _write(
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
-    start = start_folder(options.start)
+    start = start_folder(options.start, DEFAULT)
     # The model to begin with is larger than `tiny`: it trains on all cores.
     is_small = start is None or common.preset is not None
     set_training_threads(options.threads, common.preset if is_small else "small")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.app.model_folder import check_finished
+from coursepkg.app.model_folder import check_finished, start_in
 from coursepkg.app.options import value_in
 from coursepkg.projects.translation.corpora import (
     CORPORA,
@@ -24,8 +24,6 @@ from coursepkg.projects.translation.predict import DEFAULT
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.training.run_card import stored_card
 
-SHIPPED = Path("default")
-"""What `--start` takes for the model that ships."""
 SETTINGS: Mapping[str, Any] = {
     "optimizer": "adamw",
     "learning_rate": 5e-4,
@@ -43,11 +41,6 @@ SETTINGS: Mapping[str, Any] = {
 """Of a recipe, where nothing else is asked for."""
 
 
-def start_folder(start: Path | None) -> Path | None:
-    """The folder of the model to begin with; None where a run begins with none."""
-    return DEFAULT if start == SHIPPED else start
-
-
 def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
     """The recipe that gives the flags of `train` their defaults, by its arguments.
 
@@ -60,10 +53,9 @@ def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
         FileNotFoundError: there is no finished model in the folder.
         ValueError: the folder holds something else.
     """
-    start = value_in(arguments, "--start")
-    if start is None or value_in(arguments, "--preset") is not None:
+    folder = start_in(arguments, DEFAULT)
+    if folder is None:
         return None
-    folder = check_finished(start_folder(Path(start)) or DEFAULT)
     recipe = recipe_from(folder)
     way = [value_in(arguments, "--from") or "zh", value_in(arguments, "--to") or "vi"]
     known = stored_card(folder).get("directions", [])

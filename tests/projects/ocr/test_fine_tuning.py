@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.ocr.fine_tuning import SETTINGS, SHIPPED, recipe_to_start, start_folder
+from coursepkg.app.model_folder import SHIPPED, start_folder
+from coursepkg.projects.ocr.fine_tuning import SETTINGS, recipe_to_start
 from coursepkg.projects.ocr.options import Train
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
@@ -21,9 +22,9 @@ def without_settings(recipe: Recipe) -> dict[str, object]:
 
 @needs_model
 def test_default_is_the_model_that_ships_with_its_sizes_and_small_steps() -> None:
-    assert start_folder(SHIPPED) == DEFAULT
-    assert start_folder(None) is None
-    assert start_folder(Path("runs/mine")) == Path("runs/mine")
+    assert start_folder(SHIPPED, DEFAULT) == DEFAULT
+    assert start_folder(None, DEFAULT) is None
+    assert start_folder(Path("runs/mine"), DEFAULT) == Path("runs/mine")
     own = Recognizer.load_default().recipe
     begun = Train.defaults(["--data", "mine", "--start=default"]).recipe
     assert without_settings(begun) == without_settings(own)

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.app.model_folder import SHIPPED, start_folder
 from coursepkg.projects.translation import Translator
 from coursepkg.projects.translation.commands import Train
 from coursepkg.projects.translation.corpora import load_parts, scored_keys
 from coursepkg.projects.translation.corpus import pair_keys
 from coursepkg.projects.translation.fine_tuning import (
     SETTINGS,
-    SHIPPED,
     check_start,
     mixed_in,
     recipe_to_start,
-    start_folder,
 )
 from coursepkg.projects.translation.predict import DEFAULT
 from coursepkg.projects.translation.recipe import PRESETS
@@ -60,9 +59,9 @@ def test_a_preset_that_is_named_is_the_recipe(tiny_run: Path) -> None:
 
 
 def test_the_shipped_model_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert start_folder(SHIPPED) == DEFAULT
-    assert start_folder(None) is None
-    assert start_folder(Path("runs/default")) == Path("runs/default")
+    assert start_folder(SHIPPED, DEFAULT) == DEFAULT
+    assert start_folder(None, DEFAULT) is None
+    assert start_folder(Path("runs/default"), DEFAULT) == Path("runs/default")
     begun = recipe_to_start(["--start", "default", "--from", "en", "--to", "vi"])
     assert begun is not None
     assert begun.vocab_size == Translator.load_default().recipe.vocab_size

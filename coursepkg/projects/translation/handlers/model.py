@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.evaluation import origin_of
+from coursepkg.app.model_folder import start_folder
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import print_json, required_out
 from coursepkg.app.training_run import Trained
@@ -42,9 +43,8 @@ from coursepkg.projects.translation.evaluate import (
 from coursepkg.projects.translation.fine_tuning import (
     check_start,
     mixed_in,
-    start_folder,
 )
-from coursepkg.projects.translation.predict import Translation, Translator
+from coursepkg.projects.translation.predict import DEFAULT, Translation, Translator
 from coursepkg.projects.translation.report import write_evaluation, write_hard
 from coursepkg.projects.translation.train import train
 from coursepkg.training.run_card import read_calls, read_card, stored_card
@@ -271,7 +271,7 @@ def train_command(options: "Train") -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
     set_training_threads(options.threads, common.preset)
-    options = replace(options, start=start_folder(options.start))
+    options = replace(options, start=start_folder(options.start, DEFAULT))
     corpora = _training_corpora(options)
     if options.contest_rules:
         check_contest_rules(options, corpora)
