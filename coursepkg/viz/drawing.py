@@ -13,14 +13,13 @@ The colours are those of Okabe and Ito, which readers with any kind of colour vi
 tell apart. A picture stands on a white card, as every figure of the book does.
 """
 
-import base64
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from coursepkg.viz.image import CARD
+from coursepkg.viz.image import CARD, check_alt, display_picture, image_element
 
 COLOURS = {
     "input": "#BBBBBB",
@@ -84,8 +83,7 @@ class Drawing:
     """What a reader who cannot see it needs to know."""
 
     def __post_init__(self) -> None:
-        if not self.alt.strip():
-            raise ValueError("alt: an empty text; say what the picture shows")
+        check_alt(self.alt)
         self._parts: list[str] = []
 
     def text(
@@ -241,20 +239,15 @@ class Drawing:
 
     def html(self) -> str:
         """The picture as one element; on a narrow screen it scrolls sideways."""
-        picture = base64.b64encode(self.svg().encode()).decode()
-        least = f"min-width:{min(self.width, LEAST_WIDTH):g}px"
-        return (
-            '<div tabindex="0" style="overflow-x:auto">'
-            f'<img alt="{escape(self.alt, quote=True)}" width="{self.width:g}"'
-            f' style="{CARD};{least}" src="data:image/svg+xml;base64,{picture}"></div>'
+        style = f"{CARD};min-width:{min(self.width, LEAST_WIDTH):g}px"
+        picture = image_element(
+            self.svg().encode(), "svg+xml", alt=self.alt, width=self.width, style=style
         )
+        return f'<div tabindex="0" style="overflow-x:auto">{picture}</div>'
 
     def show(self) -> None:
         """Displays it in a notebook, with its alt text."""
-        from IPython.display import display
-
-        plain = f"Figure: {self.alt}"
-        display({"text/html": self.html(), "text/plain": plain}, raw=True)
+        display_picture(self.html(), self.alt)
 
 
 def _with_shifts(text: str) -> str:

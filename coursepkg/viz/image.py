@@ -59,10 +59,42 @@ def show(figure: "Figure", *, alt: str) -> None:
     Raises:
         ValueError: for an alt text that is missing.
     """
+    display_picture(figure_html(figure, alt=alt), alt)
+
+
+def display_picture(html: str, alt: str) -> None:
+    """Displays HTML in a notebook, with the alt text as its plain-text form."""
     from IPython.display import display
 
-    shown = figure_html(figure, alt=alt)
-    display({"text/html": shown, "text/plain": f"Figure: {alt}"}, raw=True)
+    display({"text/html": html, "text/plain": f"Figure: {alt}"}, raw=True)
+
+
+def check_alt(alt: str) -> None:
+    """Raises a ValueError for an alt text that is missing."""
+    if not alt or not alt.strip():
+        raise ValueError(
+            "alt: an empty text; say what the figure shows, for readers who cannot"
+            " see it"
+        )
+
+
+def image_element(
+    picture: bytes, kind: str, *, alt: str, width: int | float, style: str = CARD
+) -> str:
+    """One `<img>` element with the picture inside.
+
+    Args:
+        picture: the file.
+        kind: of the file, such as `png` or `svg+xml`.
+        alt: what a reader who cannot see it needs to know.
+        width: in pixels.
+        style: CSS.
+    """
+    inside = base64.b64encode(picture).decode()
+    return (
+        f'<img alt="{escape(alt, quote=True)}" width="{width:g}" style="{style}"'
+        f' src="data:image/{kind};base64,{inside}">'
+    )
 
 
 def figure_html(figure: "Figure", *, alt: str, resolution: int = RESOLUTION) -> str:
@@ -73,18 +105,11 @@ def figure_html(figure: "Figure", *, alt: str, resolution: int = RESOLUTION) -> 
     """
     import matplotlib.pyplot as plt
 
-    if not alt or not alt.strip():
-        raise ValueError(
-            "alt: an empty text; say what the figure shows, for readers who cannot"
-            " see it"
-        )
+    check_alt(alt)
     width = round(figure.get_figwidth() * 96)
-    picture = base64.b64encode(png_bytes(figure, resolution)).decode()
+    picture = png_bytes(figure, resolution)
     plt.close(figure)
-    return (
-        f'<img alt="{escape(alt, quote=True)}" width="{width}" style="{CARD}" '
-        f'src="data:image/png;base64,{picture}">'
-    )
+    return image_element(picture, "png", alt=alt, width=width)
 
 
 def png_bytes(figure: "Figure", resolution: int = RESOLUTION) -> bytes:
