@@ -60,6 +60,30 @@ COMMANDS: dict[str, Command | Group] = {
             ),
         },
     ),
+    "class": Group(
+        "teach a class: hand out assignments, grade them safely, give marks back",
+        {
+            verb: Command(
+                f"coursepkg.grading.options:{verb.capitalize()}",
+                summary,
+                f"coursepkg.grading.handlers:{verb}_command",
+            )
+            for verb, summary in (
+                ("release", "check assignments and make the student edition"),
+                ("collect", "take submissions from folders and zip files"),
+                ("grade", "grade submissions, each in a sandbox"),
+                ("mark", "mark answers in words by a sheet, as a person"),
+                ("feedback", "write a page for each student"),
+                ("export", "write marks for Moodle or Canvas"),
+                ("status", "say how far each assignment is"),
+                (
+                    "leaderboard",
+                    "score predictions of a project, write a page of ranks",
+                ),
+                ("similar", "list solutions that are nearly the same"),
+            )
+        },
+    ),
     "translation": Group(
         "Chinese-Vietnamese and English-Vietnamese translation",
         _verbs(

@@ -12,6 +12,22 @@ FOLDED = re.compile(
     re.DOTALL,
 )
 PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+KINDS = (
+    "write code",
+    "find the bug",
+    "by hand",
+    "predict, then measure",
+    "read a plot",
+    "design under a budget",
+    "classify errors",
+    "open project",
+)
+KIND = re.compile(r"^Kind: (?P<kind>[^.\n]+)\.", re.MULTILINE)
+OBJECTIVES = re.compile(r"\bObjectives? (\d(?:(?:, | and )\d)*)\b")
+QUESTION = re.compile(
+    r"^\*\*(?P<number>\d)\.\*\* (?P<text>.*?)^<details><summary>Answer</summary>\s*\n(?P<answer>.*?)^</details>",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +49,21 @@ class Exercise:
     """Name of the public check, "chapter.exercise"."""
     student: str
     """Name of what the check is given."""
+    kind: str
+    """One of `KINDS`."""
+    objectives: tuple[int, ...]
+    """Which of the chapter's objectives it trains, counted from 1."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the self-check of a chapter."""
+
+    number: int
+    text: str
+    answer: str
+    objectives: tuple[int, ...]
+    """Which of the chapter's objectives it tests, counted from 1."""
 
 
 def read_exercises(notebook: NotebookNode) -> list[Exercise]:
@@ -86,7 +117,54 @@ def _read(cells: list[NotebookNode], at: int) -> Exercise:
         solution=code["code"],
         check=check,
         student=student,
+        kind=kind_of(task.source, where),
+        objectives=objectives_of(task.source),
     )
+
+
+def kind_of(text: str, where: str = "exercise") -> str:
+    """The kind of an exercise, which its text states.
+
+    Raises:
+        ValueError: for a text without a kind, or with one that is not in `KINDS`.
+    """
+    found = KIND.search(text)
+    if found is None or found["kind"] not in KINDS:
+        said = "no kind" if found is None else f"the kind {found['kind']!r}"
+        raise ValueError(
+            f"{where}: its text states {said}; need 'Kind: {KINDS[0]}.', or one of {KINDS}"
+        )
+    return found["kind"]
+
+
+def objectives_of(text: str) -> tuple[int, ...]:
+    """The objectives that a text names last, as `Objective 2` or `Objectives 1 and 3`."""
+    named = OBJECTIVES.findall(text)
+    return tuple(map(int, re.findall(r"\d", named[-1]))) if named else ()
+
+
+def read_objectives(notebook: NotebookNode) -> list[str]:
+    """The objectives of a chapter, which its first cell lists."""
+    _, _, behind = notebook.cells[0].source.partition("**Objectives.**")
+    return re.findall(r"^- (.*)$", behind, re.MULTILINE)
+
+
+def read_self_check(notebook: NotebookNode) -> list[Question]:
+    """The questions of the section `## Self-check` of a chapter."""
+    text = "\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
+    _, _, behind = text.partition("## Self-check\n")
+    section = re.split(r"^## ", behind, maxsplit=1, flags=re.MULTILINE)[0]
+    return [
+        Question(
+            int(found["number"]),
+            found["text"].strip(),
+            found["answer"].strip(),
+            objectives_of(found["answer"]),
+        )
+        for found in QUESTION.finditer(section)
+    ]
 
 
 def _folded(source: str, title: str, where: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 from notebook_normal import cell_id
-from notebook_rules import notebook_paths
+from notebook_rules import assignment_paths, notebook_paths
 from setup_cell import ROOT, first_cell, place_first_cell, repository_url
 
 BRANCH = "main"
@@ -28,6 +28,12 @@ def launch_links(url: str, path: str) -> str:
     return f"[Open in Colab]({COLAB}/github/{place}{file}) · [Open in Binder]({BINDER}/v2/gh/{place}/{BRANCH}{start})"
 
 
+def pages_address(url: str) -> str:
+    """Where .github/workflows/book.yml publishes the book of a repository."""
+    owner, name = url.removeprefix("https://github.com/").split("/")
+    return f"https://{owner.lower()}.github.io/{name}/"
+
+
 def under_title(text: str, links: str) -> str:
     """The text with the links below its first line, in place of those that it has; with empty links without any."""
     if not links and not BLOCK.search(text):
@@ -39,13 +45,20 @@ def under_title(text: str, links: str) -> str:
 
 
 def write_notebook_links(notebook: NotebookNode, path: str, url: str) -> None:
-    """Puts the setup cell and the launch links of this address into a notebook."""
+    """Puts the setup cell and the launch links of this address into a notebook; other cells stay as they are.
+
+    The source of an assignment has no links: it holds the solutions.
+    """
+    before = [cell.source for cell in notebook.cells]
     place_first_cell(notebook, first_cell(url))
     title = notebook.cells[0]
     if title.cell_type == "markdown":
-        title.source = under_title(title.source, launch_links(url, path) if url else "")
+        is_linked = url and not path.startswith("notebooks/exercises/")
+        links = launch_links(url, path) if is_linked else ""
+        title.source = under_title(title.source, links)
     for index, cell in enumerate(notebook.cells):
-        cell.id = cell_id(index, cell.source)
+        if cell.source not in before:
+            cell.id = cell_id(index, cell.source)
 
 
 def config_with(text: str, url: str) -> str:
@@ -54,16 +67,20 @@ def config_with(text: str, url: str) -> str:
         "url": url,
         "binderhub_url": BINDER if url else "",
         "colab_url": COLAB if url else "",
+        "html_baseurl": pages_address(url) if url else "",
     }
     for key, value in values.items():
         text, found = re.subn(
-            rf'^(  {key}: )".*"$', rf'\g<1>"{value}"', text, flags=re.MULTILINE
+            rf'^( +{key}: )".*"$', rf'\g<1>"{value}"', text, flags=re.MULTILINE
         )
         if found != 1:
             raise ValueError(f"_config.yml: {found} lines '{key}: \"...\"'; need one")
     shown = str(bool(url)).lower()
     return re.sub(
-        r"^(  use_repository_button: )\w+$", rf"\g<1>{shown}", text, flags=re.MULTILINE
+        r"^(  use_(?:repository|issues|edit_page)_button: )\w+$",
+        rf"\g<1>{shown}",
+        text,
+        flags=re.MULTILINE,
     )
 
 
@@ -84,7 +101,7 @@ def write_links(root: Path, url: str) -> list[Path]:
             f"Repository in pyproject.toml: {url!r}; need https://github.com/OWNER/NAME"
         )
     changed = []
-    for path in notebook_paths(root):
+    for path in [*notebook_paths(root), *assignment_paths(root)]:
         notebook = nbformat.read(path, as_version=4)
         write_notebook_links(notebook, path.relative_to(root).as_posix(), url)
         changed += _write(path, nbformat.writes(notebook) + "\n")

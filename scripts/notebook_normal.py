@@ -13,8 +13,8 @@ def normalise(notebook: NotebookNode) -> None:
     """Gives cells and widgets ids that depend on their content, and drops versions and timings."""
     for index, cell in enumerate(notebook.cells):
         cell.id = cell_id(index, cell.source)
-        tags = cell.metadata.get("tags", [])
-        cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        kept = {key: cell.metadata.get(key) for key in ("nbgrader", "tags")}
+        cell.metadata = NotebookNode({key: v for key, v in kept.items() if v})
         for output in cell.get("outputs", []):
             output.get("metadata", {}).pop("execution", None)
     widgets = notebook.metadata.get("widgets")
@@ -40,6 +40,12 @@ def normalise(notebook: NotebookNode) -> None:
 def cell_id(index: int, source: str) -> str:
     """An id that only an edit or a move of the cell changes."""
     return hashlib.sha256(f"{index}\n{source}".encode()).hexdigest()[:12]
+
+
+def code_hash(notebook: NotebookNode) -> str:
+    """Changes when a code cell changes, and not with the text between them."""
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256("\0".join(code).encode()).hexdigest()[:12]
 
 
 def _rename_widgets(notebook: NotebookNode) -> None:

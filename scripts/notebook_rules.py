@@ -46,10 +46,23 @@ MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 
 def notebook_paths(root: Path = ROOT) -> list[Path]:
     """Every chapter's notebook, sorted."""
-    paths = sorted((root / "notebooks").rglob("*.ipynb"))
+    exercises = root / "notebooks" / "exercises"
     return [
         path
-        for path in paths
+        for path in _stored(root / "notebooks")
+        if not path.is_relative_to(exercises)
+    ]
+
+
+def assignment_paths(root: Path = ROOT) -> list[Path]:
+    """The source notebook of every assignment, sorted; none is a page of the book."""
+    return _stored(root / "notebooks" / "exercises")
+
+
+def _stored(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(folder.rglob("*.ipynb"))
         if ".ipynb_checkpoints" not in path.parts and ".rejected" not in path.suffixes
     ]
 

@@ -101,6 +101,7 @@ def run_stages(
     *,
     vocabulary: Vocabulary,
     data: dict[str, Any] | None = None,
+    start: Path | None = None,
     seed: int = 0,
     max_seconds: int | float = float("inf"),
     log: Callable[[str], None] = print,
@@ -115,6 +116,7 @@ def run_stages(
         out: a folder for each stage goes into it.
         vocabulary: characters of all stages.
         data: what the lines are, as JSON can hold it.
+        start: folder of a finished model that the first stage begins with.
         seed: of weights, order and dropout.
         max_seconds: wall-clock seconds of this call.
         log: receives one line at a time.
@@ -131,7 +133,7 @@ def run_stages(
             "stages must hold at least one stage, got none; give it at least one epoch"
         )
     deadline = time.monotonic() + max_seconds
-    before: Path | None = None
+    before = start
     trained = None
     for stage in stages:
         folder, is_last = out / stage.name, stage is stages[-1]

@@ -136,6 +136,8 @@ class ShardPlan:
     """Share of lines that are cut out of generated photographs of whole receipts, in
     [0, 1].
     """
+    printers: float = 0.15
+    """Share of the other lines that a receipt printer strikes, in [0, 1]."""
     height: int = 40
     """Of the stored pictures, in pixels: that of the model."""
     config: LineConfig = field(default_factory=LineConfig)
@@ -147,6 +149,7 @@ class ShardPlan:
             check_count(name, getattr(self, name))
         check_count("height", self.height, least=8)
         check_share("receipts", self.receipts)
+        check_share("printers", self.printers)
 
     @property
     def n_shards(self) -> int:
@@ -167,7 +170,9 @@ def draw_shard(
     """The lines of a shard; texts to be avoided are replaced by the next lines."""
     n_lines = plan.lines_of(shard)
     n_cut = round(n_lines * plan.receipts)
-    drawn = SyntheticLines(plan.seed + shard, faces=faces, config=plan.config)
+    drawn = SyntheticLines(
+        plan.seed + shard, faces=faces, config=plan.config, printers=plan.printers
+    )
     number, found = 0, 0
     while found < n_lines - n_cut:
         if drawn.text(number) not in avoid:

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-bash scripts/setup_env.sh book,chapters 10
+bash scripts/setup_env.sh book,chapters,onnx 10
 bash scripts/setup_env.sh dev,triton 10 dev
 python=.venv-dev/bin/python
 failed=()
@@ -26,7 +26,7 @@ style() {
 
 check 7 style style
 check 8 types "$python" -m mypy
-check 9 book .venv/bin/jupyter-book build . --all --quiet -n -W --keep-going
+check 9 book bash scripts/html.sh --all
 check 10 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
     --nbval --nbval-kernel-name chapters --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks

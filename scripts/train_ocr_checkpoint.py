@@ -3,6 +3,11 @@
     scripts/install_fonts.sh fonts
     COURSEPKG_FONTS=fonts .venv/bin/python scripts/train_ocr_checkpoint.py --max-seconds 3000
 
+A finished model learns from more lines, whole:
+
+    ... scripts/train_ocr_checkpoint.py --start coursepkg/projects/ocr/checkpoint --seed 3000 --lines 160000 \
+        --short-epochs 0 --epochs 0 --decoder-epochs 0 --together-epochs 1
+
 Stopped at any time, and called again with the same options, it goes on: with the shards of lines that are missing, then
 with the training. At the end the model is in coursepkg/projects/ocr/checkpoint/. The last line says what is left to do.
 """
@@ -21,9 +26,11 @@ from ocr_shards import ShardPlan, described, plan_sha256, write_shards
 
 from coursepkg.projects.ocr.corpus import FULL, line_faces, synthetic_lines
 from coursepkg.projects.ocr.data.batches import character_vocabulary
-from coursepkg.projects.ocr.predict import DEFAULT
+from coursepkg.projects.ocr.predict import DEFAULT, VOCABULARY
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
+from coursepkg.text.vocabulary import Vocabulary
+from coursepkg.training.run_card import stored_card
 
 FAMILIES = 40
 """Font families that a recogniser for all prints has to have seen."""
@@ -41,6 +48,9 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--checkpoint", type=Path, default=DEFAULT, help="where the finished model goes"
+    )
+    parser.add_argument(
+        "--start", type=Path, help="folder of a finished model to begin with"
     )
     parser.add_argument(
         "--lines", type=int, default=240_000, help="lines to generate, 20 kB each"
@@ -100,6 +110,12 @@ def training_faces(chosen: argparse.Namespace) -> tuple[Face, ...]:
     return faces
 
 
+def lineage(start: Path) -> dict[str, object]:
+    """What the card of a model tells of how it was made."""
+    card = stored_card(start)
+    return {name: card.get(name) for name in ("lines", "fonts", "calls", "scores")}
+
+
 def small(chosen: argparse.Namespace) -> Recipe:
     """The preset, validated by steps; epochs end it, and `--max-seconds` a call, so a stage may take a day."""
     return dataclasses.replace(
@@ -145,7 +161,11 @@ def main() -> None:
         "n_lines": len(lines),
     }
     left = chosen.max_seconds - (time.monotonic() - begun)
-    vocabulary = character_vocabulary(lines.texts)
+    vocabulary = (
+        Vocabulary.load(chosen.start / VOCABULARY)
+        if chosen.start
+        else character_vocabulary(lines.texts)
+    )
     done = run_stages(
         stages,
         lines,
@@ -153,6 +173,7 @@ def main() -> None:
         chosen.out,
         vocabulary=vocabulary,
         data=data,
+        start=chosen.start,
         max_seconds=left,
     )
     if done is None:
@@ -163,6 +184,8 @@ def main() -> None:
         "fonts": font_facts(faces),
         "calls": calls_of(chosen.out, stages),
     }
+    if chosen.start:
+        facts["before"] = lineage(chosen.start)
     scores = publish(
         chosen.out / stages[-1].name,
         chosen.checkpoint,

@@ -18,16 +18,21 @@ which the better model translated back.
     (the four commands again from runs/open-2 to runs/open-3, with 80000 and 40000)
     coursepkg translation calibrate --model runs/open-3
     python scripts/train_translator.py ship --out runs/open-3
+    python scripts/train_translator.py log --start runs/open-2 --out runs/open-3
 
+`log` stores the curves of the stages `--start` and `--out` for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
 """
 
 import argparse
 import dataclasses
 import shutil
+import statistics
 from pathlib import Path
 
+from coursepkg.app.published_results import write_measurement
 from coursepkg.data import attribution_of
+from coursepkg.files import read_json
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import (
     SentencePair,
@@ -37,10 +42,13 @@ from coursepkg.projects.translation.corpus import (
 from coursepkg.projects.translation.models import FILES
 from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import DEFAULT, Translator
+from coursepkg.projects.translation.published_results import RESULTS
 from coursepkg.projects.translation.readers.open_corpus import MACHINE_MADE, domain_of
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
 from coursepkg.text.subword import SentencePiece
+from coursepkg.training.log import read_log
+from coursepkg.training.run_card import read_calls, seconds_of
 from coursepkg.training.saved_model import save_model
 
 RECIPE = Recipe(
@@ -68,6 +76,8 @@ SECOND = dataclasses.replace(
 """The second stage: one epoch, at whose end the rate is 0."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
+STEPS_A_POINT = 50
+"""Steps whose mean loss is one point of the stored curve."""
 BOOK_SHARE = 6
 """Of the phrasebook every sixth sentence."""
 MACHINE_SHARE = 2
@@ -154,6 +164,40 @@ def ship(out: Path) -> None:
     (DEFAULT / "ATTRIBUTION.txt").write_text(attribution_of("open"), encoding="utf-8")
 
 
+def store_curves(stages: list[Path]) -> None:
+    """Write the logs of these stages, thinned to means, among the stored results."""
+    folder = RESULTS.place_of_new_rows()
+    if folder is None:
+        raise SystemExit("no checkout of the book: nowhere to store the curves")
+    found = []
+    for stage in stages:
+        rows = read_log(stage / "run" / "log.csv")
+        card = read_json(stage / "model" / "model.json", needs={"meta": dict})["meta"]
+        points = [
+            {
+                "step": part[-1]["step"],
+                "loss": round(statistics.fmean(row["loss"] for row in part), 4),
+                "learning_rate": part[-1]["learning_rate"],
+            }
+            for part in (
+                rows[at : at + STEPS_A_POINT]
+                for at in range(0, len(rows), STEPS_A_POINT)
+            )
+        ]
+        seconds, _ = seconds_of(read_calls(stage))
+        told = {"seconds": round(seconds), "dev_bleu": card["dev_bleu"]}
+        found.append(
+            {"name": stage.name, "steps": card["steps"], **told, "rows": points}
+        )
+    last = read_calls(stages[-1])[-1]
+    made = {name: last[name] for name in ("machine", "versions", "commit")}
+    schema = "coursepkg.translation.learning_curve/1"
+    write_measurement(
+        folder / "learning_curve.json",
+        {"schema": schema, "steps_a_point": STEPS_A_POINT, "stages": found, **made},
+    )
+
+
 def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePair]:
     """Pairs that `back-translate` wrote."""
     return [
@@ -164,9 +208,9 @@ def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePa
 
 
 def main() -> None:
-    """Train for some seconds, or ship."""
+    """Train for some seconds, ship, or store the curves."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stage", choices=("first", "second", "ship"))
+    parser.add_argument("stage", choices=("first", "second", "ship", "log"))
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
     parser.add_argument("--start", type=Path)
     parser.add_argument("--extra-en", type=Path, nargs="*", default=[])
@@ -175,6 +219,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.stage == "ship":
         return ship(options.out)
+    if options.stage == "log":
+        return store_curves([*filter(None, [options.start]), options.out])
     corpora = mixture(
         {
             "en": read_back_translations(options.extra_en, "en"),

@@ -1,7 +1,7 @@
-"""Copy the JavaScript and the fonts of the book from npm packages into book/vendor, with their licenses.
+"""Copy third-party JavaScript, styles and fonts from npm packages into the repository.
 
-The site loads nothing from another host, so the browser's share of MathJax, of the widget player and of its
-loader lies in the repository. Run this again only to move to another version:
+The site loads nothing from another host, so what its pages and their tests need lies in book/vendor and in
+tests/book. Run this again only to move to another version:
 
     python scripts/vendor_assets.py
 
@@ -9,6 +9,7 @@ It needs npm. Every archive is checked against the SHA-512 recorded here before 
 """
 
 import base64
+import gzip
 import hashlib
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-VENDOR = Path(__file__).resolve().parents[1] / "book" / "vendor"
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -34,41 +35,57 @@ class Package:
     strip: str
     """Folder inside the archive that `folder` stands for."""
     folder: str
-    """Folder below book/vendor."""
+    """Folder below `base`."""
     keep: tuple[str, ...]
     """Patterns of the files to copy, relative to `strip`."""
+    compress: tuple[str, ...] = ()
+    """Patterns of those among them that are stored as .gz, which the page unpacks."""
+    base: str = "book/vendor"
+    """Where the folder stands, below the root: what is served, or what only tests use."""
+
+    @property
+    def path(self) -> PurePosixPath:
+        """The folder below the root."""
+        return PurePosixPath(self.base) / self.folder
 
 
 PACKAGES = [
     Package(
-        name="mathjax",
-        version="3.2.2",
-        sha512="Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
-        strip="es5",
-        folder="mathjax",
-        # The extensions are fetched one by one when a page uses a command of theirs.
-        keep=(
-            "tex-chtml.js",
-            "output/chtml/fonts/woff-v2/*.woff",
-            "input/tex/extensions/*.js",
-        ),
-    ),
-    Package(
-        name="requirejs",
-        version="2.3.8",
-        sha512="7/cTSLOdYkNBNJcDMWf+luFvMriVm7eYxp4BcFCsAX0wF421Vyce5SXP17c+Jd5otXKGNehIonFlyQXSowL6Mw==",
-        strip="",
-        folder="widgets",
-        keep=("require.js",),
-    ),
-    Package(
-        name="@jupyter-widgets/html-manager",
-        version="1.0.15",
-        sha512="5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",
+        name="katex",
+        version="0.16.22",
+        sha512="XCHRdUw4lf3SKBaJe4EvgqIuWwkPSo9XoeO8GjQW94Bp7TWv9hNhzZjZ+OH9yf1UmLygb7DIT5GSFQiyt16zYg==",
         strip="dist",
-        folder="widgets",
-        # embed-amd.js names its icon fonts in five formats; every browser since 2016 takes woff2.
-        keep=("embed-amd.js", "*.woff2"),
+        folder="katex",
+        # The script runs while the book is built; a page takes the style and the fonts it uses.
+        keep=("katex.min.js", "katex.min.css", "fonts/*.woff2"),
+    ),
+    Package(
+        name="axe-core",
+        version="4.11.1",
+        sha512="BASOg+YwO2C+346x3LZOeoovTIoTrRqEsqMa6fmfAV0P+U9mFr9NsyOEpiYvFjbc64NMrSswhV50WdXzdb/Z5A==",
+        strip="",
+        folder="axe",
+        keep=("axe.min.js", "LICENSE"),
+        base="tests/book",
+    ),
+    Package(
+        name="onnxruntime-web",
+        version="1.30.0",
+        sha512="q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==",
+        strip="dist",
+        folder="onnxruntime",
+        # The smallest build: WebAssembly alone, its loader inside the module.
+        keep=("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"),
+        compress=("*.wasm",),
+    ),
+    Package(
+        name="reveal.js",
+        version="6.0.2",
+        sha512="JYIg5D9aoxoaLeb84O+OvAwsKWdIavVgEDScxtYEXFCT6t6TQrhNtSgogcjdCpdLsWglhJn3zyE3fUOwiH5KEg==",
+        strip="dist",
+        folder="reveal",
+        # The frame of the decks, and the window with the speaker's notes.
+        keep=("reveal.js", "reveal.css", "plugin/notes.js"),
     ),
 ]
 
@@ -95,14 +112,14 @@ def download(package: Package, into: Path) -> Path:
 
 
 def wanted(package: Package, member: str) -> PurePosixPath | None:
-    """Where below book/vendor a file of the archive goes; None when the book does not need it."""
+    """Where below the root a file of the archive goes; None when the book does not need it."""
     root = PurePosixPath("package") / package.strip
     path = PurePosixPath(member)
     if not path.is_relative_to(root):
         return None
     inside = path.relative_to(root)
     matches = any(fnmatch(str(inside), pattern) for pattern in package.keep)
-    return PurePosixPath(package.folder) / inside if matches else None
+    return package.path / inside if matches else None
 
 
 def unpack(archive: Path, package: Package, into: Path) -> int:
@@ -116,7 +133,13 @@ def unpack(archive: Path, package: Package, into: Path) -> int:
                 continue
             path = into / target
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(source.read())
+            data = source.read()
+            if any(fnmatch(path.name, pattern) for pattern in package.compress):
+                path, data = (
+                    path.with_name(f"{path.name}.gz"),
+                    gzip.compress(data, mtime=0),
+                )
+            path.write_bytes(data)
             count += 1
     return count
 
@@ -131,14 +154,14 @@ def main() -> int:
                 count = unpack(download(package, archives), package, fresh)
             except (OSError, subprocess.CalledProcessError, ValueError) as error:
                 print(
-                    f"error: {package.name}: {error}; book/vendor is unchanged",
+                    f"error: {package.name}: {error}; nothing is changed",
                     file=sys.stderr,
                 )
                 return 2
             print(f"{package.name} {package.version}: {count} files")
-        for folder in sorted({package.folder for package in PACKAGES}):
-            shutil.rmtree(VENDOR / folder, ignore_errors=True)
-            shutil.copytree(fresh / folder, VENDOR / folder)
+        for folder in sorted({package.path for package in PACKAGES}):
+            shutil.rmtree(ROOT / folder, ignore_errors=True)
+            shutil.copytree(fresh / folder, ROOT / folder)
     return 0
 
 

@@ -75,7 +75,9 @@ def test_the_machine_path_rule_can_fail() -> None:
     assert not MACHINE_PATH.search("https://example.org/home/page and docs/tmp/x")
 
 
-@pytest.mark.parametrize("name", ["book", "test", "lab", "bench", "notebooks", "links"])
+@pytest.mark.parametrize(
+    "name", ["book", "test", "lab", "bench", "notebooks", "links", "alone", "offline", "pdf", "downloads"]
+)
 def test_makefile_has(name: str) -> None:
     assert name in make_targets()
 

@@ -3,17 +3,22 @@
 - `letters`: the legend of dimension letters, from `coursepkg.shapes`
 - `exercise-index`: every exercise of every chapter, from the notebooks
 - `bench-results`: the stored results of `coursepkg bench`, from book/_data/bench
+- `notebook-status`: time, peak memory and versions of each notebook, from book/_data/notebooks
+- `downloads`: the wheel, the PDF and the zip of the book, where `make downloads` has made them
 
 Each writes Markdown out of what the repository holds when the book is built, so no page can fall behind.
 """
 
 import json
 import re
+import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -23,10 +28,16 @@ from sphinx.util.docutils import SphinxDirective
 
 from coursepkg.shapes import LEGEND
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from exercises import objectives_of
+from notebook_normal import code_hash
+
 EXERCISE = re.compile(r"^###\s+(Exercise\s+(\d+):\s*(.+?))\s*$", re.MULTILINE)
 FORMULA = re.compile(r"\$[^$]+\$")
 DIFFICULTY = re.compile(r"difficulty\W+(\w+)", re.IGNORECASE)
 MINUTES = re.compile(r"(\d+)\s*min", re.IGNORECASE)
+KIND = re.compile(r"^Kind: ([^.\n]+)\.", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,9 @@ class Exercise:
     anchor: str
     difficulty: str
     minutes: str
+    kind: str
+    objectives: tuple[int, ...]
+    """Which of the chapter's objectives it trains, counted from 1; none where its text names none."""
 
 
 def load_toc(root: Path) -> dict[str, Any]:
@@ -82,6 +96,7 @@ def exercises_of(chapter: str, cells: Iterable[str]) -> Iterator[Exercise]:
             following = EXERCISE.search(cell, heading.end())
             text = cell[heading.end() : following.start() if following else None]
             difficulty, minutes = DIFFICULTY.search(text), MINUTES.search(text)
+            kind = KIND.search(text)
             yield Exercise(
                 chapter=chapter,
                 number=int(heading.group(2)),
@@ -89,6 +104,8 @@ def exercises_of(chapter: str, cells: Iterable[str]) -> Iterator[Exercise]:
                 anchor=anchor_of(heading.group(1)),
                 difficulty=difficulty.group(1).lower() if difficulty else "",
                 minutes=minutes.group(1) if minutes else "",
+                kind=kind.group(1) if kind else "",
+                objectives=objectives_of(text),
             )
 
 
@@ -111,8 +128,8 @@ def exercise_lines(root: Path, up: str) -> list[str]:
         for item in exercises_of(chapter, cells):
             name = f"[{item.number}. {item.name}]({link}#{item.anchor})"
             chapter_link = f"[{title_of(cells)}]({link})" if item.number == 1 else ""
-            rows.append([chapter_link, name, item.difficulty, item.minutes])
-    return table(["chapter", "exercise", "difficulty", "minutes"], rows)
+            rows.append([chapter_link, name, item.kind, item.difficulty, item.minutes])
+    return table(["chapter", "exercise", "kind", "difficulty", "minutes"], rows)
 
 
 def number(value: float | None) -> str:
@@ -185,6 +202,65 @@ def bench_lines(result: Mapping[str, Any]) -> list[str]:
     )
 
 
+def run_cells(row: Mapping[str, Any] | None, code: str) -> str:
+    """The minutes of one run of a notebook, or why there are none."""
+    if row is None:
+        return "not run"
+    changed = "" if row["code"] == code else ", code changed since"
+    return f"{row['seconds'] / 60:.1f}{changed}"
+
+
+def status_lines(root: Path, up: str) -> list[str]:
+    """Time, peak memory and versions of each notebook, as `make alone` stored them."""
+    files = sorted((root / "book/_data/notebooks").glob("python-*.json"))
+    if not files:
+        return ["No run is stored yet. `make alone` runs every notebook and stores it."]
+    runs = {
+        file.stem.removeprefix("python-"): json.loads(file.read_text("utf-8"))
+        for file in files
+    }
+    lines, rows = [], []
+    for found in runs.values():
+        kinds = {
+            (*sorted(row["versions"].items()), row["machine"]) for row in found.values()
+        }
+        for *versions, machine in sorted(kinds):
+            software = ", ".join(f"{name} {version}" for name, version in versions)
+            lines += [f"- {software}; {machine}"]
+    for chapter in chapter_paths(load_toc(root)):
+        path = root / f"{chapter}.ipynb"
+        code = code_hash(nbformat.read(path, as_version=4))
+        own = [found.get(chapter) for found in runs.values()]
+        peak = max((row["peak_memory"] for row in own if row), default=None)
+        link = f"[{title_of(read_notebook(path))}]({up}{chapter}.ipynb)"
+        memory = f"{peak / 2**30:.1f}" if peak else ""
+        rows.append([link, *(run_cells(row, code) for row in own), memory])
+    minutes = [f"minutes, Python {version}" for version in runs]
+    return [*lines, "", *table(["chapter", *minutes, "peak memory, GiB"], rows)]
+
+
+DOWNLOADS = {
+    "*.pdf": "the whole book, to print or to read",
+    "*.zip": "these pages, to unpack and to open without a network",
+    "*.whl": "the package, for the first cell of a chapter",
+}
+"""What `make downloads` leaves in _build/downloads, and what it is good for."""
+
+
+def download_lines(folder: Path, up: str) -> list[str]:
+    """The files to carry away, each with its size; `up` leads from the page to the root."""
+    rows = [
+        [
+            f'<a href="{up}downloads/{path.name}" download>{path.name}</a>',
+            meaning,
+            f"{path.stat().st_size / 1e6:.0f}",
+        ]
+        for pattern, meaning in DOWNLOADS.items()
+        for path in sorted(folder.glob(pattern))
+    ]
+    return table(["file", "what it is", "MB"], rows) if rows else []
+
+
 def letter_lines(legend: Mapping[str, str]) -> list[str]:
     """The legend of dimension letters as Markdown."""
     return table(
@@ -249,21 +325,53 @@ class BenchResults(SphinxDirective):
         return section
 
 
-def drop_live_code(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
-) -> None:
-    """Take out the loader of live code cells, which Jupyter Book adds to every page and which fetches from a CDN."""
-    context["script_files"] = [
-        script
-        for script in context["script_files"]
-        if "thebe" not in str(script).lower()
-        and "THEBE" not in (getattr(script, "attributes", {}).get("body") or "")
-    ]
+class NotebookStatus(SphinxDirective):
+    """What a run of each notebook takes."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table; the page is written anew when a chapter or a stored run changes."""
+        root = Path(self.env.srcdir)
+        self.env.note_dependency("_toc.yml")
+        for path in (root / "book/_data/notebooks").glob("*.json"):
+            self.env.note_dependency(str(path))
+        for chapter in chapter_paths(load_toc(root)):
+            self.env.note_dependency(f"{chapter}.ipynb")
+        return parsed(self, status_lines(root, "../" * self.env.docname.count("/")))
+
+
+class Downloads(SphinxDirective):
+    """The files to carry away, or nothing where none was made."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table; the page is read anew in every build, for files come and go."""
+        self.env.note_reread()
+        # The files lie beside the English pages; those of another language are one folder deeper.
+        depth = self.env.docname.count("/") + (self.config.language != "en")
+        up = "../" * depth
+        lines = download_lines(Path(self.env.srcdir) / "_build/downloads", up)
+        return [nodes.container("", *parsed(self, lines), classes=["downloads"])]
+
+
+def copy_downloads(app: Sphinx, error: Exception | None) -> None:
+    """Put the files to carry away beside the pages, and take away those of an earlier build."""
+    if error is not None or app.builder.name != "html" or app.config.language != "en":
+        return
+    source, target = (
+        Path(app.srcdir) / "_build/downloads",
+        Path(app.outdir) / "downloads",
+    )
+    shutil.rmtree(target, ignore_errors=True)
+    for pattern in DOWNLOADS:
+        for path in source.glob(pattern):
+            target.mkdir(exist_ok=True)
+            shutil.copy(path, target)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("letters", Letters)
     app.add_directive("exercise-index", ExerciseIndex)
     app.add_directive("bench-results", BenchResults)
-    app.connect("html-page-context", drop_live_code, priority=900)
+    app.add_directive("notebook-status", NotebookStatus)
+    app.add_directive("downloads", Downloads)
+    app.connect("build-finished", copy_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "AttentionShape additive_parameters flops kv_cache_bytes "
             "linear_state_bytes parameters projection_flops score_bytes visible_pairs"
         ),
+        "latent": "MultiHeadLatentAttention",
         "linear": "LinearState favor_features linear_attention linear_step",
         "multihead": "MultiHeadAttention",
         "pattern": (
@@ -24,7 +25,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "position_bias": "RelativeBias alibi_bias alibi_slopes relative_buckets",
         "rope": (
-            "LinearScaling NTKScaling RotaryEmbedding convert_projection "
+            "LinearScaling NTKScaling RotaryEmbedding YaRNScaling convert_projection "
             "inverse_frequencies layout_permutation rotate_pairs"
         ),
         "topk": "top_scores_attention topk_mask",

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -32,6 +33,8 @@ class LinearScaling:
     """
 
     factor: float
+    magnitude: ClassVar[float] = 1.0
+    """What queries and keys are multiplied by."""
 
     def __post_init__(self) -> None:
         _check_factor(self.factor)
@@ -52,6 +55,8 @@ class NTKScaling:
     """
 
     factor: float
+    magnitude: ClassVar[float] = 1.0
+    """What queries and keys are multiplied by."""
 
     def __post_init__(self) -> None:
         _check_factor(self.factor)
@@ -67,6 +72,57 @@ class NTKScaling:
         )
 
 
+@dataclass(frozen=True)
+class YaRNScaling:
+    """NTK by parts, and sharper scores: the fast pairs stay, the slow ones interpolate.
+
+    Pair i makes r_i = trained_len * theta_i / (2 pi) turns in training. With the ramp
+    g(r) = (r - alpha) / (beta - alpha), cut off at 0 and 1,
+
+        theta_i' = (1 - g(r_i)) theta_i / factor + g(r_i) theta_i,
+
+    and queries and keys become `magnitude` = 0.1 ln(factor) + 1 times as long. The
+    authors' code and transformers draw the ramp over i instead of r_i: they agree with
+    this one where it is 0 or 1.
+
+    Source: Peng et al. 2023, "YaRN", definition 2 and equation 15 (arXiv 2309.00071).
+    """
+
+    factor: float
+    trained_len: int
+    """Tokens of the longest text in training."""
+    alpha: float = 1.0
+    """Pairs with fewer turns in training are interpolated by the full factor."""
+    beta: float = 32.0
+    """Pairs with more turns keep their speed."""
+
+    def __post_init__(self) -> None:
+        _check_factor(self.factor)
+        check_integer("trained_len", self.trained_len, least=1)
+        check_number("alpha", self.alpha)
+        check_number("beta", self.beta)
+        if not 0 <= self.alpha < self.beta < math.inf:
+            raise ValueError(
+                f"alpha and beta: got {self.alpha} and {self.beta}, needs 0 <= alpha <"
+                " beta"
+            )
+
+    @property
+    def magnitude(self) -> float:
+        """What queries and keys are multiplied by; scores grow by its square."""
+        return 0.1 * math.log(self.factor) + 1
+
+    def inverse_frequencies(self, head_dim: int, base: float) -> Tensor:
+        """theta_i of each pair, slowed as far as it needs."""
+        theta = inverse_frequencies(head_dim, base)
+        turns = self.trained_len * theta / (2 * math.pi)
+        kept = ((turns - self.alpha) / (self.beta - self.alpha)).clamp(0, 1)
+        return (1 - kept) * theta / self.factor + kept * theta
+
+
+Scaling = LinearScaling | NTKScaling | YaRNScaling
+
+
 class RotaryEmbedding(nn.Module):
     """Turns pair i of a query or key at position m by the angle m * theta_i.
 
@@ -79,7 +135,8 @@ class RotaryEmbedding(nn.Module):
         layout: which components form pair i: "interleaved" (2i, 2i + 1), as in the
             paper, or "half" (i, i + D / 2), as in Hugging Face's Llama. Weights trained
             with one need `convert_projection` for the other.
-        scaling: None, `LinearScaling(factor)` or `NTKScaling(factor)`.
+        scaling: None, `LinearScaling(factor)`, `NTKScaling(factor)` or
+            `YaRNScaling(factor, trained_len)`.
 
     Angles, sines and cosines are computed in float64 whatever the dtype of the input:
     at position 100,000 a float32 angle is off by thousandths of a radian and a bfloat16
@@ -97,7 +154,7 @@ class RotaryEmbedding(nn.Module):
         head_dim: int,
         base: float = 10000.0,
         layout: str = "interleaved",
-        scaling: LinearScaling | NTKScaling | None = None,
+        scaling: Scaling | None = None,
     ) -> None:
         super().__init__()
         _check_head_dim(head_dim)
@@ -109,6 +166,7 @@ class RotaryEmbedding(nn.Module):
         source = scaling.inverse_frequencies if scaling else inverse_frequencies
         # A plain attribute: as a buffer, module.half() would round it.
         self.theta = source(head_dim, base)
+        self._magnitude = scaling.magnitude if scaling else 1.0
         self._tables: dict[tuple[torch.dtype, torch.device], Tensor] = {}
 
     def forward(
@@ -149,10 +207,10 @@ class RotaryEmbedding(nn.Module):
         return rotate_pairs(x.to(dtype), cos, sin, self.layout).to(x.dtype)
 
     def _cos_sin(self, positions: Int[Tensor, "*T"]) -> Float[Tensor, "*T pairs 2"]:
-        """Cosine and sine of every angle, in float64."""
+        """Cosine and sine of every angle in float64, times the scaling's magnitude."""
         theta = self.theta.to(positions.device)
         angles = positions.to(torch.float64).unsqueeze(-1) * theta
-        return torch.stack((angles.cos(), angles.sin()), dim=-1)
+        return self._magnitude * torch.stack((angles.cos(), angles.sin()), dim=-1)
 
     def _table(
         self, offset: int, length: int, dtype: torch.dtype, device: torch.device
@@ -245,11 +303,11 @@ def _check_base(base: float) -> None:
         raise ValueError(f"base: got {base}, needs a positive number")
 
 
-def _check_scaling(scaling: LinearScaling | NTKScaling | None) -> None:
-    if not (scaling is None or isinstance(scaling, LinearScaling | NTKScaling)):
+def _check_scaling(scaling: Scaling | None) -> None:
+    if not (scaling is None or isinstance(scaling, Scaling)):
         raise ValueError(
-            f"scaling: got {describe(scaling)}, needs None, LinearScaling(2.0) or"
-            " NTKScaling(2.0)"
+            f"scaling: got {describe(scaling)}, needs None, LinearScaling(2.0),"
+            " NTKScaling(2.0) or YaRNScaling(2.0, trained_len=2048)"
         )
 
 

@@ -5,7 +5,7 @@ from coursepkg.lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "cache": "CachedState Memory",
+        "cache": "CachedState Memory RollingCache",
         "config": "POSITIONS TransformerConfig",
         "convolution": "ConvolutionalEncoder GatedConvolution receptive_field",
         "decoder": "CrossAttention DecoderLayer",

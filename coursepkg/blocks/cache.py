@@ -32,6 +32,7 @@ from torch import Tensor
 from coursepkg.attention.pattern import Pattern, padding
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.text.vocabulary import PAD
+from coursepkg.validation import check_counts
 
 
 class SelfCache:
@@ -129,6 +130,46 @@ class SelfCache:
             used = self._is_mine.shape[1]
             pool[..., :used, :] = self._pool[:, :, : self.n_sentences, :, :used]
             self._pool = pool
+
+
+class RollingCache:
+    """Keys and values of the last `window` tokens: token t takes slot t mod window.
+
+    A layer with a causal window never reads older tokens, so a new one may take the
+    slot of the oldest, and the cache stops growing. The order of the slots does not
+    matter to a softmax; positions must have been put into the keys before (RoPE).
+
+    Args:
+        window: tokens that a query sees, itself included.
+
+    Raises:
+        ValueError: window is not a positive integer.
+
+    Source: Jiang et al., "Mistral 7B", section 2 (arXiv 2310.06825).
+    """
+
+    def __init__(self, window: int) -> None:
+        check_counts(window=window)
+        self.window, self.length = window, 0
+        self._slots: Tensor | None = None  # (2, B, G, window, D)
+
+    def write(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Put in one token's k and v (B, G, 1, D); return what its query sees.
+
+        Returns:
+            keys and values (B, G, min(tokens so far, window), D), in slot order.
+        """
+        new = torch.stack([k, v])
+        if new.shape[-2] != 1:
+            raise ValueError(
+                f"k and v must hold one token, (B, G, 1, D), got {tuple(k.shape)}"
+            )
+        if self._slots is None:
+            self._slots = new.new_zeros(*new.shape[:3], self.window, new.shape[-1])
+        self._slots[..., self.length % self.window, :] = new[..., 0, :]
+        self.length += 1
+        keys, values = self._slots[..., : min(self.length, self.window), :]
+        return keys, values
 
 
 class CacheUpdate(NamedTuple):

@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on additive and multiplicative attention."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -95,3 +96,54 @@ def alignment_hits(
     raise AssertionError(
         "a target position beyond the weights' rows must raise ValueError"
     )
+
+
+def memory_growth(
+    student: tuple[Any, Callable[[int, int], Any]],
+) -> None:
+    """Twice the length takes four times the memory, twice the width takes twice."""
+    predicted, additive_peak = student
+    longer, wider = expect.attempted(predicted)
+    base, long, wide = (
+        expect.attempted(additive_peak(n, m))
+        for n, m in ((64, 32), (128, 32), (64, 64))
+    )
+    hidden_layer = 64 * 64 * 32 * 4
+    assert hidden_layer <= base <= 4 * hidden_layer, (
+        f"additive_peak(64, 32) is {base:,} bytes; the hidden layer of all pairs alone"
+        f" takes {hidden_layer:,}: measure AdditiveAttention with 32 hidden units"
+    )
+    for name, measured, factor in (("length", long, 4), ("hidden units", wide, 2)):
+        assert 0.85 * factor < measured / base < 1.15 * factor, (
+            f"the measured factor for twice the {name} is {measured / base:.1f}; about"
+            f" {factor} is expected: do n and m both reach the layer?"
+        )
+    hint = "T and S both double, and each pair of them has a hidden layer"
+    expect.equal(float(longer), 4.0, what="the prediction for the length", hint=hint)
+    hint = "one hidden layer for each pair: its width counts once"
+    expect.equal(float(wider), 2.0, what="the prediction for the width", hint=hint)
+
+
+def choose_score(
+    student: Callable[[int, int, int, int, int], tuple[str, int]],
+) -> None:
+    """Settings where parameters, memory, or both decide."""
+    for E, n, m in [(128, 100, 52), (128, 20, 77), (128, 400, 0), (256, 400, 0)]:
+        best = "additive" if m else "general" if E * E <= 20_000 else "dot"
+        chosen, units = student(E, n, n, 20_000, 2**21)
+        case = f"for E = {E}, T = S = {n}"
+        assert chosen in ("additive", "general", "dot"), (
+            f"{case} the score is {chosen!r}; one of additive, general, dot is expected"
+        )
+        parameters = {"additive": units * (2 * E + 1), "general": E * E, "dot": 0}
+        assert parameters[chosen] <= 20_000, (
+            f"{case} {chosen} with m = {units} has {parameters[chosen]:,} parameters;"
+            " 20,000 are allowed"
+        )
+        stored = n * n * 4 * (units if chosen == "additive" else 1)
+        assert stored <= 2**21, (
+            f"{case} {chosen} with m = {units} stores {stored:,} bytes; 2,097,152 are"
+            " allowed"
+        )
+        assert chosen == best, f"{case} the score is {chosen}; {best} fits and is asked"
+        assert units == m, f"{case} m is {units}; {m} is the largest that fits"

@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on the three ways to translate."""
 
 import itertools
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable
@@ -71,6 +72,53 @@ def em_round(student: Callable[[Pairs, PhraseTable], PhraseTable]) -> None:
                         " source word"
                     ),
                 )
+
+
+def lead_of_two_words(answer: str) -> None:
+    """The option of two words against that of one, both weights 1."""
+    expect.quantity(
+        answer,
+        math.log(0.4 * 0.6 * 0.2 / (0.8 * 0.04)),
+        "nats",
+        what="the lead",
+        tolerance=0.02,
+        mistakes={
+            math.log(0.6 * 0.2 / 0.04): (
+                "the second word explains nothing, and an option of two words has the"
+                " mean of both channel probabilities: half of 0.8"
+            ),
+            math.log(0.4 * 0.2 / (0.8 * 0.04)): (
+                "the language model also pays for này after váy"
+            ),
+            math.log2(1.5): "that is in bits; nats take the natural logarithm",
+            math.log(1.5)
+            * -1: "that is the lead of váy; the question is about váy này",
+            1.5: "that is the ratio of the probabilities; its logarithm is the lead",
+        },
+    )
+
+
+def gain_of_twenty_rules(answer: str) -> None:
+    """Read off the curve: 36.2 BLEU without a rule, 55.9 with 20, 71.1 with all."""
+    start, middle, end = 36.2, 55.9, 71.1
+    expect.quantity(
+        answer,
+        100 * (middle - start) / (end - start),
+        "%",
+        what="the share",
+        tolerance=0.05,
+        mistakes={
+            100 * middle / end: (
+                "the gain begins at the score without any rule, not at 0; the axis"
+                " does not begin at 0 either"
+            ),
+            100 * 20 / 38: "that is the share of the rules; the question is about BLEU",
+            100 * (end - middle) / (end - start): (
+                "that is what the other rules bring"
+            ),
+            middle - start: "those are BLEU points; divide by the whole gain",
+        },
+    )
 
 
 def _round(pairs: Pairs, table: PhraseTable) -> PhraseTable:

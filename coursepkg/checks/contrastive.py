@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -120,3 +121,71 @@ def temperature_for(student: Callable[[float, float, int, float], float]) -> Non
                 " temperature"
             ),
         )
+
+
+def contrastive_loss(student: Callable[[Tensor, Tensor, float], Tensor]) -> None:
+    """Perfect vectors, random ones, and vectors that are not of length one."""
+    perfect = torch.eye(3, dtype=torch.float64)
+    found = float(student(perfect, perfect, 0.1))
+    assert found > -1e-9, (
+        f"the loss of perfect vectors is {found:.4f}; below 0 it is no logarithm of a"
+        " probability: the partner must stand among the candidates, too"
+    )
+    draw = torch.Generator().manual_seed(2)
+    a, b = torch.randn(2, 5, 4, generator=draw, dtype=torch.float64)
+    for name, left, right in (
+        ("perfect vectors", perfect, perfect),
+        ("random vectors", a, b),
+        ("vectors three times as long", 3 * a, 3 * b),
+    ):
+        for temperature in (0.1, 1.0):
+            found = float(student(left.clone(), right.clone(), temperature))
+            exchanged = float(student(right.clone(), left.clone(), temperature))
+            assert abs(found - exchanged) < 1e-6, (
+                f"the loss of {name} changes when the languages are exchanged: ask"
+                " along the rows and along the columns"
+            )
+            expect.close(
+                found,
+                float(info_nce(left, right, temperature, reduction="mean")),
+                what=f"the loss of {name} at temperature {temperature}",
+                hint=(
+                    "cosines over the temperature; the softmax runs over all pairs of"
+                    " the batch, the partner among them"
+                ),
+            )
+
+
+def floor_of_copies(answer: tuple[Any, Callable[[list[int], float], float]]) -> None:
+    """The measuring function on several batches, then the prediction."""
+    prediction, student = answer
+    expect.attempted(prediction)
+    for copies in ([1, 1, 1], [2, 1, 1], [3, 3], [5], [4, 1, 1, 1, 1]):
+        for temperature in (0.05, 0.5):
+            kinds = [kind for kind, n in enumerate(copies) for _ in range(n)]
+            perfect = torch.eye(len(copies), dtype=torch.float64)[kinds]
+            wanted = float(info_nce(perfect, perfect, temperature, reduction="mean"))
+            expect.close(
+                expect.attempted(student(list(copies), temperature)),
+                wanted,
+                what=f"the loss for copies {copies} at temperature {temperature}",
+                hint=(
+                    "one row of an identity matrix for each different sentence, taken"
+                    " as often as it stands in the batch"
+                ),
+            )
+    expect.quantity(
+        prediction,
+        math.log(4) / 2,
+        "nats",
+        what="the prediction",
+        tolerance=0.03,
+        mistakes={
+            math.log(4): (
+                "so much costs each of the four copies; the other four pairs cost next"
+                " to nothing, and the mean is over all eight"
+            ),
+            math.log(4) / 8: "each of the four copies costs ln 4, not one of them",
+            math.log(8): "that is chance; these vectors are perfect",
+        },
+    )

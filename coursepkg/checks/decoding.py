@@ -1,7 +1,8 @@
 """Checks of the exercises in the chapter on decoding."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,6 +41,39 @@ def penalised(student: Callable[[float, int, float], float]) -> None:
     )
 
 
+def best_of(
+    student: Callable[[Sequence[tuple[list[str], float]], float], list[str]],
+) -> None:
+    """Pairs of a short and a long hypothesis that each mistake orders wrongly."""
+    for short, long, log_probs, alpha, best, hint in [
+        (3, 7, (-2.0, -2.6), 1.0, 7, "a log-probability is divided by the penalty"),
+        (
+            *(2, 12, (-2.0, -5.0), 1.0, 2),
+            "the penalty is ((5 + |y|) / 6)^alpha, not |y|^alpha",
+        ),
+        (1, 7, (-1.0, -1.93), 1.0, 1, "|y| counts the end token, which is not listed"),
+        (3, 7, (-2.0, -2.6), 0.0, 3, "with alpha 0 the more probable one wins"),
+    ]:
+        pairs = [
+            ([f"word {i}" for i in range(length)], log_prob)
+            for length, log_prob in zip((short, long), log_probs, strict=True)
+        ]
+        for hypotheses in (pairs, pairs[::-1]):
+            found = student(list(hypotheses), alpha)
+            assert isinstance(found, list | tuple), (
+                f"the result is a {type(found).__name__}; the tokens are expected"
+            )
+            expect.equal(
+                len(found),
+                best,
+                what=(
+                    f"the number of tokens of the best of {short} tokens with"
+                    f" {log_probs[0]} and {long} with {log_probs[1]}, alpha {alpha}"
+                ),
+                hint=hint,
+            )
+
+
 def nucleus(student: Callable[[Tensor, float], Tensor]) -> None:
     """Which tokens top-p keeps: unsorted probabilities, exact boundaries, ties."""
     for probs, p, kept in [
@@ -70,6 +104,35 @@ def nucleus(student: Callable[[Tensor, float], Tensor]) -> None:
             ),
         )
         expect.unchanged(before, given, what="probs")
+
+
+def kept_tokens(
+    student: tuple[Mapping[float, Any], Callable[[Tensor, float, float], int]],
+) -> None:
+    """The size of the nucleus at three temperatures, predicted and counted."""
+    prediction, n_kept = student
+    after_go = torch.tensor([0.80, 0.12, 0.04, 0.02, 0.01, 0.01], dtype=torch.float64)
+    mixed = torch.tensor([0.05, 0.5, 0.15, 0.3], dtype=torch.float64)
+    for probs, temperature, p, kept in [
+        *((after_go, 0.5, 0.9, 1), (after_go, 1.0, 0.9, 2), (after_go, 2.0, 0.9, 5)),
+        *((mixed, 1.0, 0.7, 2), (mixed, 1.0, 0.85, 3), (mixed, 0.25, 0.7, 1)),
+    ]:
+        expect.equal(
+            expect.attempted(n_kept(probs.clone(), temperature, p)),
+            kept,
+            what=f"n_kept for {probs.tolist()}, temperature {temperature}, p = {p}",
+            hint=(
+                "probabilities to the power 1 / temperature, divided by their sum; then"
+                " sort, and count the token that crosses p too"
+            ),
+        )
+    for temperature, kept in ((0.5, 1), (1.0, 2), (2.0, 5)):
+        guess = expect.attempted(prediction.get(temperature))
+        is_near = isinstance(guess, int) and abs(guess - kept) <= 1
+        assert is_near, (
+            f"you predicted {guess!r} for temperature {temperature}, and {kept} are"
+            " kept: a low temperature sharpens, a high one flattens"
+        )
 
 
 def beam_step(

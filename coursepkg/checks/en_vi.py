@@ -146,3 +146,59 @@ def read_alignment(
                 " of its words moved"
             ),
         )
+
+
+def both_ways(student: Callable[[Pairs, str, str], Sequence[tuple[str, str]]]) -> None:
+    """Each pair once in each direction, the tag in front of what is read."""
+    for source, target, pairs in [
+        ("en", "vi", [("Hello .", "Xin chào ."), ("Thanks .", "Cảm ơn .")]),
+        ("zh", "vi", [("你好。", "Xin chào .")]),
+    ]:
+        found = [tuple(example) for example in student(list(pairs), source, target)]
+        expect.equal(len(found), 2 * len(pairs), what="the number of examples")
+        texts = {
+            text: lang
+            for pair in pairs
+            for text, lang in zip(pair, (source, target), strict=True)
+        }
+        for read, written in found:
+            assert not written.startswith("<"), (
+                f"the model shall write {written!r}; the tag stands on the side that"
+                " is read, also in the reversed pair"
+            )
+            tag, _, text = read.partition(" ")
+            assert tag.startswith("<2"), (
+                f"the model reads {read!r}, which does not say what is wanted"
+            )
+            assert {written, text} <= set(texts), (
+                f"{read!r} -> {written!r} is made of no pair"
+            )
+            expect.equal(
+                tag,
+                f"<2{texts[written]}>",
+                what=f"the tag of {read!r}, which shall become {written!r},",
+                hint="a tag names the language that the model is to write",
+            )
+        wanted = {(f"<2{target}> {a}", b) for a, b in pairs}
+        wanted |= {(f"<2{source}> {b}", a) for a, b in pairs}
+        missing = sorted(wanted - set(found))
+        assert not missing, f"the example {missing[0]} is missing"
+
+
+def lines_that_cross(answer: str) -> None:
+    """The line of time, in the picture of the question about the pharmacy."""
+    expect.quantity(
+        answer,
+        6.0,
+        "lines",
+        what="the number",
+        mistakes={
+            3.0: (
+                "three words have lines that cross it, and each of them has two lines"
+            ),
+            7.0: "the line of What runs beside it to the left and does not cross it",
+            8.0: "neither the line of What nor that of the question mark crosses it",
+            2.0: "so many lines has Friday alone",
+            4.0: "Friday has two lines as well",
+        },
+    )

@@ -1,12 +1,28 @@
 """What checks assert with: each failure says what came, what was expected."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from coursepkg.checks.runner import NotAttempted
+
+SCALES: tuple[Mapping[str, float], ...] = (
+    {
+        **{"byte": 1, "bytes": 1, "B": 1},
+        **{"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+        **{"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+    },
+    {
+        **{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "seconds": 1},
+        **{"min": 60, "minutes": 60, "h": 3600, "hours": 3600},
+    },
+    {"FLOP": 1, "MFLOP": 1e6, "GFLOP": 1e9, "TFLOP": 1e12, "PFLOP": 1e15},
+)
+"""Units that can be converted into one another."""
+QUANTITY = re.compile(r"\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(.*?)\s*", re.IGNORECASE)
 
 
 def attempted(value: Any) -> Any:
@@ -65,9 +81,10 @@ def close(
         ), f"{what} is a {type(value).__name__}; one number is expected"
         value = torch.as_tensor(value, dtype=torch.float64).reshape(())
     is_tensor(value, expected.shape, what=what)
-    difference = (value.detach().double() - expected.detach().double()).abs()
+    value, expected = value.detach(), expected.detach()
+    difference = (value.double() - expected.double()).abs()
     allowed = tolerance * max(
-        1.0, float(expected.detach().double().abs().max()) if expected.numel() else 1.0
+        1.0, float(expected.double().abs().max()) if expected.numel() else 1.0
     )
     if difference.numel() == 0 or float(difference.max()) <= allowed:
         return
@@ -109,3 +126,114 @@ def unchanged(before: Tensor, after: Tensor, *, what: str) -> None:
     assert torch.equal(before, after), (
         f"{what} was changed in place; work on a new tensor"
     )
+
+
+def quantity(
+    value: Any,
+    expected: int | float,
+    unit: str,
+    *,
+    what: str = "the answer",
+    tolerance: float = 0.01,
+    mistakes: Mapping[int | float, str] | None = None,
+) -> None:
+    """A number with its unit, as a string such as "3.94 GiB".
+
+    Args:
+        value: what the student wrote.
+        expected: the number, in `unit`.
+        unit: unit of `expected`; another unit of the same kind is converted. Of a unit
+            that `SCALES` lacks, such as "parameters", a plural s may be missing.
+        tolerance: largest relative difference, for answers that were rounded.
+        mistakes: for numbers that common mistakes lead to, in `unit`, what went wrong.
+
+    Raises:
+        AssertionError: names the missing or wrong unit, or the number with a hint.
+    """
+    attempted(value)
+    found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    assert found, (
+        f'{what} is {value!r}; write a number and its unit, such as "12 {unit}"'
+    )
+    number, given = float(found[1].replace(",", "")), found[2]
+    assert given, f"{what} is {value!r}, without a unit; {unit} is one that fits"
+    scale = next((scale for scale in SCALES if unit in scale), {})
+    fits = given in scale if scale else given.rstrip("s") == unit.rstrip("s")
+    assert fits, f"{what} is in {given!r}; {unit} is expected"
+    number *= scale.get(given, 1) / scale.get(unit, 1)
+    if abs(number - expected) <= tolerance * abs(expected):
+        return
+    for wrong, reason in (mistakes or {}).items():
+        if abs(number - wrong) <= tolerance * abs(wrong):
+            raise AssertionError(f"{what} is not {value}: {reason}")
+    raise AssertionError(f"{what} is not {value}; do the steps once more, with units")
+
+
+def choice(
+    value: Any, right: str, wrong: Mapping[str, str], *, what: str = "the answer"
+) -> None:
+    """One letter of several.
+
+    Args:
+        value: what the student wrote.
+        right: the letter of the right answer.
+        wrong: for each other letter why it is wrong.
+
+    Raises:
+        AssertionError: says why the chosen answer is wrong, or which letters there are.
+    """
+    given = attempted(value)
+    letters = sorted((right, *wrong))
+    assert given in letters, f"{what} is {given!r}; choose one of {', '.join(letters)}"
+    assert given == right, f"{what} is not {given}: {wrong[given]}"
+
+
+def labels(
+    value: Any,
+    reference: Sequence[str],
+    reasons: Sequence[str],
+    kinds: Sequence[str],
+    *,
+    least: float = 0.6,
+    what: str = "label",
+) -> str:
+    """Labels of many items, judged by how far they agree with a reference labelling.
+
+    The measure is Cohen's kappa, (p - e) / (1 - e), with p the share of equal labels
+    and e the share that two labellings of these frequencies share by chance.
+
+    Args:
+        value: one label an item, in the order of the reference.
+        reference: the labels of the reference.
+        reasons: for each item why it has its label.
+        kinds: the labels that may be given.
+        least: kappa from which on the labels are accepted.
+        what: name of a label in the message.
+
+    Returns:
+        The agreement, with the first three items that differ; empty if none does.
+
+    Raises:
+        AssertionError: a wrong number of labels, a label that is none of the kinds, or
+            an agreement below `least`.
+    """
+    is_list = isinstance(attempted(value), Sequence) and not isinstance(value, str)
+    assert is_list, f"the result is a {type(value).__name__}; a list is expected"
+    n = len(reference)
+    assert len(value) == n, f"{len(value)} {what}s; {n} are expected, one an item"
+    for number, given in enumerate(value, start=1):
+        known = attempted(given) in kinds
+        assert known, f"{what} {number} is {given!r}; need one of {', '.join(kinds)}"
+    n_equal = sum(a == b for a, b in zip(value, reference, strict=True))
+    if n_equal == n:
+        return ""
+    chance = sum(value.count(one) * list(reference).count(one) for one in kinds) / n**2
+    kappa = (n_equal / n - chance) / (1 - chance) if chance < 1 else 0.0
+    different = [i for i in range(n) if value[i] != reference[i]][:3]
+    said = "; ".join(
+        f"item {i + 1} is {reference[i]!r} and not {value[i]!r}: {reasons[i]}"
+        for i in different
+    )
+    agreement = f"{n_equal} of {n} agree, Cohen's kappa {kappa:.2f}"
+    assert kappa >= least, f"{agreement}; {least:g} is needed; {said}"
+    return f"{agreement}; {said}"

@@ -66,3 +66,53 @@ def causal_tiles(student: Callable[[int, int], int]) -> None:
     """Tiles on and below the diagonal, with and without a smaller last tile."""
     for n, tile, count in [(4096, 256, 136), (8, 4, 3), (9, 4, 6), (5, 8, 1)]:
         expect.equal(student(n, tile), count, what=f"tiles for n = {n}, tile = {tile}")
+
+
+def running_output(student: Callable[[Tensor, Tensor, int], Tensor]) -> None:
+    """Rows whose largest score comes first, last, and is too large for exp."""
+    generator = torch.Generator().manual_seed(2)
+    row = torch.randn(12, generator=generator, dtype=torch.float64)
+    values = torch.randn(12, 3, generator=generator, dtype=torch.float64)
+    cases = {
+        "whose largest score comes first": row.sort(descending=True).values,
+        "whose largest score comes last": row.sort().values,
+        "with scores up to a thousand": (1000 * row / row.max()).sort().values,
+    }
+    for case, scores in cases.items():
+        for tile in (12, 5, 1):
+            found = student(scores.clone(), values.clone(), tile)
+            what = f"the output of a row {case}, in tiles of {tile},"
+            expect.is_tensor(found, (3,), what=what)
+            for part, wrong in _unmoved(scores, values, tile).items():
+                assert tile == 12 or not _same(found, wrong, scores, values), (
+                    f"{what} is wrong: the {part} of the earlier tiles is not moved to"
+                    " the new maximum"
+                )
+            expect.close(
+                found,
+                scores.softmax(0) @ values,
+                what=what,
+                hint="move the old sum and the old output by exp(m - m_new)",
+            )
+
+
+def _unmoved(scores: Tensor, values: Tensor, tile: int) -> dict[str, Tensor]:
+    """The running output where one of the two running parts is not rescaled."""
+    found = {}
+    for forgotten in ("output", "sum"):
+        m = torch.tensor(-torch.inf, dtype=scores.dtype)
+        total, output = torch.zeros_like(m), torch.zeros_like(values[0])
+        for s, v in zip(scores.split(tile), values.split(tile), strict=True):
+            m_new = torch.maximum(m, s.max())
+            decay, p = (m - m_new).exp(), (s - m_new).exp()
+            total = total * (1 if forgotten == "sum" else decay) + p.sum()
+            output = output * (1 if forgotten == "output" else decay) + p @ v
+            m = m_new
+        found[forgotten] = output / total
+    return found
+
+
+def _same(found: Tensor, wrong: Tensor, scores: Tensor, values: Tensor) -> bool:
+    """Whether a result is the wrong one, where this differs from the right one."""
+    right = scores.softmax(0) @ values
+    return bool(torch.allclose(found, wrong)) and not torch.allclose(wrong, right)

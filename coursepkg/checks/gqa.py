@@ -73,3 +73,30 @@ def device_cache(student: Callable[[int, int, int, int, int], int]) -> None:
                 " at least one whole head"
             ),
         )
+
+
+def choose_groups(student: Callable[[int, int, int, int, int, int], int]) -> None:
+    """The most key-value heads whose cache on one device keeps to a budget."""
+    for arguments, best in [
+        ((64, 128, 80, 8192, 8, 400 * 2**20), 8),
+        ((64, 128, 80, 8192, 8, 700 * 2**20), 16),
+        ((28, 128, 28, 32768, 4, 500 * 2**20), 4),
+        ((12, 64, 24, 1000, 1, 50_000_000), 6),
+    ]:
+        n_heads, head_dim, n_layers, n_tokens, n_devices, budget = arguments
+        chosen = student(*arguments)
+        case = f"for H = {n_heads} on {n_devices} device(s), G = {chosen}"
+        divisors = [G for G in range(1, n_heads + 1) if n_heads % G == 0]
+        assert chosen in divisors, f"{case} does not divide H"
+        assert chosen % n_devices == 0 or n_devices % chosen == 0, (
+            f"{case}: neither G nor the number of devices divides the other"
+        )
+        heads = max(1, chosen // n_devices)
+        n_bytes = 2 * n_layers * heads * n_tokens * head_dim * 2
+        assert n_bytes <= budget, (
+            f"{case} stores {n_bytes:,} bytes on a device; {budget:,} are allowed"
+        )
+        assert chosen == best, (
+            f"{case} fits, but G = {best} fits too and keeps more heads: one device"
+            " holds its share of the heads, at least one"
+        )

@@ -56,9 +56,16 @@ def r_drop(student: Callable[[Tensor, Tensor, Tensor, float], Tensor | float]) -
     targets = torch.randint(PAD + 1, 7, (5,), generator=draw)
     for name, other in (("two passes", second), ("two equal passes", first)):
         for alpha in (0.0, 1.0, 5.0):
+            passes = first.clone(), other.clone()
+            found = student(*passes, targets.clone(), alpha)
+            exchanged = student(*passes[::-1], targets.clone(), alpha)
+            assert abs(float(found) - float(exchanged)) < 1e-6, (
+                f"the loss of {name} at alpha {alpha:g} changes when the passes are"
+                " exchanged: KL(p || q) and KL(q || p) differ, and both count"
+            )
             both = torch.cat([first, other])[:, None]
             expect.close(
-                student(first.clone(), other.clone(), targets.clone(), alpha),
+                found,
                 float(r_drop_loss(both, targets[:, None], alpha, reduction="mean")),
                 what=f"the loss of {name} at alpha {alpha:g}",
                 tolerance=1e-4,
@@ -121,6 +128,22 @@ def noisy_channel(
                 " keep equal ones in order"
             ),
         )
+
+
+def classify_errors(answer: Sequence[str]) -> str:
+    """The fifty labels against those of the package."""
+    from coursepkg.projects.translation.errors.labelled import (
+        ERROR_KINDS,
+        labelled_errors,
+    )
+
+    errors = labelled_errors()
+    return expect.labels(
+        answer,
+        [one.label for one in errors],
+        [f"{one.output!r}: {one.reason}" for one in errors],
+        tuple(ERROR_KINDS),
+    )
 
 
 def _counted(total: int, share: float) -> int:

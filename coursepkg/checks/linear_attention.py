@@ -65,21 +65,44 @@ def rnn_step(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Any]) -
         expect.close(new_z, z, what=f"z after token {t + 1}")
 
 
-def break_even(student: Callable[[int, int], int]) -> None:
-    """Strictly more numbers in the cache."""
-    for d, n_features, tokens in [
-        (64, 64, 33),
-        (64, 256, 131),
-        (128, 128, 65),
-        (1, 1, 2),
-        (2, 4, 4),
-    ]:
+def break_even(student: str) -> None:
+    """130 tokens: 160 numbers a token against a state of 256 * 81."""
+    expect.quantity(
+        student,
+        130.0,
+        "tokens",
+        what="the length",
+        tolerance=1e-3,
+        mistakes={
+            129.0: (
+                "129 tokens hold 20,640 numbers and the state holds 20,736: did you"
+                " count the normaliser?"
+            ),
+            129.6: "tokens are whole: which is the first number beyond it?",
+            128.0: "the state has F (D + 1) numbers, the normaliser included",
+            260.0: "the cache holds a key and a value for each token",
+        },
+    )
+
+
+def rank_of_weights(
+    student: tuple[Any, Callable[[Tensor, Tensor], Any]],
+) -> None:
+    """Ranks of weights with 16 features: of 40 keys, and of 10."""
+    predicted, rank_of = student
+    many, few = expect.attempted(predicted)
+    for n, n_features, rank in [(40, 16, 16), (10, 16, 10), (12, 3, 3)]:
+        phi_q, phi_k = (_positive(n, n_features, seed=seed) for seed in (4, 5))
         expect.equal(
-            student(d, n_features),
-            tokens,
-            what=f"tokens for d = {d}, n_features = {n_features}",
-            hint="2 n d > F (d + 1), the first whole n",
+            int(expect.attempted(rank_of(phi_q, phi_k))),
+            rank,
+            what=f"the measured rank for {n} keys and {n_features} features",
+            hint="it is the rank of the n x n matrix of weights, without a softmax",
         )
+    hint = "the weights are a product through 16 columns"
+    expect.equal(int(many), 16, what="the prediction for 40 keys", hint=hint)
+    hint = "a matrix of 10 x 10 has at most rank 10"
+    expect.equal(int(few), 10, what="the prediction for 10 keys", hint=hint)
 
 
 def delta_update(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:

@@ -1,5 +1,6 @@
 """Checks of the exercises in the chapter on metrics."""
 
+import math
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -52,6 +53,22 @@ def macro_f1(student: Callable[[list[list[int]]], float]) -> None:
         )
 
 
+def sentences_needed(student: str) -> None:
+    """How many sentences halve the interval of 1,600, by the dashed line."""
+    expect.quantity(
+        student,
+        6400.0,
+        "sentences",
+        what="the number",
+        tolerance=0.15,
+        mistakes={
+            3200.0: "twice the sentences divide the width by the root of 2 only",
+            800.0: "fewer sentences make the interval wider",
+            400.0: "fewer sentences make the interval wider",
+        },
+    )
+
+
 def corpus_cer(student: Callable[[list[str], list[str]], float]) -> None:
     """Lines of unequal length, decomposed letters, and an empty reference."""
     for hypotheses, references, value in [
@@ -70,6 +87,62 @@ def corpus_cer(student: Callable[[list[str], list[str]], float]) -> None:
                 " first"
             ),
         )
+
+
+Row = tuple[int, int, list[int], list[int]]
+"""Lengths of hypothesis and reference, matches and n-grams for n = 1 to 4."""
+
+
+def corpus_bleu(student: Callable[[list[Row]], float]) -> None:
+    """Corpora in which the lengths even out, and one that is too short."""
+    even: list[Row] = [(4, 10, [4, 3, 2, 1], [4, 3, 2, 1])]
+    even += [(16, 10, [8, 5, 2, 1], [16, 15, 14, 13])]
+    short: list[Row] = [(6, 9, [6, 4, 2, 1], [6, 5, 4, 3])]
+    short += [(12, 11, [7, 4, 2, 1], [12, 11, 10, 9])]
+    for rows in (even, short, short[:1]):
+        found = expect.attempted(student(list(rows)))
+        for mistakes, value in _wrong_bleus(rows).items():
+            assert not math.isclose(found, value, rel_tol=1e-6), (
+                f"BLEU of {rows} is not {found:.2f}: {mistakes}"
+            )
+        expect.close(
+            found,
+            100 * _brevity(rows) * math.prod(_precisions(rows)) ** 0.25,
+            what=f"BLEU of {rows}",
+            tolerance=1e-6,
+            hint="100 * min(1, e^(1 - r / c)) * the geometric mean of the precisions",
+        )
+
+
+def _precisions(rows: list[Row]) -> list[float]:
+    return [
+        sum(row[2][n] for row in rows) / sum(row[3][n] for row in rows)
+        for n in range(4)
+    ]
+
+
+def _brevity(rows: list[Row]) -> float:
+    c, r = sum(row[0] for row in rows), sum(row[1] for row in rows)
+    return min(1.0, math.exp(1 - r / c))
+
+
+def _wrong_bleus(rows: list[Row]) -> dict[str, float]:
+    """What a mistake makes of BLEU, where it makes a difference."""
+    precisions = _precisions(rows)
+    geometric, arithmetic = math.prod(precisions) ** 0.25, sum(precisions) / 4
+    mean_penalty = sum(_brevity([row]) for row in rows) / len(rows)
+    mean = "the mean of the precisions is geometric, not arithmetic"
+    penalty = "the brevity penalty is one of the corpus, from sums of lengths"
+    wrong = {mean: 100 * _brevity(rows) * arithmetic}
+    if len(rows) > 1:
+        wrong[penalty] = 100 * mean_penalty * geometric
+        wrong[f"{penalty}; and {mean}"] = 100 * mean_penalty * arithmetic
+        wrong["there is no brevity penalty"] = 100 * geometric
+    return {
+        name: value
+        for name, value in wrong.items()
+        if not math.isclose(value, 100 * _brevity(rows) * geometric, rel_tol=1e-6)
+    }
 
 
 def share_higher(

@@ -126,6 +126,23 @@ def rotated_score(student: Callable[[Tensor, Tensor, int, int], Tensor]) -> None
             expect.unchanged(before, after, what=name)
 
 
+def epochs_in_an_hour(answer: str) -> None:
+    """3,600 s at 0.4 s a step, 64,000 examples in batches of 80."""
+    expect.quantity(
+        answer,
+        3600 / 0.4 / (2 * 32_000 / 80),
+        "epochs",
+        what="the answer",
+        mistakes={
+            22.5: "trained both ways, each pair gives two examples",
+            9000 / 32_000: "a step takes a batch of 80 examples, not one",
+            9000 / 64_000: "a step takes a batch of 80 examples, not one",
+            1.8: "divide the hour by the seconds of a step",
+            9000.0: "those are the steps; how many does an epoch have?",
+        },
+    )
+
+
 def _family(vocab_size: int, n_layers: int, width: int) -> int:
     """Parameters of the chapter's family at a width: heads of 32."""
     with torch.device("meta"):

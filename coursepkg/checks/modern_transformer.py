@@ -1,6 +1,8 @@
 """Checks of the exercises in the chapter on RMSNorm, SwiGLU and pre-norm."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from itertools import combinations
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -67,6 +69,94 @@ def gated_width(student: Callable[[int, int], int]) -> None:
         assert isinstance(result, int), (
             f"the width is a {type(result).__name__}; an int is expected"
         )
+
+
+BLOCK_MISTAKES = {
+    "eps": "eps stands outside the root in RMSNorm",
+    "stream": "the residual adds to the normalised input, not to the stream itself",
+    "gate": "the SiLU goes around the content, not around the gate",
+}
+
+
+def modern_block(
+    student: Callable[
+        [Tensor, Callable[[Tensor], Tensor], dict[str, Tensor], float], Tensor
+    ],
+) -> None:
+    """A pre-norm layer with a large epsilon; each mistake that is left is named."""
+    generator = torch.Generator().manual_seed(0)
+    x = 2 * torch.randn(4, 6, generator=generator) + 1
+    mix = torch.randn(4, 4, generator=generator)
+    p = {
+        name: torch.randn(shape, generator=generator)
+        for name, shape in {
+            **{"norm_1": (6,), "norm_2": (6,)},
+            **{"gate": (6, 8), "up": (6, 8), "down": (8, 6)},
+        }.items()
+    }
+    output = student(
+        x.clone(), lambda y: mix @ y, {name: w.clone() for name, w in p.items()}, 0.5
+    )
+    expect.is_tensor(output, x.shape, what="the output")
+    for size in range(1, len(BLOCK_MISTAKES) + 1):
+        for left in combinations(BLOCK_MISTAKES, size):
+            assert not torch.allclose(
+                output, _block(x, mix, p, 0.5, left), atol=1e-4
+            ), "still wrong: " + "; ".join(BLOCK_MISTAKES[name] for name in left)
+    expect.close(
+        output,
+        _block(x, mix, p, 0.5, ()),
+        what="the output",
+        tolerance=1e-4,
+        hint="x + attend(norm(x)), then y + network(norm(y)) with SiLU(gate) * up",
+    )
+
+
+def _block(
+    x: Tensor, mix: Tensor, p: dict[str, Tensor], eps: float, mistakes: Collection[str]
+) -> Tensor:
+    def rms_norm(x: Tensor, weight: Tensor) -> Tensor:
+        square = x.square().mean(dim=-1, keepdim=True)
+        root = square.sqrt() + eps if "eps" in mistakes else (square + eps).sqrt()
+        return x / root * weight
+
+    normed = rms_norm(x, p["norm_1"])
+    x = (normed if "stream" in mistakes else x) + mix @ normed
+    y = rms_norm(x, p["norm_2"])
+    gate, content = y @ p["gate"], y @ p["up"]
+    if "gate" in mistakes:
+        gate, content = content, gate
+    return x + (F.silu(gate) * content) @ p["down"]
+
+
+def widest_network(student: Mapping[str, Any]) -> None:
+    """Key-value heads and inner width under a budget of weights and of cache."""
+    n_kv_heads, d_ff = (
+        expect.attempted(student[key]) for key in ("n_kv_heads", "d_ff")
+    )
+    for name, number in (("n_kv_heads", n_kv_heads), ("d_ff", d_ff)):
+        is_count = isinstance(number, int) and number > 0
+        assert is_count, f"{name} is {number!r}; a positive int is expected"
+    assert 8 % n_kv_heads == 0, f"n_kv_heads = {n_kv_heads} does not divide 8"
+    assert n_kv_heads >= 2, (
+        "n_kv_heads = 1 leaves one of the two GPUs without a key-value head"
+    )
+    assert n_kv_heads <= 2, (
+        f"n_kv_heads = {n_kv_heads}: the cache is {n_kv_heads}/8 of the old one; at"
+        " most a quarter is allowed"
+    )
+    assert d_ff % 8 == 0, f"d_ff = {d_ff} is no multiple of 8"
+    budget = 3 * 4 * 512**2 + 2 * 2 * 512 * 2048
+    attention = 2 * 512**2 + 2 * 512 * n_kv_heads * 64
+    left = budget - 3 * attention - 2 * 3 * 512 * d_ff
+    assert left >= 0, (
+        f"d_ff = {d_ff} takes {-left:,} weights too many; a gated network has three"
+        " matrices"
+    )
+    assert left < 8 * 2 * 3 * 512, (
+        f"d_ff = {d_ff} leaves {left:,} weights unused; give the networks what the keys"
+        " and values save"
+    )
 
 
 def modern_parameters(student: Callable[[int, int, int, int, int, int], int]) -> None:

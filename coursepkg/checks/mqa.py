@@ -64,3 +64,19 @@ def pool_heads(student: Callable[[Tensor, int], Tensor]) -> None:
         what="the pooled projection",
         hint="the rows of head 0 come first: view as (H, D, E) and average over H",
     )
+
+
+def cache_by_hand(student: str) -> None:
+    """160 MiB: keys and values of 40 layers, one head of 128, 8,192 tokens."""
+    expect.quantity(
+        student,
+        160.0,
+        "MiB",
+        what="the cache",
+        mistakes={
+            7680.0: "that is multi-head attention; here 48 query heads share one head",
+            80.0: "keys and values are both cached; there is a factor of 2 for them",
+            4.0: "that is one layer; each of the 40 layers has a cache of its own",
+            320.0: "a number in half precision takes 2 bytes, not 4",
+        },
+    )

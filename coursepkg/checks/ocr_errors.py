@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from coursepkg.checks import expect
+from coursepkg.checks.error_lists import read_labels
 
 Counted = tuple[float, int, int]
 """Confidence, edits and characters of a line."""
@@ -226,3 +227,34 @@ def _fewest(lines: Sequence[Counted], target: float) -> int:
         if sum(edits for sure, edits, _ in lines if sure > bound) <= target * total:
             return sum(sure <= bound for sure, _, _ in lines)
     return len(lines)
+
+
+def costliest_step(student: Callable[[], str]) -> None:
+    """The steepest part of five curves."""
+    expect.choice(
+        student(),
+        "c",
+        {
+            "a": "the curve of compression is flat: it stays below 1% up to quality 5",
+            "b": "the curve of noise ends near 1%, so there is little to gain",
+            "d": "the curve of tilt rises to 3% at its last step, not to 26%",
+        },
+    )
+
+
+LABELS = (
+    "tone mark",
+    "vowel mark",
+    "similar shape",
+    "case",
+    "digit",
+    "space",
+    "missing",
+    "added",
+)
+"""The kinds of misread characters, as the exercise names them."""
+
+
+def misread_lines(student: Callable[[], Sequence[str]]) -> str:
+    """Fifty labels against those of the reference."""
+    return expect.labels(student(), *read_labels("ocr_misread_lines"), LABELS)

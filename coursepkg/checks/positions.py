@@ -1,9 +1,11 @@
 """Checks of the exercises in the chapter on positions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.blocks.position import sinusoidal_table
 from coursepkg.checks import expect
@@ -42,6 +44,48 @@ def shift_matrix(student: Callable[[int, int], Tensor]) -> None:
             tolerance=1e-4,
             hint="is the minus sign on the right side of the diagonal?",
         )
+
+
+def exchanged_words(
+    student: tuple[Mapping[str, Any], Callable[[Tensor, bool, int], float]],
+) -> None:
+    """What the last word notices of an exchange, for three stacks of layers."""
+    prediction, largest_change = student
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(5, 8, generator=generator, dtype=torch.float64)
+    for name, causal, n_layers, reason in [
+        (*("no mask, 2 layers", False, 2), "each layer sees a set without an order"),
+        (*("causal, 1 layer", True, 1), "the last word sees all words, as a set"),
+        (
+            *("causal, 2 layers", True, 2),
+            "under the mask word 0 sees itself alone and word 1 sees both",
+        ),
+    ]:
+        guess = expect.attempted(prediction.get(name))
+        found = expect.attempted(largest_change(x.clone(), causal, n_layers))
+        exchanged = torch.cat([x[[1, 0]], x[2:]])
+        change = _last_row(x, causal, n_layers) - _last_row(exchanged, causal, n_layers)
+        measured = change.abs().max().item()
+        expect.close(
+            found,
+            measured,
+            what=f"the measured change, {name}",
+            hint=(
+                "exchange rows 0 and 1 of x, run all layers on both, and compare the"
+                " last rows"
+            ),
+        )
+        assert guess is (measured > 1e-6), (
+            f"you predicted {guess!r} for {name!r}, and the change is {measured:.3f}:"
+            f" {reason}"
+        )
+
+
+def _last_row(x: Tensor, causal: bool, n_layers: int) -> Tensor:
+    """The last row behind layers x + softmax(x x^T / sqrt(E)) x."""
+    for _ in range(n_layers):
+        x = x + scaled_dot_product_attention(x, x, x, is_causal=causal)
+    return x[-1]
 
 
 def read_positions(student: Callable[[Tensor, Tensor], Tensor]) -> None:

@@ -179,3 +179,35 @@ def _fewest(widths: Sequence[int], count: int) -> int:
             for end in range(len(ordered) + 1)
         ]
     return int(best[-1])
+
+
+HEIGHTS, STEPS = (24, 32, 40, 48), (2, 4, 8)
+"""What the plan may choose from, in pixels."""
+
+
+def packing_plan(student: Callable[[], tuple[int, int]]) -> None:
+    """Within the budget, with columns enough, and the best of such plans."""
+    answer = student()
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2
+    assert is_pair, "the result is not a pair; return (height, step)"
+    height, step = answer
+    is_offered = height in HEIGHTS and step in STEPS
+    assert is_offered, (
+        f"({height!r}, {step!r}) is not on offer; heights are {HEIGHTS}, steps {STEPS}"
+    )
+    # The mean width of 284.5 pixels was measured at height 40.
+    megabytes = height * (284.5 * height / 40) * 6585 / 1e6
+    assert megabytes <= 100, (
+        f"at height {height} the packed lines take {megabytes:.0f} MB, more than 100:"
+        " the width grows with the height, so the bytes grow with its square"
+    )
+    columns = 0.26 * height / step
+    assert columns >= 2, (
+        f"a narrow letter gets 0.26 * {height} / {step} = {columns:.1f} columns; 2 are"
+        " needed"
+    )
+    assert height == 40, f"a height of {height} is allowed, but a larger one is, too"
+    assert step == 4, (
+        f"a step of {step} is allowed, but a larger one leaves fewer columns to attend"
+        " to and is allowed, too"
+    )

@@ -229,3 +229,19 @@ def bag_of_words(student: Callable[[str, str], float]) -> None:
                 " stands in both; compose first (NFC), and keep case and marks"
             ),
         )
+
+
+def unclipped_height(student: Callable[[], str]) -> None:
+    """A rectangle of 100 x 10 pixels, grown on all sides."""
+    expect.quantity(
+        student(),
+        24.55,
+        "pixels",
+        what="the height of the unclipped box",
+        mistakes={
+            7.27: "that is the distance of one side; ask for the height of the box",
+            17.27: "the side above and the side below both move",
+            19.09: "the unclip ratio is left out",
+            39.09: "the perimeter has all four sides: 220 pixels",
+        },
+    )

@@ -161,48 +161,39 @@ def _stack(layers: Sequence[Layer], width: int) -> tuple[int, int, int]:
     return x.shape[2], math.prod(stride for _, stride, _ in layers), last - first + 1
 
 
-def grouped_cer(
-    student: Callable[[list[tuple[str, str, str]]], dict[str, float]],
-) -> None:
-    """Groups of unequal size, an empty reading, a reading that is too long."""
-    from coursepkg.metrics.edit import edit_distance
+def paths_by_hand(student: Callable[[], str]) -> None:
+    """The paths of a text with a repeat, by the formula."""
+    expect.quantity(
+        student(),
+        66.0,
+        "paths",
+        what="the number of paths of 'xoong' in 8 columns",
+        tolerance=0.001,
+        mistakes={
+            286.0: "the two o are equal neighbours, so r = 1 and not 0",
+            792.0: "below stands 2n = 10, not n = 5",
+            56.0: "a letter may fill several columns; choosing n of S forgets it",
+        },
+    )
 
-    dice = random.Random(0)
-    letters = "aăâđêơ1."
-    cases = [
-        [
-            ("digits", "12.50O", "12.500"),
-            ("digits", "7", "7"),
-            ("words", "Tông cộng", "Tổng cộng"),
-        ],
-        [("words", "", "phở"), ("words", "bún chả Hà Nội", "bún chả")],
-    ]
-    for _ in range(5):
-        lines = []
-        for _ in range(8):
-            right = "".join(dice.choices(letters, k=dice.randint(1, 9)))
-            read = "".join(one for one in right if dice.random() < 0.8) + "".join(
-                dice.choices(letters, k=dice.randint(0, 2))
-            )
-            lines.append((dice.choice(("digits", "words", "codes")), read, right))
-        cases.append(lines)
-    for lines in cases:
-        answer = student(list(lines))
-        assert isinstance(answer, dict), (
-            f"the result is a {type(answer).__name__}; a dict is expected"
-        )
+
+def most_paths(student: Callable[[int], tuple[int, Sequence[int]]]) -> None:
+    """The counts by enumeration, and a guess that is near to them."""
+    for n_columns in (3, 5, 8):
+        answer = student(n_columns)
+        is_pair = isinstance(answer, tuple | list) and len(answer) == 2
+        assert is_pair, "the result is not a pair; return (guess, counts)"
+        guess, counts = answer
         expect.equal(
-            sorted(answer), sorted({one[0] for one in lines}), what="the groups"
+            [int(one) for one in expect.attempted(counts)],
+            [math.comb(n_columns + n, 2 * n) for n in range(n_columns + 1)],
+            what=f"the paths of '', 'a', 'ab', 'aba', ... in {n_columns} columns",
+            hint="go through all 3 ** n_columns paths, collapse each, count the texts",
         )
-        for group, value in answer.items():
-            own = [(read, right) for name, read, right in lines if name == group]
-            expect.close(
-                float(value),
-                sum(edit_distance(*pair) for pair in own)
-                / sum(len(right) for _, right in own),
-                what=f"the CER of group {group!r} in {own}",
-                hint=(
-                    "add up the edits of the group, then divide once by the characters"
-                    " of its references"
-                ),
-            )
+    guess = expect.attempted(guess)
+    assert isinstance(guess, int), f"the guess is {guess!r}; a whole number is expected"
+    assert abs(guess - 4) <= 1, (
+        f"the guess is {guess} letters, the measured value is 4: a short text has few"
+        " places for its blanks, a long one has no room to move; state why, then mend"
+        " the guess"
+    )

@@ -94,3 +94,64 @@ def alibi(student: Callable[[int, int], Tensor]) -> None:
             what="the bias",
             hint="the first slope is 2 ** (-8 / H), the last 2 ** -8",
         )
+
+
+def half_layout(student: Callable[[Tensor, int], Tensor]) -> None:
+    """One vector in the half layout; the mistakes are mixed or reversed pairs."""
+    generator = torch.Generator().manual_seed(1)
+    for size, position in [(4, 0), (8, 5), (16, 100)]:
+        x = torch.randn(size, generator=generator)
+        found = student(x.clone(), position)
+        what = f"the vector of {size} components at position {position}"
+        expect.is_tensor(found, (size,), what=what)
+        for wrong, reason in _half_layout_mistakes(x, position):
+            assert position == 0 or not torch.allclose(found, wrong, atol=1e-4), (
+                f"{what} is wrong: {reason}"
+            )
+        rotary = RotaryEmbedding(size, layout="half")
+        exact = rotary.rotate(x[None, None, None], offset=position).flatten()
+        hint = "component i turns with component i + D/2, by the same angle"
+        expect.close(found, exact, what=what, tolerance=1e-4, hint=hint)
+
+
+def _half_layout_mistakes(x: Tensor, position: int) -> list[tuple[Tensor, str]]:
+    """Results of usual mistakes, each with what went wrong."""
+    theta = 10000.0 ** (-torch.arange(0, len(x), 2) / len(x))
+    angle, neighbours = (
+        position * torch.cat((theta, theta)),
+        position * theta.repeat_interleave(2),
+    )
+    a, b = x.chunk(2)
+    turned = torch.cat((-b, a))
+    rotary = RotaryEmbedding(len(x), layout="interleaved")
+    return [
+        (
+            x * neighbours.cos() + turned * neighbours.sin(),
+            "the angles stand in the order of the interleaved layout, the pairs in that"
+            " of the half layout",
+        ),
+        (
+            rotary.rotate(x[None, None, None], offset=position).flatten(),
+            "these are the pairs of the interleaved layout",
+        ),
+        (
+            x * angle.cos() - turned * angle.sin(),
+            "it turns backwards; the first half gets the minus sign",
+        ),
+    ]
+
+
+def scaled_angles(student: str) -> None:
+    """Eight of the 16 points of NTK-aware scaling lie above 2."""
+    expect.quantity(
+        student,
+        8.0,
+        "pairs",
+        what="the count",
+        mistakes={
+            16.0: "that is the line without scaling; NTK-aware scaling falls",
+            0.0: "that is linear scaling; NTK-aware scaling is the falling line",
+            7.0: "pairs count from 0: pair 0 lies above 2 as well",
+            9.0: "pair 8 lies a little below 2",
+        },
+    )

@@ -26,7 +26,7 @@ class NotAttempted(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The status of a check, and what is wrong where it did not pass."""
+    """The status of a check, with a note or what is wrong."""
 
     name: str
     status: Literal["passed", "not attempted", "wrong"]
@@ -34,7 +34,8 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.status == "passed":
-            return f"{self.name}: passed"
+            note = f": {self.message}" if self.message else ""
+            return f"{self.name}: passed{note}"
         if self.status == "not attempted":
             return f"{self.name}: not attempted yet"
         return f"{self.name}: not yet: {self.message}"
@@ -66,7 +67,7 @@ def run_check(name: str, student: Any) -> Outcome:
     if student is None or student is Ellipsis:
         return Outcome(name, "not attempted")
     try:
-        judge(_watched(student))
+        note = judge(_watched(student))
     except (NotAttempted, NotImplementedError):
         return Outcome(name, "not attempted")
     except AssertionError as error:
@@ -79,10 +80,10 @@ def run_check(name: str, student: Any) -> Outcome:
             "wrong",
             f"your code raised {type(error).__name__}: {one_line(str(error))}",
         )
-    return Outcome(name, "passed")
+    return Outcome(name, "passed", note or "")
 
 
-def find(name: str) -> Callable[[Callable[..., Any]], None]:
+def find(name: str) -> Callable[[Callable[..., Any]], str | None]:
     """The check function of an exercise.
 
     Raises:

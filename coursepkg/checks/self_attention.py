@@ -106,3 +106,19 @@ def other_weights(student: Callable[[Tensor, Tensor], Tensor]) -> None:
         assert moved > 0.05, (
             f"only {moved:.4f} of the weight was moved; at least 0.05 is asked for"
         )
+
+
+def gradient_plot(student: str) -> None:
+    """The line of the recurrent layer crosses 10^-8 about 30 tokens back."""
+    expect.quantity(
+        student,
+        30.5,
+        "tokens",
+        what="the distance",
+        tolerance=0.1,
+        mistakes={
+            23.0: "there the line is at 10^-6; the labels are two powers of ten apart",
+            38.0: "there the line is at 10^-10; the labels are two powers of ten apart",
+            63.0: "that is the end of the line, at 10^-16",
+        },
+    )

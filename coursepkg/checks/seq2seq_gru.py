@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on sequence to sequence with a GRU."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -34,22 +35,6 @@ def gru_step(
     expect.close(found, expected, what="the new state")
 
 
-def gru_parameters(student: Callable[[int, int, int, int], int]) -> None:
-    """Parameters of the encoder-decoder without attention."""
-    baseline = student(3000, 3000, 64, 128)
-    assert baseline != 919_992 - 768, (
-        "768 are missing: each cell has two biases, one for x and one for h"
-    )
-    assert baseline != 919_992 - 3000, "3000 are missing: the output layer has a bias"
-    expect.equal(baseline, 919_992, what="gru_parameters(3000, 3000, 64, 128)")
-    expect.equal(
-        student(7, 5, 2, 3),
-        170,
-        what="gru_parameters(7, 5, 2, 3)",
-        hint="only the target vocabulary has an output layer",
-    )
-
-
 def clip(student: Callable[[list[Tensor], float], Sequence[Tensor]]) -> None:
     """Gradients scaled so that their common norm is at most max_norm."""
     large = [torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])]
@@ -73,29 +58,64 @@ def clip(student: Callable[[list[Tensor], float], Sequence[Tensor]]) -> None:
         )
 
 
-def cut(student: Callable[[list[int], int], list[int]]) -> None:
-    """A target of at most max_len ids that begins with BOS and ends with EOS."""
-    expect.equal(
-        student([7, 8], 6),
-        [1, 7, 8, 2],
-        what="cut([7, 8], 6)",
-        hint="add BOS and EOS, and no padding",
+def lstm_translator(student: str) -> None:
+    """969,656 parameters: two LSTMs of 99,328 in place of two GRUs of 74,496."""
+    expect.quantity(
+        student,
+        969_656.0,
+        "parameters",
+        what="the size of the model",
+        tolerance=1e-5,
+        mistakes={
+            919_992.0: "that is the model with GRUs; an LSTM has four blocks, not 3",
+            944_824.0: "only one cell was exchanged: encoder and decoder have one each",
+            968_632.0: "each cell has two biases, one for x and one for h",
+            99_328.0: "that is one LSTM; all other parts of the model are missing",
+            198_656.0: "these are two LSTMs; embeddings and output layer are missing",
+        },
     )
-    long = student([7, 8, 9, 10, 11], 5)
-    assert len(long) <= 5, (
-        f"cut([7, 8, 9, 10, 11], 5) has {len(long)} ids; at most 5 are allowed"
+
+
+def gradient_plot(student: str) -> None:
+    """The solid line of the RNN with g = 0.8 crosses 10^-6 about 53 steps back."""
+    expect.quantity(
+        student,
+        53.0,
+        "steps",
+        what="the distance",
+        tolerance=0.12,
+        mistakes={
+            25.0: "that is a dashed line, a cell with gates, or the grid line of 10^-3",
+            74.0: "there the line is at 10^-8; the grid lines are three powers apart",
+            92.0: "there the line is at 10^-10; the grid lines are three powers apart",
+        },
     )
-    assert long[-1] == 2, (
-        "cut([7, 8, 9, 10, 11], 5) does not end with EOS: cut the words before you"
-        " add it"
+
+
+def translator_width(student: tuple[Any, Any]) -> None:
+    """The widest state with half as wide embeddings in 500,000 parameters."""
+    d_embedding, d_hidden = student
+    for name, size in (("d_embedding", d_embedding), ("d_hidden", d_hidden)):
+        assert isinstance(size, int), f"{name} is {size!r}; a whole number is expected"
+    assert 2 * d_embedding >= d_hidden, (
+        f"d_embedding = {d_embedding} is less than half of d_hidden = {d_hidden}"
     )
-    expect.equal(long, [1, 7, 8, 9, 2], what="cut([7, 8, 9, 10, 11], 5)")
-    expect.equal(
-        student([7, 8, 9], 5),
-        [1, 7, 8, 9, 2],
-        what="cut([7, 8, 9], 5)",
-        hint="that fits exactly",
+    size = _translator_parameters(d_embedding, d_hidden)
+    assert size <= 500_000, (
+        f"({d_embedding}, {d_hidden}) has {size:,} parameters; 500,000 are allowed"
     )
+    wider = d_hidden + 1
+    narrowest = (wider + 1) // 2
+    assert _translator_parameters(narrowest, wider) > 500_000, (
+        f"({narrowest}, {wider}) fits as well and has a wider state; go on, and take"
+        " embeddings no wider than needed"
+    )
+
+
+def _translator_parameters(d_embedding: int, d_hidden: int) -> int:
+    """Of the encoder-decoder with GRUs and 3,000 tokens on each side."""
+    cell = 3 * d_hidden * (d_embedding + d_hidden + 2)
+    return 2 * 3000 * d_embedding + 2 * cell + 3000 * (d_hidden + 1)
 
 
 def _gru_mistakes(

@@ -153,3 +153,31 @@ def _share(first: np.ndarray, second: np.ndarray, start: int, stop: int) -> floa
         Weights(places, torch.tensor([1, 0])),
     )
     return float(targets[0, 0])
+
+
+SPEEDS = (0.5, 0.9, 1.1, 1.5)
+"""At which the clip of the prediction is played."""
+
+
+def even_speed(student: Callable[[Sequence[float]], tuple[int, Sequence[int]]]) -> None:
+    """The measured moves, and a guess that is near to them."""
+    from coursepkg.projects.sign_language.augmentation import resampling_shift
+
+    answer = student(SPEEDS)
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2
+    assert is_pair, "the result is not a pair; return (guess, moves)"
+    guess, moves = answer
+    measured = [int(resampling_shift(30, 16, speed).most) for speed in SPEEDS]
+    expect.equal(
+        [int(one) for one in expect.attempted(moves)],
+        measured,
+        what=f"the furthest moves at the speeds {SPEEDS}",
+        hint="compare the frames that are seen with those at speed 1, sample by sample",
+    )
+    guess = expect.attempted(guess)
+    assert isinstance(guess, int), f"the guess is {guess!r}; a whole number is expected"
+    assert abs(guess - measured[-1]) <= 1, (
+        f"the guess is {guess} frames, the measured value is {measured[-1]}: the second"
+        " sampling spreads its frames over the whole clip again, so only rounding is"
+        " left; state why, then mend the guess"
+    )

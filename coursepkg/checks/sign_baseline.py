@@ -155,3 +155,19 @@ def named_when_covered(
                     " 1, in all places; the model gets these frames and the same mask"
                 ),
             )
+
+
+def half_right(student: Callable[[], str]) -> None:
+    """Where the curve of the last state passes one half."""
+    expect.quantity(
+        student(),
+        32.0,
+        "frames",
+        what="the added rest at which the last state is right in half of the clips",
+        tolerance=0.15,
+        mistakes={
+            24.0: "there the curve still stands at two thirds; go on to the right",
+            40.0: "that is the last point, where the curve stands at one third",
+            16.0: "there the curve stands at 0.8",
+        },
+    )

@@ -159,3 +159,18 @@ def _covers(words_of: Mapping[str, set[str]], held: Sequence[str]) -> bool:
         *(words for signer, words in words_of.items() if signer not in held)
     )
     return inside == outside == everything
+
+
+def cache_bytes(student: Callable[[], str]) -> None:
+    """2,500 clips of 24 frames of 96 x 96 pixels, one byte a colour."""
+    expect.quantity(
+        student(),
+        2500 * 24 * 96**2 * 3 / 2**30,
+        "GiB",
+        what="the size of the cache",
+        mistakes={
+            4 * 1.545: "the cache holds bytes; float32 comes only with the batch",
+            1.545 / 3: "a pixel has three colours",
+            2 / 3 * 1.545: "the cache keeps 24 frames a clip, not the 16 that are seen",
+        },
+    )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
+from coursepkg.checks.error_lists import read_labels
 from coursepkg.training.schedules import Plateau
 
 Said = list[tuple[str, float]]
@@ -153,3 +154,21 @@ def events(student: Callable[[Said, float, int], list[tuple[str, int, int]]]) ->
                 " between windows 4 and 7 lie two"
             ),
         )
+
+
+LABELS = (
+    "hidden hand",
+    "too few frames",
+    "left-handed",
+    "same hand shape",
+    "same movement",
+    "same place",
+    "rare word",
+    "other",
+)
+"""The causes of wrong answers, as the exercise names them."""
+
+
+def wrong_answers(student: Callable[[], Sequence[str]]) -> str:
+    """Fifty labels against those of the reference."""
+    return expect.labels(student(), *read_labels("wrong_signs"), LABELS)

@@ -142,3 +142,33 @@ def _normalised(times: np.ndarray, points: np.ndarray) -> np.ndarray:
     columns = np.concatenate([arm, shape], axis=1).reshape(len(times), -1).T
     at = np.linspace(times[0], times[-1], 24)
     return np.stack([np.interp(at, times, one) for one in columns], axis=1)
+
+
+def mirrored(
+    student: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
+) -> None:
+    """Hands and wrists of a clip, seen in a mirror."""
+    dice = np.random.Generator(np.random.PCG64(0))
+    hands, wrists = dice.normal(size=(5, 2, 21, 3)), dice.normal(size=(5, 2, 2))
+    kept = hands.copy(), wrists.copy()
+    answer = student(hands, wrists)
+    unchanged = np.array_equal(hands, kept[0]) and np.array_equal(wrists, kept[1])
+    assert unchanged, "the clip was changed in place; work on a copy"
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2
+    assert is_pair, "the result is not a pair; return (hands, wrists)"
+    for found, given, what in zip(answer, kept, ("hands", "wrists"), strict=True):
+        assert np.shape(found) == given.shape, (
+            f"the {what} have shape {np.shape(found)}; {given.shape} is expected"
+        )
+        flipped = given * np.array([-1.0, 1.0, 1.0])[: given.shape[-1]]
+        assert not np.allclose(found, flipped), (
+            f"the {what} are flipped, but not exchanged: a right hand is a left one in"
+            " the mirror, so the two sides change places"
+        )
+        assert not np.allclose(found, given[:, ::-1]), (
+            f"the {what} are exchanged, but x has kept its sign"
+        )
+        assert np.allclose(found, flipped[:, ::-1]), (
+            f"the {what} are not those of the mirror: x changes its sign, y and depth"
+            " do not, and the sides change places"
+        )

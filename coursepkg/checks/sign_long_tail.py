@@ -58,8 +58,8 @@ def macro_f1(
                 f" {words}"
             ),
             hint=(
-                "the mean is over all words of the list; a word with neither clip nor"
-                " answer counts 0"
+                "the mean is over all words of the list, and not over those that occur;"
+                " a word with neither clip nor answer counts 0"
             ),
         )
 

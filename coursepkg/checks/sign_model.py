@@ -157,3 +157,51 @@ def part_rates(
                 " the stem being part 0; the first `frozen` parts have 0"
             ),
         )
+
+
+def times_answered(student: Callable[[], str]) -> None:
+    """A column of the confusion matrix, added up."""
+    expect.quantity(
+        student(),
+        18.0,
+        "answers",
+        what="how often the answer was 'Vui'",
+        tolerance=0.001,
+        mistakes={
+            16.0: "those are the clips of the word; the column has wrong answers, too",
+            2.0: "those are the wrong answers; the right ones stand on the diagonal",
+            17.0: "the column of 'Vui' has two words besides its own",
+        },
+    )
+
+
+BACKBONES = {
+    "resnet-18": (11.2, 1.814),
+    "resnet-34": (21.3, 3.663),
+    "resnet-50": (23.5, 4.087),
+    "convnext-tiny": (27.8, 4.455),
+    "vit-base": (85.8, 17.563),
+    "swin-tiny": (27.5, 4.490),
+}
+"""Million parameters, and billion multiply-adds for a frame of 224 pixels."""
+
+
+def backbone_plan(student: Callable[[], tuple[str, int]]) -> None:
+    """Within both budgets, and the best of such plans."""
+    answer = student()
+    is_pair = isinstance(answer, tuple | list) and len(answer) == 2
+    assert is_pair, "the result is not a pair; return (backbone, frames)"
+    name, frames = answer
+    assert name in BACKBONES, f"{name!r} is not in the table: {', '.join(BACKBONES)}"
+    assert frames in range(1, 17), f"{frames!r} frames; 1 to 16 are on offer"
+    millions, billions = BACKBONES[name]
+    assert 4 * millions <= 100, (
+        f"{name} has {millions} million weights of 4 bytes: {4 * millions:.0f} MB, more"
+        " than 100"
+    )
+    assert frames * billions <= 60, (
+        f"{frames} frames of {billions} billion are {frames * billions:.1f} billion"
+        " multiply-adds, more than 60"
+    )
+    assert frames == 16, f"{frames} frames are fewer than another backbone can see"
+    assert name == "resnet-34", f"{name} is allowed, but a larger backbone is, too"

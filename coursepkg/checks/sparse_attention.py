@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on sparse attention."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,23 +27,6 @@ def window_pairs(student: Callable[[int, int], int]) -> None:
             what=f"visible pairs for n = {n}, window = {window}",
             hint="the first queries have fewer than `window` keys before them",
         )
-
-
-def touched_tiles(student: Callable[[Tensor, int], int]) -> None:
-    """Tiles with a visible pair."""
-    masks = {
-        "a causal window": ((causal() & sliding_window(3)).mask(8, 8)[0, 0], 4, 3),
-        "a single pair": (
-            torch.eye(6, dtype=torch.bool) & (torch.arange(6) == 2),
-            2,
-            1,
-        ),
-        "a mask of zeros": (torch.zeros(4, 4, dtype=torch.bool), 2, 0),
-        "a causal mask whose last tile is smaller": (causal().mask(5, 5)[0, 0], 2, 6),
-        "a wide mask": (torch.ones(3, 7, dtype=torch.bool), 3, 3),
-    }
-    for name, (mask, block, count) in masks.items():
-        expect.equal(int(student(mask.clone(), block)), count, what=f"tiles of {name}")
 
 
 def top_scores(student: Callable[[Tensor, Tensor, Tensor, int, int], Tensor]) -> None:
@@ -77,21 +61,58 @@ def top_scores(student: Callable[[Tensor, Tensor, Tensor, int, int], Tensor]) ->
     )
 
 
-def layers_needed(student: Callable[[int, int], int]) -> None:
-    """Layers of a causal window until the last position depends on the first."""
-    for n, window, count in [
-        (8, 8, 1),
-        (9, 8, 2),
-        (64, 8, 9),
-        (1000, 100, 11),
-        (2, 2, 1),
+def visited_share(
+    student: tuple[Any, Callable[[Tensor, int], Any]],
+) -> None:
+    """The shares of a causal window of 64 over 1,024 tokens, in two sizes of block."""
+    predicted, share_of = student
+    small, large = expect.attempted(predicted)
+    window = (causal() & sliding_window(64)).mask(1024, 1024)[0, 0]
+    one_pair = torch.eye(6, dtype=torch.bool) & (torch.arange(6) == 2)
+    for name, mask, block, share in [
+        ("a single pair in blocks of 2", one_pair, 2, 1 / 9),
+        ("a mask of zeros", torch.zeros(4, 4, dtype=torch.bool), 2, 0.0),
+        ("the window in blocks of 64", window, 64, 31 / 256),
+        ("the window in blocks of 128", window, 128, 15 / 64),
     ]:
-        expect.equal(
-            student(n, window),
-            count,
-            what=f"layers for n = {n}, window = {window}",
-            hint=(
-                "the distance is n - 1, and a window that holds the position itself"
-                " moves window - 1 steps"
-            ),
+        expect.close(
+            float(expect.attempted(share_of(mask.clone(), block))),
+            share,
+            what=f"the measured share for {name}",
+            hint="count the blocks with at least one visible pair, not the pairs",
         )
+    for block, guess, share, one_block in (
+        (64, float(small), 31 / 256, 16 / 256),
+        (128, float(large), 15 / 64, 8 / 64),
+    ):
+        what = f"the prediction for blocks of {block}"
+        assert 0 <= guess <= 1, f"{what} is {guess}; a share from 0 to 1 is expected"
+        assert abs(guess - one_block) > 0.01, (
+            f"{what} is {guess}: that is one block in each row of blocks; the window"
+            " also begins in the block before"
+        )
+        assert abs(guess - share) <= 0.02, (
+            f"{what} is {guess}, {share:.3f} is measured: how many blocks does a row of"
+            " blocks visit?"
+        )
+
+
+def fewest_layers(student: Callable[[int, int], tuple[int, int]]) -> None:
+    """The fewest layers whose windows keep to a number of pairs and reach the start."""
+    for n, budget, fewest in [
+        (1000, 100_000, 10),
+        (64, 500, 9),
+        (64, 2080, 1),
+        (10, 19, 9),
+    ]:
+        window, n_layers = student(n, budget)
+        case = f"for n = {n} and {budget} pairs, window {window} and {n_layers} layers"
+        assert 2 <= window <= n, f"{case}: the window must lie between 2 and n"
+        pairs = n * window - window * (window - 1) // 2
+        assert pairs <= budget, f"{case}: a layer shows {pairs} pairs, too many"
+        reach = n_layers * (window - 1)
+        assert reach >= n - 1, (
+            f"{case}: the reach is {reach} of {n - 1} steps; a window that holds the"
+            " position itself moves window - 1 steps"
+        )
+        assert n_layers == fewest, f"{case} fit, but {fewest} layers are enough"

@@ -1,6 +1,8 @@
 """Checks of the exercises in the chapter on subwords."""
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from coursepkg.checks import expect
 from coursepkg.text.subword import best_segmentation
@@ -45,6 +47,22 @@ def best_pair(
     for words, best, hint in cases:
         found = student(dict(words))
         expect.equal(found, best, what=f"the best pair of {words}", hint=hint)
+
+
+def cheapest_cut(student: str) -> None:
+    """The cost of the best segmentation of "slowest" under the chapter's pieces."""
+    expect.quantity(
+        student,
+        18.0,
+        "bits",
+        what="the cost",
+        mistakes={
+            19.0: "s lo west costs that; est at the end is cheaper",
+            31.0: "those are single letters; longer pieces are cheaper",
+            14.0: "the first letter, s, is missing",
+            21.0: "look for one piece that ends the word in place of two",
+        },
+    )
 
 
 def encode_word(student: Callable[[str, Sequence[tuple[str, str]]], list[str]]) -> None:
@@ -108,6 +126,35 @@ def cut(student: Callable[[list[int], int], list[int]]) -> None:
     ]:
         expect.equal(
             student(list(ids), max_len), kept, what=f"cut({ids}, {max_len})", hint=hint
+        )
+
+
+def byte_counts(
+    student: tuple[Mapping[str, Any], Callable[[str, str], int]],
+) -> None:
+    """The bytes of four texts, predicted and counted, in two Unicode forms."""
+    prediction, n_bytes = student
+    cases: list[tuple[str, Literal["NFC", "NFD"], str, str]] = [
+        ("phở", "NFC", "phở in NFC", "p and h take one byte each, U+1EDF three"),
+        ("phở", "NFD", "phở in NFD", "p, h, o take one byte each, a mark two"),
+        ("感冒", "NFC", "感冒", "a Chinese character takes three bytes"),
+        ("🙂", "NFC", "🙂", "an emoji beyond U+FFFF takes four bytes"),
+    ]
+    for text, form, name, reason in cases:
+        guess = expect.attempted(prediction.get(name))
+        expect.equal(
+            n_bytes(
+                unicodedata.normalize("NFD" if form == "NFC" else "NFC", text), form
+            ),
+            len(unicodedata.normalize(form, text).encode()),
+            what=f"n_bytes of {text!r} in {form}",
+            hint="normalise to the form first, then count bytes, not characters",
+        )
+        expect.equal(
+            guess,
+            len(unicodedata.normalize(form, text).encode()),
+            what=f"your prediction for {name}",
+            hint=reason,
         )
 
 

@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on T5."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -83,3 +84,56 @@ def causal_bucket(student: Callable[[int, int, int], int]) -> None:
                     " the last one for all the rest"
                 ),
             )
+
+
+T5_SIZES = {
+    "Small": (60_506_624, 512, 6),
+    "Base": (222_903_552, 768, 12),
+    "Large": (737_668_096, 1024, 24),
+    "3B": (2_851_598_336, 1024, 24),
+    "11B": (11_307_321_344, 1024, 24),
+}
+"""Parameters, width and layers on each side of the sizes that were published."""
+CARD = 12e9
+"""Bytes of the card in the exercise on fine-tuning."""
+
+
+def fine_tuning_plan(answer: Mapping[str, Any]) -> None:
+    """The plan fits, makes 64 sentences a step, and none larger would fit."""
+    is_plan = isinstance(answer, Mapping) and set(answer) == {
+        "size",
+        "batch",
+        "accumulate",
+    }
+    assert is_plan, f"the plan is {answer!r}; its keys are size, batch and accumulate"
+    size, batch = answer["size"], answer["batch"]
+    assert size in T5_SIZES, f"size is {size!r}; choose one of {', '.join(T5_SIZES)}"
+    whole = [answer[name] for name in ("batch", "accumulate")]
+    assert all(isinstance(n, int) and n > 0 for n in whole), (
+        f"batch and accumulate are {whole}; two whole numbers above 0 are expected"
+    )
+    assert batch * answer["accumulate"] == 64, (
+        f"{batch} sentences times {answer['accumulate']} are"
+        f" {batch * answer['accumulate']}; a step has 64"
+    )
+    state, sentence = _memory(size)
+    needed = f"{size} needs {state / 1e9:.2f} GB for its state"
+    assert state <= CARD, f"{needed}; the card has 12 GB"
+    assert state + batch * sentence <= CARD, (
+        f"{needed} and {batch * sentence / 1e9:.2f} GB for the activations of"
+        f" {batch} {'sentence' if batch == 1 else 'sentences'}; together more than"
+        " 12 GB"
+    )
+    names = list(T5_SIZES)
+    larger = names[names.index(size) + 1]
+    fits = sum(_memory(larger)) <= CARD
+    assert not fits, f"{size} fits, but so does {larger} with a batch of 1"
+    assert state + 2 * batch * sentence > CARD or 2 * batch > 64, (
+        f"a batch of {batch} fits, but so does one of {2 * batch}"
+    )
+
+
+def _memory(size: str) -> tuple[float, float]:
+    """Bytes of the state of training, and of the activations of a sentence."""
+    parameters, width, layers = T5_SIZES[size]
+    return 16.0 * parameters, 32.0 * 4 * 64 * width * 2 * layers

@@ -1,6 +1,7 @@
 """Checks of the exercises in the chapter on tensors and notation."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,18 +42,6 @@ def masked_mean(student: Callable[[Tensor, Tensor], Tensor]) -> None:
     )
 
 
-def score_bytes(student: Callable[[int, int, int, torch.dtype], int]) -> None:
-    """Three sizes and dtypes."""
-    cases = [
-        (1, 8, 1024, torch.float32, 2**25),
-        (2, 4, 10, torch.float16, 1600),
-        (1, 32, 8192, torch.bfloat16, 2**32),
-    ]
-    for batch, n_heads, length, dtype, count in cases:
-        what = f"bytes for B = {batch}, H = {n_heads}, T = {length}, {dtype}"
-        expect.equal(student(batch, n_heads, length, dtype), count, what=what)
-
-
 def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
     """Ordinary scores, and scores whose exponentials overflow or vanish."""
     s = torch.randn(3, 6, generator=torch.Generator().manual_seed(2))
@@ -64,3 +53,64 @@ def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
             what=f"the result for scores near {shift:.0f}",
             tolerance=1e-3,
         )
+
+
+def score_memory(student: str) -> None:
+    """4 GiB: 32 heads, 8,192 queries, 8,192 keys, 2 bytes."""
+    expect.quantity(
+        student,
+        4.0,
+        "GiB",
+        what="the memory of the scores",
+        mistakes={
+            8.0: "a number in bfloat16 takes 2 bytes, not 4",
+            2.0: "a number in bfloat16 takes 2 bytes, not 1",
+            32.0: "a number in bfloat16 takes 16 bits; these are 2 bytes",
+            1 / 8: "that is one head; each of the 32 heads has scores of its own",
+            1 / 2048: "each query has a score for each key: the length counts twice",
+        },
+    )
+
+
+def running_sum(
+    student: tuple[Any, Callable[[torch.dtype, float], Any]],
+) -> None:
+    """Adding 0.5 in bfloat16 stops at 128, where neighbours are 1 apart."""
+    predicted, stops_at = student
+    expect.attempted(predicted)
+    for dtype, step, last in [
+        (torch.bfloat16, 1.0, 256.0),
+        (torch.bfloat16, 0.5, 128.0),
+        (torch.float16, 1.0, 2048.0),
+    ]:
+        expect.equal(
+            float(expect.attempted(stops_at(dtype, step))),
+            last,
+            what=f"stops_at({dtype}, {step})",
+            hint="keep the sum in this dtype, and return the last sum, not a count",
+        )
+    hints = {
+        256.0: "there a step of 1 is lost; a step of 0.5 is lost earlier",
+        64.0: "from 64 on, neighbours are 0.5 apart, so 64.5 can be stored",
+    }
+    expect.equal(
+        float(predicted),
+        128.0,
+        what="the prediction",
+        hint=hints.get(
+            float(predicted), "a step is lost where neighbours are two steps apart"
+        ),
+    )
+
+
+def stored_numbers(student: str) -> None:
+    """float16 stores 4,096, 4,100 and 4,104 of the nine numbers."""
+    expect.choice(
+        student,
+        "b",
+        {
+            "a": "a mark at every number is the line of float32",
+            "c": "a single mark is the line of bfloat16",
+            "d": "a mark at every second number belongs to 2,048; move the slider",
+        },
+    )

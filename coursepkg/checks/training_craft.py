@@ -1,6 +1,8 @@
 """Checks of the exercises in the chapter on training craft."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,31 +54,59 @@ def smoothed_target(student: Callable[[int, int, float, str], Tensor]) -> None:
             )
 
 
-def clip_together(student: Callable[[list[Tensor], float], list[Tensor]]) -> None:
-    """Gradients above and below the limit, of several shapes."""
-    draw = torch.Generator().manual_seed(0)
-    for limit in (1.0, 100.0):
-        gradients = [torch.randn(shape, generator=draw) for shape in ((3, 4), (5,), ())]
-        before = [g.clone() for g in gradients]
-        norm = torch.cat([g.flatten() for g in before]).norm()
-        clipped = student(gradients, limit)
-        assert len(clipped) == len(before), (
-            f"{len(clipped)} gradients came back; {len(before)} are expected"
-        )
-        for number, (got, given) in enumerate(zip(clipped, before, strict=True)):
-            expect.unchanged(given, gradients[number], what=f"gradient {number}")
+def cosine_rate(student: Callable[[int, float, int, int], float]) -> None:
+    """The ends of both branches, and a point inside each."""
+    for peak, warmup, last in [(1e-3, 100, 1000), (0.5, 4, 20)]:
+        for step, share, hint in [
+            (1, 1 / warmup, "the first step has the rate peak / warmup, not 0"),
+            (
+                warmup // 2,
+                (warmup // 2) / warmup,
+                "the warm-up is peak * step / warmup",
+            ),
+            (warmup, 1.0, "the warm-up ends at the peak, at step = warmup"),
+            (
+                warmup + 1,
+                (1 + math.cos(math.pi / (last - warmup))) / 2,
+                "the cosine begins behind the warm-up, at the peak: step - warmup",
+            ),
+            (
+                (warmup + last) // 2,
+                0.5,
+                "half of the way from warmup to last the rate is half of the peak",
+            ),
+            (last, 0.0, "at the last step the rate is 0"),
+        ]:
             expect.close(
-                got,
-                given * min(1.0, limit / float(norm)),
-                what=(
-                    f"gradient {number} for a norm of {float(norm):.2f} and the limit"
-                    f" {limit}"
-                ),
-                hint=(
-                    "one norm over all gradients, one factor for all, and none where"
-                    " the norm is small enough"
-                ),
+                student(step, peak, warmup, last) / peak,
+                share,
+                what=f"the rate / peak at step {step} for warm-up {warmup} of {last}",
+                tolerance=1e-9,
+                hint=hint,
             )
+
+
+def step_in_memory(student: Mapping[str, Any]) -> None:
+    """A micro-batch and an accumulation for a GPU of 16 GB."""
+    tokens, n_batches = (
+        expect.attempted(student[key]) for key in ("micro_batch", "accumulate")
+    )
+    for name, number in (("micro_batch", tokens), ("accumulate", n_batches)):
+        is_count = isinstance(number, int) and number > 0
+        assert is_count, f"{name} is {number!r}; a positive int is expected"
+    assert tokens * n_batches >= 25_000, (
+        f"{n_batches} micro-batches of {tokens:,} are {tokens * n_batches:,} tokens;"
+        " 25,000 are needed"
+    )
+    gigabytes = (20 * 100e6 + 2e6 * tokens) / 1e9
+    assert gigabytes <= 16, (
+        f"this takes {gigabytes:.1f} GB of 16: 20 bytes a parameter with AdamW and EMA,"
+        " and R-Drop keeps the activations of twice the batch"
+    )
+    assert n_batches == 4, (
+        f"{n_batches} micro-batches are more than needed; fill the memory that the"
+        " parameters leave"
+    )
 
 
 def position_after(student: Callable[[int, int, int], tuple[int, int]]) -> None:

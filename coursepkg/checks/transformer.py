@@ -5,28 +5,24 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import layer_norm, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 from coursepkg.checks import expect
 
 
-def normalize(student: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> None:
-    """LayerNorm over the last dimension for several shapes, with a scale."""
-    generator = torch.Generator().manual_seed(0)
-    for shape, eps in (((3, 4), 1e-5), ((2, 5, 6), 1e-5), ((2, 3, 3, 8), 0.5)):
-        x = 3 * torch.randn(shape, generator=generator) + 2
-        weight, bias = torch.randn(2, shape[-1], generator=generator)
-        result = student(x.clone(), weight.clone(), bias.clone(), eps)
-        case = f"the result for x {shape}, eps {eps}"
-        expect.close(
-            result,
-            layer_norm(x, shape[-1:], weight, bias, eps),
-            what=case,
-            hint=(
-                "mean and variance are over the last dimension; the variance divides by"
-                " E; eps is inside the root"
-            ),
-        )
+def equal_shares(student: str) -> None:
+    """Where scores and sums pass the projections, read off the figure of the shares."""
+    expect.quantity(
+        student,
+        2.0 * 512,
+        "tokens",
+        what="the length",
+        tolerance=0.15,
+        mistakes={
+            4.0 * 512: "there the curve meets that of the feed-forward network",
+            6.0 * 512: "there, at the dotted line, they pass half of all work",
+        },
+    )
 
 
 def n_parameters(student: Callable[[int, int, int, int], int]) -> None:
@@ -74,6 +70,55 @@ def bridge(student: Callable[..., Tensor]) -> None:
                 " at or behind a source's length"
             ),
         )
+
+
+def target_loss(
+    student: Callable[[Callable[[Tensor], Tensor], Tensor], Tensor],
+) -> None:
+    """The loss of a decoder that sees one token, with padding and without."""
+    generator = torch.Generator().manual_seed(0)
+    table = 2 * torch.randn(9, 9, generator=generator)
+    for rows in (
+        [[1, 4, 5, 6, 2], [1, 7, 8, 4, 2]],
+        [[1, 4, 5, 6, 7, 2], [1, 8, 2, 0, 0, 0]],
+    ):
+        target = torch.tensor(rows)
+        read, labels = target[:, :-1], target[:, 1:]
+        losses = {
+            "the label of a place is the token that it has just read": (target, target),
+            "each place is asked for its own token, not for the next one": (read, read),
+            "the decoder reads the next token and is asked for the one before": (
+                labels,
+                read,
+            ),
+        }
+        loss = student(lambda ids: table[ids], target.clone())
+        for mistake, (given, asked) in losses.items():
+            for ignored, padding in ((-100, "; and padding counts"), (0, "")):
+                _differs(
+                    loss, _mean_loss(table[given], asked, ignored), mistake + padding
+                )
+        _differs(
+            loss if (labels == 0).any() else torch.tensor(torch.nan),
+            _mean_loss(table[read], labels, -100),
+            "padding counts as a token that has to be predicted",
+        )
+        expect.close(
+            loss,
+            _mean_loss(table[read], labels, 0),
+            what=f"the loss for the targets {rows}",
+            hint="one sum over all real labels, divided once by their number",
+        )
+
+
+def _mean_loss(logits: Tensor, labels: Tensor, ignored: int) -> Tensor:
+    return cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored)
+
+
+def _differs(loss: Tensor, mistaken: Tensor, mistake: str) -> None:
+    assert not torch.allclose(torch.as_tensor(loss), mistaken), (
+        f"the loss is wrong: {mistake}"
+    )
 
 
 def cached_attention(

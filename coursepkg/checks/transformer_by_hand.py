@@ -31,6 +31,40 @@ def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         )
 
 
+def encoder_work(student: str) -> None:
+    """The work of the base model's six encoder layers for 512 tokens."""
+    unit = 2**27 / 1e9  # n E^2 and n^2 E in GFLOP, as n = E = 512
+    expect.quantity(
+        student,
+        6 * 28 * unit,
+        "GFLOP",
+        what="the work",
+        mistakes={
+            28 * unit: "that is one layer; the encoder has six",
+            6 * 24 * unit: "scores and weighted sums are missing, 4 n^2 E a layer",
+            6 * 12 * unit: "the feed-forward network is missing, 16 n E^2 a layer",
+            6 * 14 * unit: "a product and a sum are two operations",
+        },
+    )
+
+
+def gradient_ratio(student: str) -> None:
+    """How far the division lifts the gradient at the scores, read off the figure."""
+    expect.quantity(
+        student,
+        25e3,
+        "times",
+        what="the ratio",
+        tolerance=0.6,
+        mistakes={
+            4.4: "the axis is logarithmic, and a step between labels is a factor of 10",
+            1.3e3: "that is short of it: the lower curve ends below 1e-5",
+            2.5e5: "the lower curve ends between 1e-6 and 1e-5, the upper near 0.2",
+            4e-5: "divide the larger number by the smaller one",
+        },
+    )
+
+
 def softmax_gradient(student: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Soft and saturated rows, against autograd."""
     generator = torch.Generator().manual_seed(1)

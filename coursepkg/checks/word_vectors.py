@@ -23,6 +23,23 @@ def nearest_row(student: Callable[[Tensor, int], int]) -> None:
         )
 
 
+def narrow_table(student: str) -> None:
+    """The memory of a table of 128 columns and of the matrix that widens its rows."""
+    table, matrix = 30_000 * 128, 128 * 768
+    expect.quantity(
+        student,
+        4 * (table + matrix) / 1e6,
+        "MB",
+        what="the memory",
+        mistakes={
+            4 * table / 1e6: "the matrix that widens the rows is missing",
+            4 * 30_000 * 768 / 1e6: "that is a table of the full width",
+            (table + matrix) / 1e6: "a number in float32 takes 4 bytes",
+            2 * (table + matrix) / 1e6: "2 bytes a number would be half precision",
+        },
+    )
+
+
 def positive_pmi(student: Callable[[Tensor], Tensor]) -> None:
     """PPMI of a square table, of one with more contexts than words."""
     for counts in (

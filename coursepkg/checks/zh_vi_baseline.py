@@ -1,14 +1,17 @@
 """Checks of the exercises in the chapter on Chinese-Vietnamese data."""
 
 import random
-import unicodedata
+import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from coursepkg.checks import expect
 from coursepkg.data.split import group_records
+
+Pairs = list[tuple[str, str]]
 
 
 def drop_empty(
@@ -41,23 +44,85 @@ def drop_empty(
         )
 
 
-def seen_share(student: Callable[[list[str], list[str]], float]) -> None:
-    """Copies in other spellings count, other sentences do not."""
-    apart = unicodedata.normalize("NFD", "Khách_sạn ở đâu ?")
-    for train, test, share in [
-        (["Khách_sạn ở đâu ?", "Xin_chào ."], ["khách sạn ở đâu", "Tạm_biệt ."], 0.5),
-        (["Khách_sạn ở đâu ?"], [apart, "Khách_sạn ở đây ."], 0.5),
-        (["Xin_chào .", "Xin_chào ."], ["Xin chào!", "Xin_chào .", "Chào ."], 2 / 3),
-        (["Má .", "Mã ."], ["Ma .", "Mà .", "Mạ ."], 0.0),
-    ]:
-        expect.close(
-            student(list(train), list(test)),
-            share,
-            what=f"the share of {test} that {train} has",
-            hint=(
-                "NFC first, then casefold, then letters and digits only; count test"
-                " lines, not different ones"
+def copies_held_out(
+    answer: tuple[Any, Callable[[list[str], float, int], float]],
+) -> None:
+    """The measuring function first, then the prediction against its mean."""
+    prediction, student = answer
+    expect.attempted(prediction)
+    draw = random.Random(0)
+    doubled = [f"once {i}" for i in range(600)] + [
+        f"twice {i // 2}" for i in range(400)
+    ]
+    cases = [
+        ("ten different lines", [f"{i}" for i in range(10)]),
+        ("ten equal lines", ["a"] * 10),
+        ("lines in threes", [f"{i // 3}" for i in range(60)]),
+        ("the file of 1,000 lines", draw.sample(doubled, len(doubled))),
+    ]
+    for name, lines in cases:
+        found = []
+        for seed in range(20):
+            given = list(lines)
+            found.append(expect.attempted(student(given, 0.1, seed)))
+            assert given == lines, f"{name} were shuffled in place; shuffle a copy"
+            expect.close(
+                found[-1],
+                _seen_share(lines, 0.1, seed),
+                what=f"the share for {name} and seed {seed}",
+                hint=(
+                    "shuffle all lines, hold out the first of them, and count those"
+                    " that stand among the others"
+                ),
+            )
+    measured = 100 * statistics.mean(found)
+    expect.quantity(
+        prediction,
+        measured,
+        "%",
+        what="the prediction",
+        tolerance=0.07,
+        mistakes={
+            40.0: (
+                "40% of the lines have a copy, but the copy may be held out as well;"
+                f" your function measures {measured:.1f} %"
             ),
+            20.0: "200 sentences that stand twice are 400 lines",
+            90.0: "that is the share among the lines that have a copy",
+            10.0: "that is what is held out, not what of it has been seen",
+        },
+    )
+
+
+def split_pairs(student: Callable[[Pairs, float, int], Any]) -> None:
+    """No sentence of either language in both parts; all lines are there once."""
+    draw = random.Random(1)
+    pairs = [(f"zh {i}", f"vi {i}") for i in range(40)]
+    pairs += [(f"zh {i}", f"another vi {i}") for i in range(0, 12)]
+    pairs += [(f"another zh {i}", f"vi {i}") for i in range(8, 20)]
+    pairs += [(f"zh {i}", f"vi {i}") for i in range(30, 36)]
+    draw.shuffle(pairs)
+    for seed in range(10):
+        parts = [list(part) for part in student(list(pairs), 0.3, seed)]
+        assert len(parts) == 2, f"{len(parts)} parts; return (train, test)"
+        train, test = parts
+        numbers = sorted([*train, *test])
+        assert numbers == list(range(len(pairs))), (
+            f"seed {seed}: {len(numbers)} numbers of lines for {len(pairs)} lines; each"
+            " line goes to one part"
+        )
+        for side, language in enumerate(("Chinese", "Vietnamese")):
+            known = {pairs[i][side] for i in train}
+            both = sorted(pairs[i][side] for i in test if pairs[i][side] in known)
+            assert not both, (
+                f"seed {seed}: the {language} sentence {both[0]!r} stands in both"
+                " parts; pairs belong together that share a sentence on either side,"
+                " also through others"
+            )
+        share = len(test) / len(pairs)
+        assert 0.1 <= share <= 0.5, (
+            f"seed {seed}: {share:.0%} of the lines are in the test part; about 30% are"
+            " asked for"
         )
 
 
@@ -107,3 +172,11 @@ def last_real_state(student: Callable[[Tensor, Tensor], Tensor]) -> None:
                     "the state after the last real token is outputs[b, lengths[b] - 1]"
                 ),
             )
+
+
+def _seen_share(lines: Sequence[str], share: float, seed: int) -> float:
+    shuffled = list(lines)
+    random.Random(seed).shuffle(shuffled)
+    n_held = round(share * len(lines))
+    known = set(shuffled[n_held:])
+    return sum(line in known for line in shuffled[:n_held]) / n_held

@@ -13,6 +13,7 @@ def csv_rows(
     *,
     empty: str | None = None,
     longest: int | None = None,
+    delimiters: str = ",",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file whose first line names the columns.
 
@@ -26,6 +27,8 @@ def csv_rows(
             of clips".
         empty: stands for the cells that a short row lacks.
         longest: most characters of a cell; None leaves the limit of `csv`, 131,072.
+        delimiters: signs that may separate columns; the one that the first line has
+            most often does.
 
     Yields:
         The line where a row begins, from 1, and the row by columns.
@@ -37,7 +40,9 @@ def csv_rows(
     limit = csv.field_size_limit() if longest is None else csv.field_size_limit(longest)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True, restval=empty)
+            sign = max(delimiters, key=file.readline().count)
+            file.seek(0)
+            reader = csv.DictReader(file, strict=True, restval=empty, delimiter=sign)
             columns = reader.fieldnames or ()
             missing = [name for name in needed if name not in columns]
             if missing:

@@ -6,6 +6,7 @@ The same thing always looks the same:
     queries, keys, values, weights, output        one colour each, see `COLOURS`
     hidden by a mask      a crossed square
     operation     a box with round corners
+    amount        a bar from the left, its number behind it
     memory        a box with a title in its upper edge
     data flow     an arrow; time runs from left to right
 
@@ -14,7 +15,7 @@ tell apart. A picture stands on a white card, as every figure of the book does.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
@@ -106,12 +107,10 @@ class Drawing:
             bold: for titles.
             italic: for symbols.
         """
-        style = f"font-weight='{'bold' if bold else 'normal'}'"
-        style += f" font-style='{'italic' if italic else 'normal'}'"
+        style = " font-weight='bold'" * bold + " font-style='italic'" * italic
         self._parts.append(
             f"<text x='{at[0]:g}' y='{at[1] + size * 0.36:g}' font-size='{size:g}'"
-            f" text-anchor='{anchor}' fill='{INK}' {FONT} {style}>"
-            f"{_with_shifts(text)}</text>"
+            f" text-anchor='{anchor}'{style}>{_with_shifts(text)}</text>"
         )
 
     def matrix(
@@ -187,6 +186,42 @@ class Drawing:
         self.text((x + 10, y + 14), title, anchor="start", bold=True)
         return Area(x, y, *size)
 
+    def bars(
+        self,
+        at: Point,
+        rows: Iterable[tuple[str, Number, str]],
+        *,
+        width: Number,
+        kind: str = "weight",
+        step: Number = 24,
+    ) -> None:
+        """Amounts below one another: a name, a bar, a number.
+
+        Args:
+            at: where the bars begin on the left, and the upper edge of the first.
+            rows: name, share of the full width (0 to 1), and what is written behind.
+            width: of a bar with share 1.
+            kind: one of `COLOURS`.
+            step: from one row to the next.
+
+        Raises:
+            ValueError: a share is not between 0 and 1.
+        """
+        x, y = at
+        for name, share, number in rows:
+            if not 0 <= share <= 1:
+                raise ValueError(f"share of {name!r}: {share}; need 0 to 1")
+            self._parts.append(
+                f"<rect x='{x:g}' y='{y:g}' width='{share * width:.4g}'"
+                f" height='{step - 8:g}' fill='{COLOURS[kind]}' stroke='{INK}'"
+                " stroke-width='0.8'/>"
+            )
+            middle = y + (step - 8) / 2
+            self.text((x - 8, middle), name, size=12, anchor="end")
+            self.text((x + share * width + 7, middle), number, size=12, anchor="start")
+            y += step
+        self.line((x, at[1] - 4), (x, y - 4), width=1.0)
+
     def line(self, start: Point, end: Point, *, width: Number = 1.2) -> None:
         """A straight line without a head."""
         self._parts.append(
@@ -233,7 +268,7 @@ class Drawing:
         return (
             "<svg xmlns='http://www.w3.org/2000/svg' role='img'"
             f" width='{self.width:g}' height='{self.height:g}'"
-            f" viewBox='0 0 {self.width:g} {self.height:g}'>"
+            f" viewBox='0 0 {self.width:g} {self.height:g}' fill='{INK}' {FONT}>"
             f"<title>{escape(self.alt)}</title>{head}{''.join(self._parts)}</svg>"
         )
 

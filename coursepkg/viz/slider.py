@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from coursepkg.viz.drawing import Drawing
 from coursepkg.viz.image import RESOLUTION, figure_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Frame = tuple[str, "Figure"]
+Frame = tuple[str, "Figure | Drawing"]
 """What the slider says, and what it then shows."""
 
 
@@ -34,10 +35,11 @@ def flipbook(
             of the second are the same everywhere.
         title: what the slider changes, for example "temperature"; for two sliders, one
             text each.
-        alt: what the pictures show and what changes as the slider moves; each picture
-            adds its labels to it.
+        alt: what the pictures show and what changes as the slider moves; each figure
+            adds its labels to it, a `Drawing` has an alt text of its own.
         start: position that is shown first.
-        resolution: pixels per inch; lower it when a notebook has many frames.
+        resolution: pixels per inch of a figure; lower it when a notebook has many
+            frames.
 
     Raises:
         ValueError: for no frames, for an empty alt text, for positions that do not
@@ -56,7 +58,9 @@ def flipbook(
         )
     pages = [
         [
-            figure_html(
+            figure.html()
+            if isinstance(figure, Drawing)
+            else figure_html(
                 figure,
                 alt=f"{alt} {_said(titles, (first, second))}",
                 resolution=resolution,
@@ -110,8 +114,7 @@ def _slider(labels: list[str], index: int) -> Any:
 def _titled(title: str, slider: Any) -> Any:
     import ipywidgets
 
-    # The slider's own description is typeset with MathJax 2, which a page with MathJax
-    # 3 answers with an error.
+    # A slider's own description is typeset as a formula and cut at a fixed width.
     name = ipywidgets.HTML(f"<strong>{escape(title)}</strong>")
     return ipywidgets.HBox(
         [name, slider], layout={"flex_flow": "row wrap", "align_items": "center"}

@@ -81,6 +81,8 @@ def test_autocast_takes_rows_of_another_dtype():
 WRONG_TYPES = """
 import torch
 from coursepkg.attention.position_bias import alibi_bias, alibi_slopes
+from functools import partial
+from coursepkg.attention.latent import MultiHeadLatentAttention
 from coursepkg.attention.linear import LinearState, linear_attention, linear_step
 from coursepkg.attention.multihead import MultiHeadAttention
 from coursepkg.attention.pattern import causal, padding, per_head
@@ -89,6 +91,7 @@ from coursepkg.attention.topk import top_scores_attention
 
 x, rows = torch.ones(1, 2, 3, 4), torch.ones(2, 3, 8)
 rope, layer = RotaryEmbedding(4), MultiHeadAttention(8, 2)
+latent = partial(MultiHeadLatentAttention, 8, 2, head_dim=4, latent_dim=4, rope_dim=2)
 """
 
 
@@ -108,7 +111,12 @@ def test_wrong_types_are_named_in_one_line():
             "RotaryEmbedding(8.0)": "head_dim: got 8.0, needs an integer",
             'RotaryEmbedding(8, base="a")': "base: got 'a', needs a number",
             "RotaryEmbedding(8, layout=[1])": "layout: got list, needs one of interleaved, half",
-            "RotaryEmbedding(8, scaling=2.0)": "scaling: got 2.0, needs None, LinearScaling(2.0) or NTKScaling(2.0)",
+            "RotaryEmbedding(8, scaling=2.0)": (
+                "scaling: got 2.0, needs None, LinearScaling(2.0), NTKScaling(2.0) or"
+                " YaRNScaling(2.0, trained_len=2048)"
+            ),
+            "latent(rope=RotaryEmbedding)": "rope must have a method rotate, as RotaryEmbedding(2), got type",
+            "latent(rope=RotaryEmbedding(2))([1.0])": "x must be a tensor (B, T, 8), got list",
             'LinearScaling("a")': "factor: got 'a', needs a number",
             "rope.rotate(x, offset=1.5)": "offset: got 1.5, needs an integer",
             "rope.rotate(x, positions=[0, 1, 2])": "positions: got list, needs a tensor",

@@ -8,12 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from coursepkg.attention.rope import (
     LinearScaling,
     NTKScaling,
     RotaryEmbedding,
+    YaRNScaling,
     convert_projection,
     layout_permutation,
 )
@@ -70,7 +72,7 @@ def test_worked_numbers():
     n=st.integers(0, 3000),
     shift=st.integers(0, 100_000),
     layout=st.sampled_from(LAYOUTS),
-    scaling=st.sampled_from([None, LinearScaling(2.5), NTKScaling(8.0)]),
+    scaling=st.sampled_from([None, LinearScaling(2.5), NTKScaling(8.0), YaRNScaling(8.0, 64)]),
 )
 @settings(max_examples=80, deadline=None)
 def test_scores_depend_only_on_the_relative_position(m, n, shift, layout, scaling):
@@ -227,9 +229,59 @@ def test_ntk_scaling_keeps_the_fastest_pair_and_slows_the_slowest_by_the_factor(
     assert (ratio.diff() > 0).all()
 
 
+@pytest.mark.parametrize(("factor", "trained_len", "base"), [(4.0, 2048, 10000.0), (16.0, 4096, 500000.0)])
+def test_yarn_is_the_formula_of_the_paper(factor, trained_len, base):
+    rope = RotaryEmbedding(64, base, scaling=YaRNScaling(factor, trained_len))
+    for i, found in enumerate(rope.theta.tolist()):
+        theta = base ** (-2 * i / 64)
+        wavelength = 2 * math.pi / theta
+        turns = trained_len / wavelength
+        ramp = 0.0 if turns < 1 else 1.0 if turns > 32 else (turns - 1) / 31
+        assert found == pytest.approx((1 - ramp) * theta / factor + ramp * theta, rel=1e-12)
+    x = normal(1, 1, 9, 64)
+    longer = rope.rotate(x, offset=5).norm(dim=-1) / x.norm(dim=-1)
+    torch.testing.assert_close(longer, torch.full_like(longer, 0.1 * math.log(factor) + 1))
+
+
+def test_yarn_agrees_with_transformers_where_the_ramp_is_zero_or_one():
+    """In between transformers draws the ramp over the pair's number, the paper over its turns."""
+    config = LlamaConfig(
+        hidden_size=256,
+        num_attention_heads=4,
+        rope_parameters={
+            "rope_type": "yarn",
+            "rope_theta": 10000.0,
+            "factor": 8.0,
+            "original_max_position_embeddings": 2048,
+        },
+    )
+    theirs, factor = ROPE_INIT_FUNCTIONS["yarn"](config)
+    scaling = YaRNScaling(8.0, 2048)
+    plain, ours = RotaryEmbedding(64).theta, RotaryEmbedding(64, scaling=scaling).theta
+    assert scaling.magnitude == pytest.approx(factor, rel=1e-12)
+    kept = theirs.double() / plain
+    ends = (kept > 1 - 1e-6) | (kept < 1 / 8 + 1e-6)
+    assert ends.sum() > 16
+    torch.testing.assert_close(ours[ends], theirs.double()[ends], rtol=1e-5, atol=0)
+    assert ((ours / plain >= 1 / 8 - 1e-12) & (ours <= plain)).all()
+
+
+def test_yarn_without_a_factor_changes_nothing():
+    x = normal(1, 2, 7, 16)
+    torch.testing.assert_close(
+        RotaryEmbedding(16, scaling=YaRNScaling(1.0, 32)).rotate(x), RotaryEmbedding(16).rotate(x)
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: YaRNScaling(2.0, 0), "^trained_len: got 0, needs at least 1$"),
+        (lambda: YaRNScaling(0.5, 32), "^factor: got 0.5, needs a number of at least 1$"),
+        (
+            lambda: YaRNScaling(2.0, 32, alpha=4.0, beta=4.0),
+            "^alpha and beta: got 4.0 and 4.0, needs 0 <= alpha",
+        ),
         (lambda: RotaryEmbedding(7), "^head_dim: got 7, needs a positive even number"),
         (lambda: RotaryEmbedding(0), "^head_dim: got 0, needs"),
         (lambda: layout_permutation(5), "^head_dim: got 5, needs"),

@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Playwright, Route, TimeoutError
+from playwright.sync_api import Browser, Page, Playwright, Route
 
 FLAGS = [
     "--headless",
@@ -97,12 +97,6 @@ def opened(
     page.on("response", lambda answer: visit.failed.append(answer.url) if answer.status >= 400 else None)
     try:
         page.goto(f"{site}{document}.html", wait_until="networkidle")
-        page.evaluate("() => window.MathJax?.startup?.promise")
-        if page.locator("script[type='application/vnd.jupyter.widget-view+json']").count():
-            try:
-                page.locator(".jupyter-widgets").first.wait_for(timeout=20_000)
-            except TimeoutError:
-                visit.errors.append("no widget was drawn within 20 s")
         yield page, visit
     finally:
         context.close()

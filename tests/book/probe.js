@@ -1,6 +1,6 @@
 // Runs inside a page; returns what a test wants to know of it.
 () => {
-  const article = document.querySelector(".bd-article") ?? document.body;
+  const article = document.querySelector(".bd-article") ?? document.querySelector("main");
   const shown = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
   const brief = (element) => `${element.tagName.toLowerCase()}: ${element.textContent.trim().slice(0, 60)}`;
 
@@ -32,7 +32,7 @@
   const holdsText = (element) =>
     [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
   const faint = [...article.querySelectorAll("*")]
-    .filter((e) => holdsText(e) && shown(e) && !e.closest("script, style, svg, mjx-container, .headerlink, button"))
+    .filter((e) => holdsText(e) && shown(e) && !e.closest("script, style, svg, .katex, .headerlink, button"))
     .map((e) => [contrast(e), e])
     .filter(([ratio]) => ratio < 4.5)
     .map(([ratio, e]) => `${ratio.toFixed(1)} ${brief(e)}`);
@@ -43,6 +43,14 @@
   const images = [...article.querySelectorAll("img")];
   const figures = images.filter((e) => shown(e) && e.closest(".cell_output, figure"));
   const formulas = [...article.querySelectorAll(".math")];
+  // A formula is cut where a part of it lies outside a box that hides what does not fit and cannot scroll.
+  const isCut = (formula) => {
+    const parts = [...formula.querySelectorAll(".base")].map((e) => e.getBoundingClientRect());
+    const scroller = formula.querySelector(".katex-display") ?? formula.closest(".pst-scrollable-table-container");
+    if (scroller) return scroller.scrollHeight > scroller.clientHeight + 1;
+    const { right } = article.getBoundingClientRect();
+    return getComputedStyle(formula).overflowX === "hidden" || parts.some((part) => part.right > right + 1);
+  };
   return {
     theme: document.documentElement.dataset.theme,
     overflow: document.documentElement.scrollWidth - innerWidth,
@@ -54,10 +62,13 @@
       .filter((e) => getComputedStyle(e).backgroundColor !== "rgb(255, 255, 255)" || getComputedStyle(e).filter !== "none")
       .map((e) => e.alt),
     formulas: formulas.length,
-    raw: formulas.filter((e) => !e.querySelector("mjx-container")).map(brief),
-    mathErrors: [...article.querySelectorAll("mjx-merror")].map(brief),
-    unplayed: [...document.querySelectorAll("script[type='application/vnd.jupyter.widget-view+json']")].filter(
-      (e) => !e.parentElement.querySelector(".jupyter-widgets")
-    ).length,
+    raw: formulas.filter((e) => !e.querySelector(".katex-html")).map(brief),
+    mathErrors: [...article.querySelectorAll(".katex-error")].map(brief),
+    unplayed: document.querySelectorAll("script[type='application/vnd.jupyter.widget-view+json']").length,
+    cutFormulas: formulas.filter(isCut).map((e) => e.querySelector("annotation").textContent),
+    wideCode: [...article.querySelectorAll("pre")]
+      .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+      .map(brief),
+    unsized: images.filter((e) => !e.getAttribute("width") || !e.getAttribute("height")).map((e) => e.src.slice(-40)),
   };
 }

@@ -1,29 +1,20 @@
 """The directives that write reference pages out of the repository, and the script that vendors assets."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tests.book.sources import ROOT, toc
+from tests.book.sources import ROOT, load, toc
 
-
-def load(path: str) -> ModuleType:
-    name = Path(path).stem
-    spec = importlib.util.spec_from_file_location(name, ROOT / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 pages = load("book/_ext/course_pages.py")
+teaching = load("book/_ext/teaching_pages.py")
 vendor = load("scripts/vendor_assets.py")
 
 ROW = {
@@ -104,9 +95,118 @@ def test_exercise_index_links_to_every_exercise(tmp_path: Path) -> None:
     lines = pages.exercise_lines(tmp_path, "../")
     assert lines[2:] == [
         "| [Multi-query attention](../notebooks/attention/mqa.ipynb)"
-        " | [1. Share](../notebooks/attention/mqa.ipynb#exercise-1-share) | easy | 5 |",
-        "|  | [2. Size](../notebooks/attention/mqa.ipynb#exercise-2-size) |  |  |",
+        " | [1. Share](../notebooks/attention/mqa.ipynb#exercise-1-share) |  | easy | 5 |",
+        "|  | [2. Size](../notebooks/attention/mqa.ipynb#exercise-2-size) |  |  |  |",
     ]
+
+
+CHAPTER = [
+    "# Rotary position embedding\n\n**Objectives.** After this chapter you can\n\n- rotate by hand;\n- move weights."
+    "\n\n**Time and device.** About 80 minutes; the cells run in 2 minutes.",
+    "### Exercise 1: Rotate\n\nKind: by hand. Difficulty: easy, 5 minutes. Objective 1.",
+    "### Exercise 2: Both\n\nDifficulty: hard, 20 minutes. Objectives 1 and 2.",
+    "### Exercise 3: Untold",
+    "## Self-check\n\n**1.** Why?\n\n<details><summary>Answer</summary>\n\nTherefore. Objective 2.\n\n</details>",
+]
+ASSIGNMENT = [
+    "# Assignment 2: Attention\n\n**Time and device:** about 150 minutes, CPU.",
+    "## Task 1: Turn\n\nDifficulty: easy (2 of 5), about 20 minutes, 30 points.\n\n"
+    "Chapters: [RoPE](../../attention/rope.ipynb), objectives 1\nand 2; [GQA](../../attention/gqa.ipynb), objective 4.",
+    "## Task 2: Untold\n\nabout 5 minutes, 10 points. See [RoPE](../../attention/rope.ipynb), objective 2.",
+]
+
+
+@pytest.fixture
+def small_book(tmp_path: Path) -> Path:
+    """A book of one chapter with one assignment."""
+    contents = "parts:\n  - caption: 2. Attention\n    chapters:\n      - file: notebooks/attention/rope\n"
+    (tmp_path / "_toc.yml").write_text(contents, encoding="utf-8")
+    for name, cells in (("attention/rope", CHAPTER), ("exercises/attention/attention", ASSIGNMENT)):
+        path = tmp_path / "notebooks" / f"{name}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(new_notebook(cells=[new_markdown_cell(text) for text in cells]), path)
+    return tmp_path
+
+
+class TestPointMap:
+    """Objective, exercise, question, graded task."""
+
+    def test_each_objective_has_what_trains_and_what_tests_it(self, small_book: Path) -> None:
+        lines = teaching.point_map_lines(small_book, "../")
+        assert lines[1] == "**2. Attention**"
+        first, second = lines[5:]
+        link = "../notebooks/attention/rope.ipynb"
+        both = f"[2. Both]({link}#exercise-2-both)"
+        task = "2. Attention, task 1 (30 points)"
+        rotate = f"[1. Rotate]({link}#exercise-1-rotate)"
+        title = f"[Rotary position embedding]({link})"
+        assert first == f"| {title} | 1. rotate by hand | {rotate}; {both} |  | {task} |"
+        assert second == f"|  | 2. move weights | {both} | 1 | {task} |"
+
+    def test_a_task_that_names_no_chapter_trains_nothing(self, small_book: Path) -> None:
+        first, second = teaching.tasks_of(teaching.assignments(small_book)["attention"])
+        assert first.trains == {("attention/rope", 1), ("attention/rope", 2), ("attention/gqa", 4)}
+        assert (second.points, second.trains) == (10, frozenset())
+
+    @pytest.mark.parametrize("name", sorted(teaching.assignments(ROOT)))
+    def test_tasks_name_objectives_that_exist(self, name: str) -> None:
+        tasks = list(teaching.tasks_of(teaching.assignments(ROOT)[name]))
+        assert len({bool(task.trains) for task in tasks}) <= 1, (
+            "some tasks name their chapters, others do not"
+        )
+        for chapter, number in {pair for task in tasks for pair in task.trains}:
+            objectives = teaching.read_objectives(teaching.read(ROOT / f"notebooks/{chapter}.ipynb"))
+            assert 1 <= number <= len(objectives), f"{chapter} has no objective {number}"
+
+    def test_every_chapter_has_its_objectives_in_the_map(self) -> None:
+        lines = teaching.point_map_lines(ROOT, "../")
+        for chapter in pages.chapter_paths(toc()):
+            assert sum(f"(../{chapter}.ipynb)" in line for line in lines) == 1, chapter
+            assert teaching.read_objectives(teaching.read(ROOT / f"{chapter}.ipynb")), chapter
+        assert len("\n".join(lines)) < 150_000, "the page would become too large"
+
+
+LESSON: dict[str, Any] = {"when": 1, "read": ["attention/rope"], "show": "it", "due": "attention"}
+
+
+class TestSchedule:
+    """Weeks with the time that chapters and assignments state."""
+
+    def lines(self, root: Path, *, in_class: bool = False, **changes: Any) -> list[str]:
+        lessons = [LESSON | changes]
+        return teaching.schedule_lines(root, "../", lessons, unit="week", hours=3.0, in_class=in_class)
+
+    def test_hours_are_teaching_reading_and_what_is_due(self, small_book: Path) -> None:
+        row, _, whole = self.lines(small_book)[2:]
+        link = "[Rotary position embedding](../notebooks/attention/rope.ipynb)"
+        assert row == f"| 1 | {link} | 80 | 3 |  | it | 6.8 |"
+        assert whole == "Together 7 hours."
+
+    def test_reading_in_class_costs_no_further_hours(self, small_book: Path) -> None:
+        assert self.lines(small_book, in_class=True, extra=1)[2].endswith("| it | 6.5 |")
+
+    def test_a_page_without_a_stated_time_is_counted_by_its_words(self, small_book: Path) -> None:
+        (small_book / "book").mkdir()
+        (small_book / "book/own.md").write_text("# Your own\n" + "word " * 1990, encoding="utf-8")
+        assert "| [Your own](../book/own.md) | 10 | 0 |" in self.lines(small_book, read=["book/own"])[2]
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"read": ["attention/ropes"]}, "attention/ropes: no such chapter"),
+            ({"due": "x"}, "x: no such assignment"),
+        ],
+    )
+    def test_what_does_not_exist_is_refused(
+        self, small_book: Path, change: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(ValueError, match=message):
+            self.lines(small_book, **change)
+
+
+def test_every_chapter_has_a_deck_in_the_list(small_book: Path) -> None:
+    row = teaching.deck_lines(small_book, "../")[2]
+    assert row == '| 2. Attention | <a href="../slides/rope.html">Rotary position embedding</a> |'
 
 
 def test_a_table_keeps_its_columns_when_a_cell_holds_a_bar() -> None:
@@ -140,15 +240,77 @@ def test_stored_results_can_be_shown() -> None:
         assert len(pages.bench_lines(result)) == 4 + len(result["rows"]), path.name
 
 
+RUN: dict[str, Any] = {
+    "seconds": 90.0,
+    "peak_memory": 3 * 2**29,
+    "machine": "A CPU, 2 cores, cpu",
+    "versions": {"torch": "2.13.0", "python": "3.13.0"},
+}
+
+
+def status_of(root: Path, runs: dict[str, dict[str, Any]]) -> list[str]:
+    """The status of two chapters, `one` and `two`, after these runs by Python version."""
+    names = ["notebooks/one", "notebooks/two"]
+    files = "".join(f"      - file: {name}\n" for name in names)
+    contents = f"format: jb-book\nroot: book/intro\nparts:\n  - chapters:\n{files}"
+    (root / "_toc.yml").write_text(contents, encoding="utf-8")
+    (root / "notebooks").mkdir()
+    for name in names:
+        cells = [new_markdown_cell(f"# {name[-3:].title()}"), new_code_cell("1 + 1")]
+        nbformat.write(new_notebook(cells=cells), root / f"{name}.ipynb")
+    for version, found in runs.items():
+        file = root / "book/_data/notebooks" / f"python-{version}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found), encoding="utf-8")
+    return pages.status_lines(root, "../")
+
+
+def test_status_names_minutes_memory_and_versions(tmp_path: Path) -> None:
+    code = pages.code_hash(new_notebook(cells=[new_code_cell("1 + 1")]))
+    runs = {
+        "3.11": {"notebooks/one": {**RUN, "code": code, "seconds": 30.0}},
+        "3.13": {"notebooks/one": {**RUN, "code": code}, "notebooks/two": {**RUN, "code": "another"}},
+    }
+    lines = status_of(tmp_path, runs)
+    assert "- python 3.13.0, torch 2.13.0; A CPU, 2 cores, cpu" in lines
+    assert "| chapter | minutes, Python 3.11 | minutes, Python 3.13 | peak memory, GiB |" in lines
+    assert "| [One](../notebooks/one.ipynb) | 0.5 | 1.5 | 1.5 |" in lines
+    assert "| [Two](../notebooks/two.ipynb) | not run | 1.5, code changed since | 1.5 |" in lines
+
+
+def test_status_without_a_run_says_how_to_make_one(tmp_path: Path) -> None:
+    (line,) = status_of(tmp_path, {})
+    assert "`make alone`" in line
+
+
+def test_stored_runs_are_of_chapters_that_exist() -> None:
+    known = set(pages.chapter_paths(toc()))
+    files = list((ROOT / "book/_data/notebooks").glob("python-*.json"))
+    assert files
+    for path in files:
+        assert set(json.loads(path.read_text(encoding="utf-8"))) <= known, path.name
+
+
+def test_downloads_are_listed_where_they_are(tmp_path: Path) -> None:
+    assert pages.download_lines(tmp_path, "../") == []
+    (tmp_path / "coursepkg-0.1.0-py3-none-any.whl").write_bytes(bytes(2_400_000))
+    (tmp_path / "book.pdf.part").touch()
+    lines = pages.download_lines(tmp_path, "../")
+    link = '<a href="../downloads/coursepkg-0.1.0-py3-none-any.whl" download>coursepkg-0.1.0-py3-none-any.whl</a>'
+    assert lines[2:] == [f"| {link} | the package, for the first cell of a chapter | 2 |"]
+
+
 @pytest.mark.parametrize(
     ("index", "member", "target"),
     [
-        (0, "package/es5/tex-chtml.js", "mathjax/tex-chtml.js"),
-        (0, "package/es5/tex-svg.js", None),
-        (1, "package/require.js", "widgets/require.js"),
-        (2, "package/dist/embed-amd.js", "widgets/embed-amd.js"),
-        (2, "package/src/embed-amd.js", None),
-        (2, "../../etc/passwd", None),
+        (0, "package/dist/katex.min.js", "book/vendor/katex/katex.min.js"),
+        (0, "package/dist/fonts/KaTeX_Main-Bold.woff2", "book/vendor/katex/fonts/KaTeX_Main-Bold.woff2"),
+        (0, "package/dist/fonts/KaTeX_Main-Bold.ttf", None),
+        (0, "package/src/katex.js", None),
+        (1, "package/axe.min.js", "tests/book/axe/axe.min.js"),
+        (1, "../../etc/passwd", None),
+        (3, "package/dist/plugin/notes.js", "book/vendor/reveal/plugin/notes.js"),
+        (3, "package/dist/plugin/highlight.js", None),
     ],
 )
 def test_only_wanted_files_are_vendored(index: int, member: str, target: str | None) -> None:
@@ -158,8 +320,8 @@ def test_only_wanted_files_are_vendored(index: int, member: str, target: str | N
 
 def test_an_archive_with_another_hash_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def packed(command: list[str], **_: object) -> None:
-        (tmp_path / "requirejs-2.3.8.tgz").write_bytes(b"something else")
+        (tmp_path / "katex-0.16.22.tgz").write_bytes(b"something else")
 
     monkeypatch.setattr(vendor.subprocess, "run", packed)
-    with pytest.raises(ValueError, match=r"requirejs 2\.3\.8: sha512 is"):
-        vendor.download(vendor.PACKAGES[1], tmp_path)
+    with pytest.raises(ValueError, match=r"katex 0\.16\.22: sha512 is"):
+        vendor.download(vendor.PACKAGES[0], tmp_path)

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from importlib.util import find_spec
+from xml.etree import ElementTree
 
 import pytest
 from pybtex.database import parse_file
@@ -62,11 +63,15 @@ def test_every_document_of_the_contents_exists() -> None:
 
 
 def test_every_page_and_chapter_is_in_the_contents() -> None:
+    # The sources of assignments hold their solutions: none is a page.
     found = {f"book/{name}" for name in PROSE}
     for path in (ROOT / "notebooks").rglob("*.ipynb"):
-        if ".ipynb_checkpoints" not in path.parts and not path.name.endswith(".rejected.ipynb"):
+        if not {".ipynb_checkpoints", "exercises"} & set(path.parts) and not path.name.endswith(
+            ".rejected.ipynb"
+        ):
             found.add(path.relative_to(ROOT).with_suffix("").as_posix())
     assert found - set(documents()) == set()
+    assert not [document for document in documents() if document.startswith("notebooks/exercises/")]
 
 
 def test_chapters_come_in_the_order_of_the_course() -> None:
@@ -83,7 +88,7 @@ def test_files_of_the_configuration_exist() -> None:
     named = [settings["logo"], settings["html"]["favicon"], *settings["bibtex_bibfiles"]]
     named += sphinx["html_static_path"] + list(settings["sphinx"]["local_extensions"].values())
     assert [name for name in named if not (ROOT / name).exists()] == []
-    served = [*sphinx["html_css_files"], sphinx["mathjax_path"], *sphinx["nb_ipywidgets_js"]]
+    served = sphinx["html_css_files"]
     folders = [ROOT / folder for folder in sphinx["html_static_path"]]
     assert [name for name in served if not any((folder / name).is_file() for folder in folders)] == []
 
@@ -98,6 +103,7 @@ def test_configuration_names_other_hosts_only_for_the_address_of_the_repository(
     address = project["urls"]["Repository"]
     buttons = config()["launch_buttons"]
     links = [config()["repository"]["url"], buttons["binderhub_url"], buttons["colab_url"]]
+    links.append(config()["sphinx"]["config"]["html_baseurl"])
     assert all(links) if address else not any(links)
     text = (ROOT / "_config.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"https?://[^\s\"]+", text)) == set(filter(None, links))
@@ -107,8 +113,9 @@ def test_vendored_files_have_their_licenses() -> None:
     readme = (ROOT / "book" / "vendor" / "README.md").read_text(encoding="utf-8")
     for license_file in re.findall(r"licenses/[\w-]+\.txt", readme):
         assert (ROOT / "book" / "vendor" / license_file).stat().st_size > 500
-    top = {path.name for path in (ROOT / "book" / "vendor" / "widgets").iterdir()} | {"mathjax/"}
-    assert {name for name in top if not name.endswith(".woff2") and name not in readme} == set()
+    folders = {f"{path.name}/" for path in (ROOT / "book" / "vendor").iterdir() if path.is_dir()}
+    assert {name for name in folders - {"licenses/"} if name not in readme} == set()
+    assert (ROOT / "tests" / "book" / "axe" / "LICENSE").stat().st_size > 500
 
 
 class TestBibliography:
@@ -212,3 +219,19 @@ class TestCorrections:
 
 def test_home_page_is_the_preface() -> None:
     assert toc()["root"] == "book/intro"
+
+
+@pytest.mark.parametrize("name", ["translation", "receipt", "signer"])
+def test_a_moving_picture_of_the_landing_page_comes_to_rest(name: str) -> None:
+    """Motion of more than five seconds would need a button that stops it (WCAG 2.2.2)."""
+    text = (ROOT / "book" / "_static" / "landing" / f"{name}.svg").read_text(encoding="utf-8")
+    ElementTree.fromstring(text)
+    assert f"landing/{name}.svg" in prose("intro")
+    delays = [float(delay) for delay in re.findall(r"animation-delay:([\d.]+)s", text)]
+    assert delays
+    assert max(delays) + 0.5 <= 5
+    films = re.findall(r"film ([\d.]+)s steps\(\d+\) (\d+)", text)
+    assert all(float(seconds) * int(times) <= 5.01 for seconds, times in films)
+    assert "infinite" not in text
+    assert "@media (prefers-reduced-motion: reduce) { * { animation: none !important; } }" in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")

@@ -2,6 +2,8 @@
 
 import torch
 
+from coursepkg.attention import AdditiveAttention, MultiplicativeAttention
+from coursepkg.bench.measure import peak_bytes
 from tests.checks.solutions import solution_tests
 
 
@@ -27,11 +29,33 @@ def counted(weights, pairs, *, swap=False, check=True):
     return sum(int(weights[t].argmax()) in p for t, p in partners.items() if t < len(weights)), len(partners)
 
 
+def peak(n, m):
+    q, k = torch.randn(2, 1, n, 16)
+    layer = AdditiveAttention(16, 16, m)
+    with torch.no_grad():
+        return peak_bytes(lambda: layer(q, k))
+
+
+def dot_peak(n, m):
+    q, k = torch.randn(2, 1, n, 16)
+    return peak_bytes(lambda: MultiplicativeAttention(16, 16, "dot")(q, k))
+
+
+def chosen(E, T, S, max_parameters, max_bytes, *, mind=("parameters", "bytes"), fewest=16):
+    by_parameters = max_parameters // (2 * E + 1) if "parameters" in mind else 10**6
+    m = min(by_parameters, max_bytes // (4 * T * S) if "bytes" in mind else 10**6)
+    if m >= fewest:
+        return "additive", m
+    return ("general", 0) if max_parameters >= E * E else ("dot", 0)
+
+
 RIGHT = {
     "additive_scores": scored,
     "padded_weights": right,
     "general_matrix": lambda W_q, W_k: W_q @ W_k.T / W_q.shape[1] ** 0.5,
     "alignment_hits": counted,
+    "memory_growth": ((4, 2), peak),
+    "choose_score": chosen,
 }
 
 WRONG = {
@@ -64,6 +88,22 @@ WRONG = {
         lambda weights, pairs: counted(weights, pairs, check=False),
         "ValueError",
     ),
+    "memory_growth guessed linear in the length": (((2, 2), peak), "T and S both double"),
+    "memory_growth guessed quadratic in the width": (((4, 4), peak), "its width counts once"),
+    "memory_growth of the dot product": (((4, 2), dot_peak), "with 32 hidden units"),
+    "memory_growth of one length": (((4, 2), lambda n, m: peak(64, m)), "twice the length is 1.0"),
+    "memory_growth of one width": (((4, 2), lambda n, m: peak(n, 32)), "twice the hidden units is 1.0"),
+    "choose_score by parameters alone": (
+        lambda *a: chosen(*a, mind=("parameters",)),
+        "stores 3,080,000 bytes",
+    ),
+    "choose_score by bytes alone": (lambda *a: chosen(*a, mind=("bytes",)), "20,000 are allowed"),
+    "choose_score with too few units": (lambda *a: chosen(*a, fewest=1), "general fits and is asked"),
+    "choose_score one unit short": (
+        lambda *a: ("additive", chosen(*a)[1] - 1) if chosen(*a)[1] else chosen(*a),
+        "52 is the largest",
+    ),
+    "choose_score always general": (lambda *a: ("general", 0), "additive fits and is asked"),
 }
 
 test_right, test_wrong = solution_tests("alignment_attention", RIGHT, WRONG)

@@ -73,7 +73,16 @@ def greedy(options, log_p):
     return path[1:]
 
 
-RIGHT = {"vietnamese_order": ordered, "em_round": em, "error_rate": aer, "best_path": viterbi}
+RIGHT = {
+    "vietnamese_order": ordered,
+    "em_round": em,
+    "error_rate": aer,
+    "best_path": viterbi,
+    "lead_of_two_words": "0.405 nats",
+    "lead_of_two_words rounded": "0.41 nats",
+    "gain_of_twenty_rules": "56 %",
+    "gain_of_twenty_rules read roughly": "58%",
+}
 
 WRONG = {
     "vietnamese_order reversed": (
@@ -100,6 +109,17 @@ WRONG = {
         lambda options, log_p: [max(row, key=lambda pair: pair[1])[0] for row in options],
         "the first word follows <s>",
     ),
+    "lead_of_two_words with the whole channel": ("1.10 nats", "half of 0.8"),
+    "lead_of_two_words without the new word": ("0.916 nats", "also pays for này"),
+    "lead_of_two_words in bits": ("0.585 nats", "natural logarithm"),
+    "lead_of_two_words the other way": ("-0.405 nats", "the lead of váy"),
+    "lead_of_two_words as a ratio": ("1.5 nats", "its logarithm"),
+    "lead_of_two_words without a unit": ("0.405", "without a unit"),
+    "gain_of_twenty_rules from zero": ("79 %", "not at 0"),
+    "gain_of_twenty_rules counts the rules": ("52.6 %", "share of the rules"),
+    "gain_of_twenty_rules the rest": ("43 %", "what the other rules bring"),
+    "gain_of_twenty_rules in points": ("19.7 %", "divide by the whole gain"),
+    "gain_of_twenty_rules as BLEU": ("56 BLEU", "% is expected"),
 }
 
 test_right, test_wrong = solution_tests("approaches", RIGHT, WRONG)

@@ -53,7 +53,38 @@ def solved(positive, negative, n_negatives, wanted):
     return (positive - negative) / math.log(n_negatives * wanted / (1 - wanted))
 
 
-RIGHT = {"two_way_loss": two_way, "pool_content": pool, "wrong_negatives": clashes, "temperature_for": solved}
+def contrastive(a, b, temperature):
+    scores = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T / temperature
+    return two_way(scores, 1.0)
+
+
+def of_the_task(a, b, temperature):
+    scores = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T / temperature
+    others = scores.masked_fill(torch.eye(len(a), dtype=torch.bool), -math.inf)
+    rows = others.logsumexp(dim=1) - scores.diagonal()
+    columns = others.logsumexp(dim=0) - scores.diagonal()
+    return ((rows + columns) / 2).mean()
+
+
+def along_rows(a, b, temperature):
+    scores = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T
+    return one_way(scores, temperature)
+
+
+def floor(copies, temperature):
+    rows = torch.arange(len(copies)).repeat_interleave(torch.tensor(copies))
+    return float(two_way((rows[:, None] == rows).double(), temperature))
+
+
+RIGHT = {
+    "two_way_loss": two_way,
+    "pool_content": pool,
+    "wrong_negatives": clashes,
+    "temperature_for": solved,
+    "contrastive_loss": contrastive,
+    "floor_of_copies": ("0.693 nats", floor),
+    "floor_of_copies rounded": ("0.7 nats", floor),
+}
 
 WRONG = {
     "two_way_loss one way": (one_way, "along rows and along columns"),
@@ -75,6 +106,24 @@ WRONG = {
     "temperature_for one negative": (lambda p, q, n, w: solved(p, q, 1, w), "its own term"),
     "temperature_for the inverse": (lambda p, q, n, w: 1 / solved(p, q, n, w), "the partner's probability"),
     "temperature_for the wrong sign": (lambda p, q, n, w: -solved(p, q, n, w), "must be above 0"),
+    "contrastive_loss of the task": (of_the_task, "below 0"),
+    "contrastive_loss along rows alone": (along_rows, "when the languages are exchanged"),
+    "contrastive_loss of raw vectors": (
+        lambda a, b, t: two_way(a @ b.T, t),
+        "the loss of random vectors",
+    ),
+    "contrastive_loss times the temperature": (
+        lambda a, b, t: contrastive(a, b, 1 / t),
+        "over the temperature",
+    ),
+    "floor_of_copies of one copy": (("1.386 nats", floor), "the mean is over all eight"),
+    "floor_of_copies of one of eight": (("0.173 nats", floor), "each of the four copies"),
+    "floor_of_copies at chance": (("2.079 nats", floor), "that is chance"),
+    "floor_of_copies sums": (("0.693 nats", lambda c, t: sum(c) * floor(c, t)), "an identity matrix"),
+    "floor_of_copies of distinct sentences": (
+        ("0.693 nats", lambda c, t: floor([1] * len(c), t)),
+        "as often as it stands",
+    ),
 }
 
 test_right, test_wrong = solution_tests("contrastive", RIGHT, WRONG)

@@ -75,11 +75,36 @@ def can_stop_by_the_best_finished(alive, finished, now, limit, alpha):
     return can_stop(alive, [max(finished)], now, limit, alpha)
 
 
+def best_of(hypotheses, alpha, *, sign=-1, end=1, score=None):
+    def penalised(pair):
+        return pair[1] * ((5 + len(pair[0]) + end) / 6) ** (sign * alpha)
+
+    return max(hypotheses, key=score or penalised)[0]
+
+
+def best_of_by_the_plain_length(hypotheses, alpha):
+    return best_of(hypotheses, alpha, score=lambda pair: pair[1] / (len(pair[0]) + 1) ** alpha)
+
+
+def n_kept(probs, temperature, p):
+    shaped = probs ** (1 / temperature)
+    ordered = (shaped / shaped.sum()).sort(descending=True).values
+    return int((ordered.cumsum(0) - ordered < p).sum())
+
+
+def n_kept_without_the_crossing(probs, temperature, p):
+    shaped = (probs ** (1 / temperature)).sort(descending=True).values
+    return int(((shaped / shaped.sum()).cumsum(0) <= p).sum())
+
+
 RIGHT = {
     "penalised": lambda s, n, alpha: s / ((5 + n) / 6) ** alpha,
     "nucleus": nucleus,
     "beam_step": beam_step,
     "can_stop": can_stop,
+    "best_of": best_of,
+    "kept_tokens": ({0.5: 1, 1.0: 2, 2.0: 5}, n_kept),
+    "kept_tokens predicted nearly": ({0.5: 2, 1.0: 3, 2.0: 4}, n_kept),
 }
 
 WRONG = {
@@ -103,6 +128,20 @@ WRONG = {
     "can_stop by the present length": (can_stop_by_the_present_length, "lp(limit)"),
     "can_stop by the limit alone": (can_stop_by_the_limit_alone, "lp(now + 1)"),
     "can_stop by the best finished": (can_stop_by_the_best_finished, "the worst of the n best"),
+    "best_of as it was": (lambda h, alpha: best_of(h, alpha, sign=1, end=0), "is divided by the penalty"),
+    "best_of with the wrong sign": (lambda h, alpha: best_of(h, alpha, sign=1), "is divided by the penalty"),
+    "best_of without the end token": (lambda h, alpha: best_of(h, alpha, end=0), "counts the end token"),
+    "best_of by the plain length": (best_of_by_the_plain_length, "not |y|^alpha"),
+    "best_of returns a score": (lambda h, alpha: 0.5, "the tokens are expected"),
+    "kept_tokens expects no change": (({0.5: 2, 1.0: 2, 2.0: 2}, n_kept), "a high one flattens"),
+    "kept_tokens multiplies by the temperature": (
+        ({0.5: 1, 1.0: 2, 2.0: 5}, lambda probs, tau, p: n_kept(probs, 1 / tau, p)),
+        "1 / temperature",
+    ),
+    "kept_tokens drops the token that crosses": (
+        ({0.5: 1, 1.0: 2, 2.0: 5}, n_kept_without_the_crossing),
+        "the token that crosses p",
+    ),
 }
 
 test_right, test_wrong = solution_tests("decoding", RIGHT, WRONG)

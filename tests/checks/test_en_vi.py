@@ -67,11 +67,24 @@ def swapped(links, n_target):
     return read_alignment({(t, s) for s, t in links}, n_target)
 
 
+def both_ways(pairs, source, target):
+    there = [(f"<2{target}> {a}", b) for a, b in pairs]
+    return there + [(f"<2{source}> {b}", a) for a, b in pairs]
+
+
+def of_the_task(pairs, source, target):
+    there = [(f"<2{target}> {a}", b) for a, b in pairs]
+    return there + [(text, tagged) for tagged, text in there]
+
+
 RIGHT = {
     "plain_text": lambda line: detokenize(nfc(unescape(line).text)),
     "forbids": forbids,
     "leaks": leaks,
     "read_alignment": read_alignment,
+    "both_ways": both_ways,
+    "both_ways in another order": lambda *given: both_ways(*given)[::-1],
+    "lines_that_cross": "6 lines",
 }
 
 WRONG = {
@@ -101,6 +114,20 @@ WRONG = {
     "read_alignment names one word of a crossing": (later, "both of its words moved"),
     "read_alignment forgets the end": (short, "the last ones may be alone"),
     "read_alignment mixes the sides": (swapped, "the second of each pair"),
+    "both_ways of the task": (of_the_task, "the tag stands on the side that is read"),
+    "both_ways without a tag": (
+        lambda p, s, t: [*both_ways(p, s, t)[: len(p)], *((b, a) for a, b in p)],
+        "does not say what is wanted",
+    ),
+    "both_ways with the tag of the source": (
+        lambda p, s, t: both_ways(p, s, t)[: len(p)] + [(f"<2{t}> {b}", a) for a, b in p],
+        "the language that the model is to write",
+    ),
+    "both_ways in one direction": (lambda p, s, t: both_ways(p, s, t)[: len(p)], "number of examples"),
+    "lines_that_cross counts words": ("3 lines", "each of them has two lines"),
+    "lines_that_cross with What": ("7 lines", "runs beside it"),
+    "lines_that_cross counts all": ("8 lines", "nor that of the question mark"),
+    "lines_that_cross without a unit": ("6", "without a unit"),
 }
 
 test_right, test_wrong = solution_tests("en_vi", RIGHT, WRONG)

@@ -3,7 +3,9 @@
 import math
 
 import torch
+from torch.nn import functional as F
 
+from coursepkg.projects.translation.errors.labelled import labelled_errors
 from tests.checks.solutions import solution_tests
 
 
@@ -58,11 +60,23 @@ def divides_one(n_best, alpha, channel, lm):
     return sorted(range(len(scores)), key=lambda i: -scores[i])
 
 
+def of_the_task(first, second, targets, alpha):
+    log_p, log_q = first.log_softmax(dim=-1), second.log_softmax(dim=-1)
+    cross_entropy = F.nll_loss((log_p + log_q) / 2, targets)
+    divergence = F.kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+    return cross_entropy + alpha / 2 * divergence
+
+
+LABELS = [one.label for one in labelled_errors()]
+
+
 RIGHT = {
     "decide": decide,
     "r_drop": r_drop,
     "epochs_until_all": lambda n, share: math.ceil(n / round(n * share)),
     "noisy_channel": rerank,
+    "classify_errors": LABELS,
+    "classify_errors with ten that differ": ["grammar"] * 10 + LABELS[10:],
 }
 
 WRONG = {
@@ -74,7 +88,7 @@ WRONG = {
         lambda f, s, t, a: r_drop(f, s, t, a, share=1.0),
         "the mean of both divergences",
     ),
-    "r_drop one divergence": (one_way, "alpha 1"),
+    "r_drop one divergence": (one_way, "KL(p || q) and KL(q || p) differ"),
     "r_drop sums": (lambda f, s, t, a: r_drop(f, s, t, a) * len(t), "alpha 0"),
     "epochs_until_all forgets rounding": (lambda n, share: math.ceil(1 / share), "round"),
     "epochs_until_all rounds down": (lambda n, share: n // round(n * share), "a share of 0.7"),
@@ -83,6 +97,11 @@ WRONG = {
     "noisy_channel divides the first part only": (divides_one, "add the three log-probabilities first"),
     "noisy_channel swaps the weights": (lambda n, a, c, lm: rerank(n, a, lm, c), "channel 1"),
     "noisy_channel not attempted gives no order": (lambda n, a, c, lm: [0], "[0]"),
+    "r_drop of the task": (of_the_task, "when the passes are exchanged"),
+    "classify_errors all alike": (["omission"] * 50, "8 of 50 agree, Cohen's kappa 0.00"),
+    "classify_errors by chance": (LABELS[1:] + LABELS[:1], "0.6 is needed; item 2 is"),
+    "classify_errors one too few": (LABELS[1:], "49 labels; 50 are expected"),
+    "classify_errors of another list": (["mistranslation", *LABELS[1:]], "label 1 is 'mistranslation'"),
 }
 
 test_right, test_wrong = solution_tests("improvements", RIGHT, WRONG)

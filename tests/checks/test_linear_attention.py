@@ -34,11 +34,21 @@ def late(S, z, phi_q, phi_k, v):
     return phi_q @ S / (phi_q @ z + 1e-9), S + torch.outer(phi_k, v), z + phi_k
 
 
+def rank(phi_q, phi_k):
+    weights = phi_q @ phi_k.T
+    return int(torch.linalg.matrix_rank(weights / weights.sum(1, keepdim=True)))
+
+
+def softmax_rank(phi_q, phi_k):
+    return int(torch.linalg.matrix_rank((phi_q @ phi_k.T).softmax(-1)))
+
+
 RIGHT = {
     "linear_output": right,
     "rnn_step": step,
-    "break_even": lambda d, n_features: n_features * (d + 1) // (2 * d) + 1,
     "delta_update": lambda S, k, v: S + torch.outer(k, v - k @ S),
+    "break_even": "130 tokens",
+    "rank_of_weights": ((16, 10), rank),
 }
 
 WRONG = {
@@ -47,10 +57,19 @@ WRONG = {
     "rnn_step in place": (in_place, "changed in place"),
     "rnn_step without normaliser": (raw, "divide by"),
     "rnn_step that does not see itself": (late, "first, then read"),
-    "break_even without the normaliser": (lambda d, n_features: n_features // 2 + 1, "d = 64"),
-    "break_even not strict": (lambda d, n: -(-n * (d + 1) // (2 * d)), "131 is expected"),
     "delta_update that adds": (lambda S, k, v: S + torch.outer(k, v), "difference between v"),
     "delta_update that forgets the rest": (lambda S, k, v: torch.outer(k, v), "orthogonal to k"),
+    "break_even without the normaliser": ("129 tokens", "did you count the normaliser"),
+    "break_even of keys only": ("260 tokens", "a key and a value"),
+    "break_even in fractions": ("129.6 tokens", "tokens are whole"),
+    "break_even in bytes": ("130 bytes", "tokens is expected"),
+    "rank_of_weights guessed as the keys": (((40, 10), rank), "through 16 columns"),
+    "rank_of_weights guessed as the features": (((16, 16), rank), "at most rank 10"),
+    "rank_of_weights of a softmax": (((16, 10), softmax_rank), "without a softmax"),
+    "rank_of_weights that counts features": (
+        ((16, 10), lambda q, k: q.shape[1]),
+        "10 keys and 16 features",
+    ),
 }
 
 test_right, test_wrong = solution_tests("linear_attention", RIGHT, WRONG)

@@ -1,5 +1,6 @@
 """The checks of the chapter on metrics accept what is right and say what is wrong."""
 
+import math
 import unicodedata
 from collections import Counter
 
@@ -94,11 +95,23 @@ def means(first, second, draws):
     return sum(mean(second, draw) > mean(first, draw) for draw in draws) / len(draws)
 
 
+def bleu(rows, *, mean_penalty=False, arithmetic=False, penalised=True):
+    def penalty(some):
+        return min(1.0, math.exp(1 - sum(row[1] for row in some) / sum(row[0] for row in some)))
+
+    p = [sum(row[2][n] for row in rows) / sum(row[3][n] for row in rows) for n in range(4)]
+    mean = sum(p) / 4 if arithmetic else math.prod(p) ** 0.25
+    brevity = sum(penalty([row]) for row in rows) / len(rows) if mean_penalty else penalty(rows)
+    return 100 * (brevity if penalised else 1.0) * mean
+
+
 RIGHT = {
     "clipped_precision": clipped_precision_right,
     "macro_f1": macro_f1_right,
     "corpus_cer": corpus_cer_right,
     "share_higher": share_higher_right,
+    "sentences_needed": "6,400 sentences",
+    "corpus_bleu": bleu,
 }
 
 WRONG = {
@@ -110,6 +123,22 @@ WRONG = {
     "corpus_cer without normalisation": (raw, "NFC"),
     "share_higher counts ties": (ties, "then compare"),
     "share_higher by means of sentences": (means, "sums of matches"),
+    "sentences_needed by the width": ("3200 sentences", "the root of 2"),
+    "sentences_needed in the wrong direction": ("400 sentences", "wider"),
+    "sentences_needed in points": ("6400 points", "sentences is expected"),
+    "corpus_bleu as it was": (
+        lambda rows: bleu(rows, mean_penalty=True, arithmetic=True),
+        "from sums of lengths; and the mean of the precisions is geometric",
+    ),
+    "corpus_bleu with a mean penalty": (
+        lambda rows: bleu(rows, mean_penalty=True),
+        "the brevity penalty is one of the corpus",
+    ),
+    "corpus_bleu with an arithmetic mean": (lambda rows: bleu(rows, arithmetic=True), "is geometric"),
+    "corpus_bleu without a penalty": (
+        lambda rows: bleu(rows, penalised=False),
+        "there is no brevity penalty",
+    ),
 }
 
 test_right, test_wrong = solution_tests("metrics", RIGHT, WRONG)

@@ -41,7 +41,14 @@ def score(q, k, m, n, *, base=10000.0, scale=True, sign=1):
     return total / len(q) ** 0.5 if scale else total
 
 
-RIGHT = {"layer_parameters": layer, "widest": widest, "cache_bytes": cache, "rotated_score": score}
+RIGHT = {
+    "layer_parameters": layer,
+    "widest": widest,
+    "cache_bytes": cache,
+    "rotated_score": score,
+    "epochs_in_an_hour": "11.25 epochs",
+    "epochs_in_an_hour rounded": "11.3 epochs",
+}
 
 WRONG = {
     "layer_parameters as many keys as queries": (
@@ -65,6 +72,11 @@ WRONG = {
     "rotated_score by the sum of positions": (lambda q, k, m, n: score(q, k, m, -n), "a query at 5"),
     "rotated_score turned the wrong way": (lambda *a: score(*a, sign=-1), "a query at 7 and a key at 3"),
     "rotated_score without rotation": (lambda q, k, m, n: score(q, k, 0, 0), "a query at 7"),
+    "epochs_in_an_hour one way": ("22.5 epochs", "two examples"),
+    "epochs_in_an_hour without batches": ("0.28 epochs", "a batch of 80"),
+    "epochs_in_an_hour multiplies the seconds": ("1.8 epochs", "divide the hour"),
+    "epochs_in_an_hour counts steps": ("9000 epochs", "those are the steps"),
+    "epochs_in_an_hour in steps": ("9000 steps", "epochs is expected"),
 }
 
 test_right, test_wrong = solution_tests("modern_model", RIGHT, WRONG)

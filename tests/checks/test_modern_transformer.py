@@ -30,11 +30,29 @@ def wrong(embedding, weight, bias):
     return embedding - embedding.mean(0), weight - weight.mean(1, keepdim=True), bias - bias.mean()
 
 
+def block(x, attend, p, eps, *, outside=False, replaced=False, exchanged=False):
+    def norm(x, weight):
+        square = x.square().mean(-1, keepdim=True)
+        return x / (square.sqrt() + eps if outside else (square + eps).sqrt()) * weight
+
+    normed = norm(x, p["norm_1"])
+    x = (normed if replaced else x) + attend(normed)
+    y = norm(x, p["norm_2"])
+    gate, content = (y @ p[name] for name in (("up", "gate") if exchanged else ("gate", "up")))
+    return x + (F.silu(gate) * content) @ p["down"]
+
+
+def with_mistakes(**mistakes):
+    return lambda x, attend, p, eps: block(x, attend, p, eps, **mistakes)
+
+
 RIGHT = {
     "rms_norm_safe": safe,
     "gated_width": lambda d, m: -(-2 * d // (3 * m)) * m,
     "modern_parameters": count,
     "center": centred,
+    "modern_block": block,
+    "widest_network": {"n_kv_heads": 2, "d_ff": 1744},
 }
 
 WRONG = {
@@ -68,6 +86,18 @@ WRONG = {
     "center forgets the bias": (lambda e, w, b: (*centred(e, w, b)[:2], b), "first of weight and bias"),
     "center by zeros": (lambda e, w, b: (centred(e, w, b)[0], w * 0, b * 0), "subtract means only"),
     "center returns one tensor": (lambda e, w, b: centred(e, w, b)[0], "three tensors are expected"),
+    "modern_block with eps outside": (with_mistakes(outside=True), "eps stands outside the root"),
+    "modern_block with a replaced stream": (with_mistakes(replaced=True), "not to the stream itself"),
+    "modern_block with the content gated": (with_mistakes(exchanged=True), "not around the gate"),
+    "modern_block as it was": (
+        with_mistakes(outside=True, replaced=True, exchanged=True),
+        "still wrong: eps stands outside the root in RMSNorm; the residual",
+    ),
+    "widest_network with all heads": ({"n_kv_heads": 8, "d_ff": 1360}, "at most a quarter"),
+    "widest_network with one head": ({"n_kv_heads": 1, "d_ff": 1808}, "without a key-value head"),
+    "widest_network that keeps the width": ({"n_kv_heads": 2, "d_ff": 2048}, "too many"),
+    "widest_network of two thirds": ({"n_kv_heads": 2, "d_ff": 1368}, "weights unused"),
+    "widest_network rounded to one": ({"n_kv_heads": 2, "d_ff": 1749}, "no multiple of 8"),
 }
 
 test_right, test_wrong = solution_tests("modern_transformer", RIGHT, WRONG)

@@ -35,6 +35,8 @@ RIGHT = {
     "longest_context": longest_context_right,
     "shared_attention": shared_attention_right,
     "pool_heads": lambda weight, d: weight.unflatten(0, (-1, d)).mean(0),
+    "cache_by_hand": "160 MiB",
+    "cache_by_hand in bytes": "167,772,160 bytes",
 }
 
 WRONG = {
@@ -45,6 +47,10 @@ WRONG = {
     "shared_attention wrong shape": (flat, "shape"),
     "pool_heads mixed order": (lambda weight, d: weight.unflatten(0, (d, -1)).mean(1), "head 0 come first"),
     "pool_heads first head": (lambda weight, d: weight[:d].clone(), "average over H"),
+    "cache_by_hand of all query heads": ("7.5 GiB", "48 query heads share one"),
+    "cache_by_hand of keys only": ("80 MiB", "keys and values"),
+    "cache_by_hand of one layer": ("4 MiB", "one layer"),
+    "cache_by_hand in single precision": ("320 MiB", "2 bytes, not 4"),
 }
 
 test_right, test_wrong = solution_tests("mqa", RIGHT, WRONG)

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+from coursepkg.checks.error_lists import read_labels
 from coursepkg.text.vietnamese import TONE_MARKS, TONES, split_tone
 from tests.checks.solutions import solution_tests
 
@@ -106,6 +107,9 @@ def knows_the_edits(lines, target):
     return handed([(-edits, edits, length) for _, edits, length in lines], target)
 
 
+MISREAD, _ = read_labels("ocr_misread_lines")
+
+
 RIGHT = {
     "three_rates": rates,
     "without_tone": toneless,
@@ -113,6 +117,9 @@ RIGHT = {
     "what_differs 2": lambda right, read: sorted(differences(right, read)),
     "calibration_error": gap,
     "lines_to_hand_over": handed,
+    "costliest_step": lambda: "c",
+    "misread_lines": lambda: MISREAD,
+    "misread_lines mostly": lambda: ["vowel mark" if one == "tone mark" else one for one in MISREAD],
 }
 
 WRONG = {
@@ -139,6 +146,17 @@ WRONG = {
         "equal ones together",
     ),
     "lines_to_hand_over most edits first": (knows_the_edits, "lowest confidence first"),
+    "costliest_step compression": (lambda: "a", "flat"),
+    "costliest_step noise": (lambda: "b", "near 1%"),
+    "costliest_step tilt": (lambda: "d", "not to 26%"),
+    "misread_lines all alike": (lambda: ["tone mark"] * 50, "Cohen's kappa 0.00; 0.6 is needed; item 1"),
+    "misread_lines in reverse": (lambda: MISREAD[::-1], "0.6 is needed"),
+    "misread_lines too few": (lambda: MISREAD[:49], "49 labels; 50 are expected"),
+    "misread_lines of another name": (lambda: ["tone", *MISREAD[1:]], "label 1 is 'tone'; need one of"),
+    "misread_lines marks alike": (
+        lambda: ["case" if "mark" in one else one for one in MISREAD],
+        "item 2 is 'tone mark' and not 'case'",
+    ),
 }
 
 test_right, test_wrong = solution_tests("ocr_errors", RIGHT, WRONG)

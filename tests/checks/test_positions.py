@@ -46,11 +46,29 @@ def shaw(q, k, a, *, transposed=False, wrapped=False, scaled=True):
     return (q @ k.T + relative) / root if scaled else q @ k.T / root + relative
 
 
+def last_row(x, causal, n_layers):
+    hidden = torch.ones(len(x), len(x), dtype=torch.bool).triu(1) & causal
+    for _ in range(n_layers):
+        scores = (x @ x.T / math.sqrt(x.shape[1])).masked_fill(hidden, -math.inf)
+        x = x + scores.softmax(-1) @ x
+    return x[-1]
+
+
+def largest_change(x, causal, n_layers):
+    exchanged = torch.cat([x[[1, 0]], x[2:]])
+    return (last_row(x, causal, n_layers) - last_row(exchanged, causal, n_layers)).abs().max().item()
+
+
+def predicted(none, one, two):
+    return {"no mask, 2 layers": none, "causal, 1 layer": one, "causal, 2 layers": two}
+
+
 RIGHT = {
     "position_table": sinusoidal_table,
     "shift_matrix": rotation,
     "read_positions": lambda x, table: torch.cdist(x, table).argmin(-1),
     "relative_key_scores": shaw,
+    "exchanged_words": (predicted(False, False, True), largest_change),
 }
 
 WRONG = {
@@ -69,6 +87,22 @@ WRONG = {
     "relative_key_scores scales one term": (
         lambda q, k, a: shaw(q, k, a, scaled=False),
         "both terms are divided",
+    ),
+    "exchanged_words thinks that a mask is enough": (
+        (predicted(False, True, True), largest_change),
+        "the last word sees all words, as a set",
+    ),
+    "exchanged_words thinks that nothing is noticed": (
+        (predicted(False, False, False), largest_change),
+        "word 0 sees itself alone",
+    ),
+    "exchanged_words measures without a mask": (
+        (predicted(False, False, True), lambda x, causal, n: largest_change(x, False, n)),
+        "the measured change, causal, 2 layers",
+    ),
+    "exchanged_words measures one layer": (
+        (predicted(False, False, True), lambda x, causal, n: largest_change(x, causal, 1)),
+        "run all layers",
     ),
 }
 

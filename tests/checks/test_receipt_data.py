@@ -79,6 +79,7 @@ RIGHT = {
     "perspective_map of any scale": lambda source, target: -2 * solved(source, target),
     "leaks": shares,
     "best_widths": every_choice,
+    "packing_plan": lambda: (40, 4),
 }
 
 WRONG = {
@@ -102,6 +103,12 @@ WRONG = {
     "best_widths with equally many lines": (equal_numbers, "the columns of"),
     "best_widths without the widest": (lambda widths, count: sorted(widths)[:count], "too narrow"),
     "best_widths too many": (lambda widths, count: set(widths), "at most"),
+    "packing_plan too large": (lambda: (48, 4), "108 MB"),
+    "packing_plan too coarse": (lambda: (40, 8), "1.3 columns"),
+    "packing_plan too small": (lambda: (32, 4), "a larger one is"),
+    "packing_plan too fine": (lambda: (40, 2), "fewer columns to attend"),
+    "packing_plan not on offer": (lambda: (44, 4), "not on offer"),
+    "packing_plan height alone": (lambda: 40, "return (height, step)"),
 }
 
 test_right, test_wrong = solution_tests("receipt_data", RIGHT, WRONG)

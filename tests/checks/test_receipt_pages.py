@@ -115,6 +115,8 @@ RIGHT = {
     "merge_words": merged,
     "reading_order": in_order,
     "bag_of_words": f1,
+    "unclipped_height": lambda: "24.5 pixels",
+    "unclipped_height to three places": lambda: "24.545 pixel",
 }
 
 WRONG = {
@@ -135,6 +137,11 @@ WRONG = {
     "bag_of_words without a form": (lambda r, p: f1(r, p, key=lambda t: Counter(t.split())), "NFC"),
     "bag_of_words without case": (lambda r, p: f1(r, p, key=folded), "keep case"),
     "bag_of_words recall alone": (recall, "words of both"),
+    "unclipped_height one side": (lambda: "17.3 pixels", "both move"),
+    "unclipped_height without the ratio": (lambda: "19.1 pixels", "ratio is left out"),
+    "unclipped_height half a perimeter": (lambda: "39.1 pixels", "all four sides"),
+    "unclipped_height distance": (lambda: "7.27 pixels", "height of the box"),
+    "unclipped_height without unit": (lambda: "24.5", "without a unit"),
 }
 
 test_right, test_wrong = solution_tests("receipt_pages", RIGHT, WRONG)

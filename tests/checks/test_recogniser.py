@@ -1,6 +1,7 @@
 """The checks of the chapter on the recogniser accept what is right and say what is wrong."""
 
-from itertools import groupby, pairwise
+from collections import Counter
+from itertools import groupby, pairwise, product
 
 import torch
 
@@ -73,34 +74,13 @@ def behind(layers, width):
     return columns, step, field
 
 
-def distance(a, b):
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        diagonal, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (x != y))
-    return row[-1]
+def unmerged(path):
+    return [symbol for symbol in path if symbol]
 
 
-def by_group(lines, rate):
-    return {name: rate([one[1:] for one in lines if one[0] == name]) for name in {one[0] for one in lines}}
-
-
-def corpus_rate(pairs):
-    return sum(distance(*pair) for pair in pairs) / sum(len(right) for _, right in pairs)
-
-
-def mean(pairs):
-    return sum(distance(*pair) / len(pair[1]) for pair in pairs) / len(pairs)
-
-
-def of_readings(pairs):
-    return sum(distance(*pair) for pair in pairs) / max(1, sum(len(read) for read, _ in pairs))
-
-
-def by_place(pairs):
-    wrong = sum(a != b for pair in pairs for a, b in zip(*pair, strict=False))
-    return wrong / sum(len(right) for _, right in pairs)
+def most_paths(n_columns, guess=4, read=merged):
+    texts = Counter(tuple(read(path)) for path in product(range(3), repeat=n_columns))
+    return guess, [texts[((1, 2) * n_columns)[:n]] for n in range(n_columns + 1)]
 
 
 RIGHT = {
@@ -110,7 +90,9 @@ RIGHT = {
     "text_probability": forward,
     "text_probability as tensor": of_tensor,
     "stack_shape": arithmetic,
-    "grouped_cer": lambda lines: by_group(lines, corpus_rate),
+    "paths_by_hand": lambda: "66 paths",
+    "most_paths": most_paths,
+    "most_paths near guess": lambda n: most_paths(n, guess=5),
 }
 
 WRONG = {
@@ -134,10 +116,14 @@ WRONG = {
     "stack_shape strides added": (added, "strides multiply"),
     "stack_shape field with its own stride": (behind, "before it"),
     "stack_shape two numbers": (lambda *given: arithmetic(*given)[:2], "not three numbers"),
-    "grouped_cer mean of lines": (lambda lines: by_group(lines, mean), "divide once"),
-    "grouped_cer by what was read": (lambda lines: by_group(lines, of_readings), "references"),
-    "grouped_cer by place": (lambda lines: by_group(lines, by_place), "the CER of group"),
-    "grouped_cer all together": (lambda lines: corpus_rate([one[1:] for one in lines]), "a dict is expected"),
+    "paths_by_hand without the repeat": (lambda: "286 paths", "equal neighbours"),
+    "paths_by_hand with n below": (lambda: "792 paths", "2n = 10"),
+    "paths_by_hand one column a letter": (lambda: "56 paths", "several columns"),
+    "paths_by_hand without unit": (lambda: "66", "without a unit"),
+    "most_paths long texts": (lambda n: most_paths(n, guess=8), "no room to move"),
+    "most_paths without merging": (lambda n: most_paths(n, read=unmerged), "collapse each"),
+    "most_paths counts alone": (lambda n: most_paths(n)[1], "return (guess, counts)"),
+    "most_paths a guess in words": (lambda n: most_paths(n, guess="half"), "whole number"),
 }
 
 test_right, test_wrong = solution_tests("recogniser", RIGHT, WRONG)

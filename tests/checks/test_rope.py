@@ -39,7 +39,22 @@ def alibi(n_heads, length, first=1, sign=-1.0):
     return sign * slopes[:, None, None] * distance
 
 
-RIGHT = {"rotate": rotate, "slow_pairs": slow, "chunk_positions": right, "alibi": alibi}
+def half_pairs(x, position, *, neighbours=False, sign=1):
+    theta = 10000.0 ** (-torch.arange(0, len(x), 2) / len(x))
+    angle = position * (theta.repeat_interleave(2) if neighbours else torch.cat((theta, theta)))
+    a, b = x.chunk(2)
+    return x * angle.cos() + sign * torch.cat((-b, a)) * angle.sin()
+
+
+RIGHT = {
+    "rotate": rotate,
+    "slow_pairs": slow,
+    "chunk_positions": right,
+    "alibi": alibi,
+    "half_layout": half_pairs,
+    "half_layout by permutation": half,
+    "scaled_angles": "8 pairs",
+}
 
 WRONG = {
     "rotate backwards": (lambda x, position: rotate(x, -position), "theta_i"),
@@ -53,6 +68,17 @@ WRONG = {
     "chunk_positions off by one": (shifted, "where the one before"),
     "alibi that rewards distance": (lambda h, n: alibi(h, n, sign=1.0), "wrong sign"),
     "alibi slopes from zero": (lambda h, n: alibi(h, n, first=0), "the first slope"),
+    "half_layout as planted": (lambda *a: half_pairs(*a, neighbours=True), "the order of the interleaved"),
+    "half_layout interleaved": (rotate, "the pairs of the interleaved layout"),
+    "half_layout backwards": (lambda *a: half_pairs(*a, sign=-1), "turns backwards"),
+    "half_layout at the next position": (
+        lambda x, position: half_pairs(x, position + 1),
+        "by the same angle",
+    ),
+    "scaled_angles without scaling": ("16 pairs", "without scaling"),
+    "scaled_angles of linear scaling": ("0 pairs", "linear scaling"),
+    "scaled_angles one too few": ("7 pairs", "count from 0"),
+    "scaled_angles one too many": ("9 pairs", "a little below 2"),
 }
 
 test_right, test_wrong = solution_tests("rope", RIGHT, WRONG)

@@ -91,7 +91,13 @@ def unnormalised(weights, values):
     return other_weights(weights, values) * 1.5
 
 
-RIGHT = {"one_head": one_head, "visible": visible, "multi_head": multi_head, "other_weights": other_weights}
+RIGHT = {
+    "one_head": one_head,
+    "visible": visible,
+    "multi_head": multi_head,
+    "other_weights": other_weights,
+    "gradient_plot": "30 tokens",
+}
 
 WRONG = {
     "one_head without scale": (unscaled, "not divided by sqrt(D)"),
@@ -109,6 +115,10 @@ WRONG = {
     "other_weights with another output": (lambda weights, values: weights.flip(0), "the values do not see"),
     "other_weights that are negative": (too_far, "negative"),
     "other_weights with another sum": (unnormalised, "sum"),
+    "gradient_plot one label above": ("24 tokens", "at 10^-6"),
+    "gradient_plot one label below": ("38 tokens", "at 10^-10"),
+    "gradient_plot at the end": ("63 tokens", "at 10^-16"),
+    "gradient_plot without a unit": ("30", "without a unit"),
 }
 
 test_right, test_wrong = solution_tests("self_attention", RIGHT, WRONG)

@@ -13,11 +13,6 @@ def gru(x, h, w, u, b, c, *, swap=False, reset=True):
     return (1 - z) * h + z * n if swap else (1 - z) * n + z * h
 
 
-def parameters(source, target, width, hidden, *, biases=2, output_bias=1, output=None):
-    cell = 3 * hidden * (width + hidden + biases)
-    return (source + target) * width + 2 * cell + (output or target) * (hidden + output_bias)
-
-
 def clipped(gradients, max_norm):
     norm = torch.stack([g.norm() for g in gradients]).norm()
     return [g * min(1.0, max_norm / norm.item()) for g in gradients]
@@ -25,9 +20,11 @@ def clipped(gradients, max_norm):
 
 RIGHT = {
     "gru_step": gru,
-    "gru_parameters": parameters,
     "clip": clipped,
-    "cut": lambda ids, max_len: [1, *ids[: max_len - 2], 2],
+    "lstm_translator": "969,656 parameters",
+    "gradient_plot": "53 steps",
+    "gradient_plot read a little lower": "50 steps",
+    "translator_width": (37, 74),
 }
 
 WRONG = {
@@ -41,12 +38,6 @@ WRONG = {
         lambda x, h, w, u, b, c: gru(x, h, w, u, b, torch.zeros_like(c)),
         "is expected",
     ),
-    "gru_parameters with one bias": (lambda *a: parameters(*a, biases=1), "two biases"),
-    "gru_parameters without the last bias": (
-        lambda *a: parameters(*a, output_bias=0),
-        "output layer has a bias",
-    ),
-    "gru_parameters of the source": (lambda *a: parameters(*a, output=a[0]), "only the target vocabulary"),
     "clip of each gradient": (
         lambda gs, m: [g * min(1.0, m / g.norm().item()) for g in gs],
         "all gradients together",
@@ -60,13 +51,19 @@ WRONG = {
         lambda gs, m: [g.mul_(min(1.0, m / n)) for n in [sum(x.norm() ** 2 for x in gs) ** 0.5] for g in gs],
         "place",
     ),
-    "cut without EOS": (lambda ids, max_len: [1, *ids, 2][:max_len], "does not end with EOS"),
-    "cut too late": (lambda ids, max_len: [1, *ids[:max_len], 2], "at most 5"),
-    "cut too early": (lambda ids, max_len: [1, *ids[: max_len - 3], 2], "is expected"),
-    "cut with padding": (
-        lambda ids, max_len: [1, *ids[: max_len - 2], 2] + [0] * (max_len - len(ids) - 2),
-        "no padding",
-    ),
+    "lstm_translator with GRUs": ("919992 parameters", "four blocks, not 3"),
+    "lstm_translator with one LSTM": ("944,824 parameters", "only one cell"),
+    "lstm_translator with one bias": ("968,632 parameters", "two biases"),
+    "lstm_translator cells only": ("198,656 parameters", "embeddings and output layer"),
+    "gradient_plot of a dashed line": ("24 steps", "dashed line"),
+    "gradient_plot at another grid line": ("75 steps", "at 10^-8"),
+    "gradient_plot near the end": ("93 steps", "at 10^-10"),
+    "gradient_plot in tokens": ("53 tokens", "steps is expected"),
+    "translator_width over the budget": ((40, 80), "500,000 are allowed"),
+    "translator_width too narrow": ((32, 64), "fits as well"),
+    "translator_width with narrow embeddings": ((32, 80), "less than half"),
+    "translator_width with wide embeddings": ((38, 73), "no wider than needed"),
+    "translator_width in fractions": ((37.0, 74), "whole number"),
 }
 
 test_right, test_wrong = solution_tests("seq2seq_gru", RIGHT, WRONG)

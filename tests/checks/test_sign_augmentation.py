@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from coursepkg.projects.sign_language import resampling_shift
 from tests.checks.solutions import solution_tests
 
 
@@ -71,12 +72,17 @@ def alone(first, second, start, stop):
     return float(kept.sum() / first.sum())
 
 
+def even_speed(speeds, guess=1, times=1):
+    return guess, [times * resampling_shift(30, 16, speed).most for speed in speeds]
+
+
 RIGHT = {
     "played_frames": played,
     "played_frames with fractions": by_linspace,
     "warped_places": places,
     "one_crop": crop,
     "share_left": share,
+    "even_speed": even_speed,
 }
 
 WRONG = {
@@ -119,6 +125,11 @@ WRONG = {
         lambda first, second, start, stop: 1 - share(first, second, start, stop),
         "is expected",
     ),
+    "even_speed far guess": (lambda speeds: even_speed(speeds, guess=10), "only rounding is left"),
+    "even_speed means": (lambda speeds: (1, [0.4 for _ in speeds]), "the furthest moves"),
+    "even_speed one step only": (lambda speeds: even_speed(speeds, times=10), "the furthest moves"),
+    "even_speed guess alone": (lambda speeds: 1, "return (guess, moves)"),
+    "even_speed a guess in words": (lambda speeds: even_speed(speeds, guess="few"), "whole number"),
 }
 
 test_right, test_wrong = solution_tests("sign_augmentation", RIGHT, WRONG)

@@ -85,6 +85,8 @@ RIGHT = {
     "last_real by gathering": gathered,
     "named_when_covered": covered,
     "named_when_covered as a tensor": lambda *given: torch.tensor(covered(*given)),
+    "half_right": lambda: "32 frames",
+    "half_right roughly": lambda: "30 frames",
 }
 
 WRONG = {
@@ -119,6 +121,10 @@ WRONG = {
     "named_when_covered without a mask": (unmasked, "clips with padding"),
     "named_when_covered as a count": (lambda *given: covered(*given) * len(given[1]), "whole clips"),
     "named_when_covered in place": (named_when_covered_in_place, "frames was changed in place"),
+    "half_right last point before": (lambda: "24 frames", "two thirds"),
+    "half_right last point": (lambda: "40 frames", "one third"),
+    "half_right first fall": (lambda: "16 frames", "0.8"),
+    "half_right without unit": (lambda: "32", "without a unit"),
 }
 
 test_right, test_wrong = solution_tests("sign_baseline", RIGHT, WRONG)

@@ -92,6 +92,8 @@ RIGHT = {
     "solid_frames": of_one_colour,
     "count_words": lambda names: Counter(unicodedata.normalize("NFC", name) for name in names),
     "held_out": every_choice,
+    "cache_bytes": lambda: "1.54 GiB",
+    "cache_bytes in bytes": lambda: "1,658,880,000 bytes",
 }
 
 WRONG = {
@@ -110,6 +112,10 @@ WRONG = {
     "held_out those with most words": (richest, "missing on one side"),
     "held_out where nobody can go": (anybody, "an empty set"),
     "held_out too few": (one, "number of signers"),
+    "cache_bytes as float32": (lambda: "6.18 GiB", "float32 comes only"),
+    "cache_bytes in grey": (lambda: "0.515 GiB", "three colours"),
+    "cache_bytes of sixteen frames": (lambda: "1.03 GiB", "24 frames"),
+    "cache_bytes decimal": (lambda: "1.66 GiB", "do the steps once more"),
 }
 
 test_right, test_wrong = solution_tests("sign_data", RIGHT, WRONG)

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from coursepkg.checks.error_lists import read_labels
 from tests.checks.solutions import solution_tests
 
 
@@ -120,6 +121,8 @@ def ended(said, threshold, pause):
     return events
 
 
+CAUSES, _ = read_labels("wrong_signs")
+
 RIGHT = {
     "two_losses": losses,
     "two_losses as numbers": lambda p, t: tuple(one.item() for one in losses(p, t)),
@@ -128,6 +131,8 @@ RIGHT = {
     "plateau_rates": rates,
     "events": found,
     "events with lists": lambda *a: [list(event) for event in found(*a)],
+    "wrong_answers": lambda: CAUSES,
+    "wrong_answers mostly": lambda: ["other" if one.startswith("same") else one for one in CAUSES],
 }
 
 WRONG = {
@@ -151,6 +156,14 @@ WRONG = {
     "events over other words": (joined, "pause 1"),
     "events that count the pause from the first window": (from_the_first, "LAST window"),
     "events that end with an unsure word": (ended, "pause 1"),
+    "wrong_answers all alike": (lambda: ["hidden hand"] * 50, "Cohen's kappa 0.00; 0.6 is needed; item 2"),
+    "wrong_answers in reverse": (lambda: CAUSES[::-1], "0.6 is needed"),
+    "wrong_answers too many": (lambda: [*CAUSES, "other"], "51 labels; 50 are expected"),
+    "wrong_answers of another name": (lambda: ["wall", *CAUSES[1:]], "label 1 is 'wall'; need one of"),
+    "wrong_answers films forgotten": (
+        lambda: ["other" if one in ("hidden hand", "too few frames") else one for one in CAUSES],
+        "half of the film is covered",
+    ),
 }
 
 test_right, test_wrong = solution_tests("sign_extensions", RIGHT, WRONG)

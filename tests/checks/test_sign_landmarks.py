@@ -48,6 +48,12 @@ def straight(distances):
 
 STAYS = ("moved", "larger", "slower", "longer hands")
 
+
+def mirrored(hands, wrists, sides=-1):
+    flipped = np.array([-1.0, 1.0, 1.0])
+    return hands[:, ::sides] * flipped, wrists[:, ::sides] * flipped[:2]
+
+
 RIGHT = {
     "last_row": lambda: [3, 1, 2, 1],
     "last_row as floats": lambda: (3.0, 1.0, 2.0, 1.0),
@@ -57,6 +63,7 @@ RIGHT = {
     "unchanged in another order": lambda: set(STAYS),
     "two_rows": two_rows,
     "two_rows with the whole table": whole_table,
+    "mirrored": mirrored,
 }
 
 WRONG = {
@@ -87,6 +94,14 @@ WRONG = {
     "unchanged with an unknown change": (lambda: ["smaller"], "is no change"),
     "two_rows along the diagonal": (straight, "a table of"),
     "two_rows in place": (in_place, "changed in place"),
+    "mirrored without exchange": (lambda h, w: mirrored(h, w, sides=1), "change places"),
+    "mirrored without flip": (lambda h, w: (h[:, ::-1], w[:, ::-1]), "x has kept its sign"),
+    "mirrored wrists forgotten": (
+        lambda h, w: (mirrored(h, w)[0], mirrored(h, w, sides=1)[1]),
+        "the wrists are flipped, but not exchanged",
+    ),
+    "mirrored upside down": (lambda h, w: (-h[:, ::-1], -w[:, ::-1]), "not those of the mirror"),
+    "mirrored in place": (lambda h, w: (np.multiply(h, -1, out=h), w), "changed in place"),
 }
 
 test_right, test_wrong = solution_tests("sign_landmarks", RIGHT, WRONG)

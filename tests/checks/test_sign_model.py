@@ -94,6 +94,8 @@ RIGHT = {
     "depthwise by shifts": shifted,
     "convnext_parameters": parameters,
     "part_rates": rates,
+    "times_answered": lambda: "18 answers",
+    "backbone_plan": lambda: ("resnet-34", 16),
 }
 
 WRONG = {
@@ -125,6 +127,15 @@ WRONG = {
     "part_rates the wrong way round": (reversed_rates, "the stem being part 0"),
     "part_rates that freeze the last parts": (part_rates_that_freeze_the_last_parts, "2 frozen"),
     "part_rates one decay too many": (more, "backbone_rate 0.5"),
+    "times_answered rightly": (lambda: "16 answers", "wrong answers, too"),
+    "times_answered wrongly": (lambda: "2 answers", "on the diagonal"),
+    "times_answered one forgotten": (lambda: "17 answers", "two words besides"),
+    "times_answered clips": (lambda: "18 clips", "answers is expected"),
+    "backbone_plan too large a file": (lambda: ("convnext-tiny", 13), "111 MB"),
+    "backbone_plan too slow": (lambda: ("resnet-50", 16), "65.4 billion"),
+    "backbone_plan fewer frames": (lambda: ("resnet-50", 14), "fewer than another backbone"),
+    "backbone_plan smaller": (lambda: ("resnet-18", 16), "a larger backbone is"),
+    "backbone_plan of another name": (lambda: ("resnet", 16), "not in the table"),
 }
 
 test_right, test_wrong = solution_tests("sign_model", RIGHT, WRONG)

@@ -17,25 +17,28 @@ def top(q, k, v, n_keep, window, *, window_first=True, renormalise=True):
     return shown.masked_fill(~kept, -torch.inf).softmax(-1).nan_to_num(0.0) @ v
 
 
+def blocks(mask, block):
+    return [part for rows in mask.split(block) for part in rows.split(block, dim=1)]
+
+
 def right(mask, block):
-    return sum(bool(part.any()) for rows in mask.split(block) for part in rows.split(block, dim=1))
+    return sum(bool(part.any()) for part in blocks(mask, block)) / len(blocks(mask, block))
 
 
 def full_only(mask, block):
-    return sum(bool(part.all()) for rows in mask.split(block) for part in rows.split(block, dim=1))
+    return sum(bool(part.all()) for part in blocks(mask, block)) / len(blocks(mask, block))
 
 
-def drops(mask, block):
-    rows, columns = (size // block * block for size in mask.shape)
-    cut = mask[:rows, :columns].unflatten(0, (-1, block)).unflatten(2, (-1, block))
-    return cut.any(3).any(1).sum()
+def fewest(n, budget, *, step=1):
+    window = max(w for w in range(2, n + 1) if n * w - w * (w - 1) // 2 <= budget)
+    return window, -(-(n - 1) // (window - 1)) + step - 1
 
 
 RIGHT = {
     "window_pairs": lambda n, w: n * min(n, w) - min(n, w) * (min(n, w) - 1) // 2,
-    "touched_tiles": right,
     "top_scores": top,
-    "layers_needed": lambda n, w: -(-(n - 1) // (w - 1)),
+    "visited_share": ((0.12, 0.23), right),
+    "fewest_layers": fewest,
 }
 
 WRONG = {
@@ -44,12 +47,24 @@ WRONG = {
         lambda n, w: n * w - w * (w - 1) // 2,
         "window = 9",
     ),
-    "touched_tiles that counts full tiles": (full_only, "a causal window"),
-    "touched_tiles that drops the last tile": (drops, "smaller"),
     "top_scores before the window": (lambda *args: top(*args, window_first=False), "the window comes first"),
     "top_scores without renormalising": (lambda *args: top(*args, renormalise=False), "do not sum to one"),
-    "layers_needed that moves a whole window": (lambda n, w: -(-n // w), "window - 1 steps"),
-    "layers_needed rounded down": (lambda n, w: max(1, (n - 1) // (w - 1)), "n = 9"),
+    "visited_share of full blocks": (((0.12, 0.23), full_only), "at least one visible pair"),
+    "visited_share of pairs": (
+        ((0.12, 0.23), lambda mask, block: mask.float().mean().item()),
+        "not the pairs",
+    ),
+    "visited_share guessed one block a row": (((0.0625, 0.23), right), "begins in the block before"),
+    "visited_share guessed that blocks do not matter": (((0.12, 0.12), right), "one block in each row"),
+    "visited_share guessed too high": (((0.12, 0.5), right), "0.234 is measured"),
+    "visited_share in percent": (((12, 23), right), "from 0 to 1"),
+    "fewest_layers that move a whole window": (
+        lambda n, budget: (fewest(n, budget)[0], -(-n // fewest(n, budget)[0])),
+        "moves window - 1 steps",
+    ),
+    "fewest_layers of narrow windows": (lambda n, budget: (2, n - 1), "are enough"),
+    "fewest_layers over the budget": (lambda n, budget: (n, 1), "too many"),
+    "fewest_layers with one to spare": (lambda *a: fewest(*a, step=2), "are enough"),
 }
 
 test_right, test_wrong = solution_tests("sparse_attention", RIGHT, WRONG)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import pairwise
+from unicodedata import normalize
 
 from tests.checks.solutions import solution_tests
 
@@ -82,11 +83,20 @@ def longest_first(text, log_probs):
     return pieces
 
 
+def n_bytes(text, form):
+    return len(normalize(form, text).encode())
+
+
+def guesses(composed, decomposed, chinese, emoji):
+    return {"phở in NFC": composed, "phở in NFD": decomposed, "感冒": chinese, "🙂": emoji}
+
+
 RIGHT = {
     "best_pair": lambda w: min(count(w).items(), key=lambda item: (-item[1], item[0])),
     "encode_word": apply,
-    "cut": lambda ids, max_len: [*ids[: max_len - 1], 2],
     "viterbi": solve,
+    "cheapest_cut": "18 bits",
+    "byte_counts": (guesses(5, 7, 6, 4), n_bytes),
 }
 
 WRONG = {
@@ -98,10 +108,22 @@ WRONG = {
     "best_pair counts a pair once a word": (once, "a a a holds the pair a a twice"),
     "encode_word merges from left to right instead of by rank": (greedy, "learned first goes first"),
     "encode_word merges one place only": (first_place, "every place"),
-    "cut after adding eos": (lambda ids, max_len: [*ids, 2][:max_len], "cut first, then add EOS"),
-    "cut one too long": (lambda ids, max_len: [*ids[:max_len], 2], "cut([7, 8, 9], 3)"),
     "viterbi takes the longest piece first": (longest_first, "need not be part of the best whole"),
     "viterbi of single characters": (lambda text, log_probs: list(text), "is better"),
+    "cheapest_cut with the longest piece": ("19 bits", "est at the end is cheaper"),
+    "cheapest_cut of letters": ("31 bits", "single letters"),
+    "cheapest_cut without the first letter": ("14 bits", "the first letter"),
+    "cheapest_cut in bytes": ("18 bytes", "bits is expected"),
+    "byte_counts of characters": (
+        (guesses(5, 7, 6, 4), lambda text, form: len(normalize(form, text))),
+        "count bytes, not characters",
+    ),
+    "byte_counts without the form": (
+        (guesses(5, 7, 6, 4), lambda text, form: len(text.encode())),
+        "normalise to the form first",
+    ),
+    "byte_counts expects characters": ((guesses(3, 5, 2, 1), n_bytes), "U+1EDF three"),
+    "byte_counts expects equal forms": ((guesses(5, 5, 6, 4), n_bytes), "a mark two"),
 }
 
 test_right, test_wrong = solution_tests("subwords", RIGHT, WRONG)

@@ -54,7 +54,17 @@ def beyond(steps, n_buckets, max_distance):
     return steps if steps < exact else exact + int(growth * (n_buckets - exact))
 
 
-RIGHT = {"similarity_text": text_of, "restored": restore, "decoder_input": shift, "causal_bucket": bucket}
+def plan(size, batch, accumulate):
+    return {"size": size, "batch": batch, "accumulate": accumulate}
+
+
+RIGHT = {
+    "similarity_text": text_of,
+    "restored": restore,
+    "decoder_input": shift,
+    "causal_bucket": bucket,
+    "fine_tuning_plan": plan("Base", 32, 2),
+}
 
 WRONG = {
     "similarity_text without the clip": (
@@ -78,6 +88,19 @@ WRONG = {
     "causal_bucket only clips": (lambda s, n, m: min(s, n - 1), "then logarithmic"),
     "causal_bucket without a last one": (beyond, "the last one for all the rest"),
     "causal_bucket of an encoder": (lambda s, n, m: bucket(s, n // 2, m), "below half of the buckets"),
+    "fine_tuning_plan of the state alone": (
+        plan("Large", 1, 64),
+        "0.40 GB for the activations of 1 sentence",
+    ),
+    "fine_tuning_plan that does not fit at all": (
+        plan("3B", 1, 64),
+        "45.63 GB for its state; the card has 12 GB",
+    ),
+    "fine_tuning_plan with a batch too large": (plan("Base", 64, 1), "the activations of 64 sentences"),
+    "fine_tuning_plan with the smallest": (plan("Small", 64, 1), "so does Base"),
+    "fine_tuning_plan too careful": (plan("Base", 16, 4), "so does one of 32"),
+    "fine_tuning_plan of another step": (plan("Base", 55, 1), "a step has 64"),
+    "fine_tuning_plan without accumulation": ({"size": "Base", "batch": 32}, "its keys are"),
 }
 
 test_right, test_wrong = solution_tests("t5", RIGHT, WRONG)

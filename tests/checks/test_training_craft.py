@@ -20,22 +20,6 @@ def forgets(right, n_classes, smoothing, convention):
     return result
 
 
-def clip(gradients, limit):
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    return [g * min(1.0, limit / float(norm)) for g in gradients]
-
-
-def scaled(gradients, limit):
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    return [g * (limit / norm) for g in gradients]
-
-
-def overwrites(gradients, limit):
-    for gradient, value in zip(gradients, clip(gradients, limit), strict=True):
-        gradient.copy_(value)
-    return gradients
-
-
 def place(step, n_batches, accumulate):
     epoch, rest = divmod(step, math.ceil(n_batches / accumulate))
     return epoch, rest * accumulate
@@ -46,11 +30,20 @@ def drops(step, n_batches, accumulate):
     return epoch, rest * accumulate
 
 
+def cosine(step, peak, warmup, last, *, before=0, begins=None):
+    if step <= warmup:
+        return peak * (step - before) / warmup
+    begins = warmup if begins is None else begins
+    return peak / 2 * (1 + math.cos(math.pi * (step - begins) / (last - begins)))
+
+
 RIGHT = {
     "noam_rate": lambda s, d, w: d**-0.5 * min(s**-0.5, s * w**-1.5),
     "smoothed_target": target,
-    "clip_together": clip,
     "position_after": place,
+    "cosine_rate": cosine,
+    "step_in_memory": {"micro_batch": 6250, "accumulate": 4},
+    "step_in_memory that fills the memory": {"micro_batch": 7000, "accumulate": 4},
 }
 
 WRONG = {
@@ -64,14 +57,22 @@ WRONG = {
         "the wrong ones only",
     ),
     "smoothed_target that sums to less": (forgets, "the sum is 1"),
-    "clip_together each by itself": (
-        lambda gradients, limit: [g * min(1.0, limit / float(g.norm())) for g in gradients],
-        "one norm over all gradients",
-    ),
-    "clip_together always scales": (scaled, "none where the norm is small enough"),
-    "clip_together in place": (overwrites, "was changed in place"),
     "position_after drops the last group": (drops, "a step too"),
     "position_after counts batches through": (lambda s, n, a: divmod(s * a, n), "a step too"),
+    "cosine_rate as it was": (
+        lambda s, p, w, n: cosine(s, p, w, n, before=1, begins=0),
+        "the first step has the rate peak / warmup",
+    ),
+    "cosine_rate with a late warm-up": (lambda s, p, w, n: cosine(s, p, w, n, before=1), "not 0"),
+    "cosine_rate that jumps": (lambda s, p, w, n: cosine(s, p, w, n, begins=0), "step - warmup"),
+    "cosine_rate that never ends": (
+        lambda s, p, w, n: cosine(s, p, w, n + w),
+        "begins behind the warm-up",
+    ),
+    "step_in_memory without R-Drop": ({"micro_batch": 12500, "accumulate": 2}, "twice the batch"),
+    "step_in_memory without the parameters": ({"micro_batch": 8000, "accumulate": 4}, "18.0 GB of 16"),
+    "step_in_memory with too few tokens": ({"micro_batch": 6000, "accumulate": 4}, "25,000 are needed"),
+    "step_in_memory with too many passes": ({"micro_batch": 5000, "accumulate": 5}, "more than needed"),
 }
 
 test_right, test_wrong = solution_tests("training_craft", RIGHT, WRONG)

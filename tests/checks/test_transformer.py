@@ -1,26 +1,9 @@
 """The checks of the chapter on the Transformer accept what is right and say what is wrong."""
 
 import torch
+from torch.nn.functional import cross_entropy
 
 from tests.checks.solutions import solution_tests
-
-
-def normal(x, weight, bias, eps):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * weight + bias
-
-
-def over_batch(x, weight, bias, eps):
-    return (x - x.mean(0)) / (x.var(0, unbiased=False) + eps).sqrt() * weight + bias
-
-
-def unbiased(x, weight, bias, eps):
-    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() * weight + bias
-
-
-def outside(x, weight, bias, eps):
-    deviation = x.std(-1, keepdim=True, unbiased=False)
-    return (x - x.mean(-1, keepdim=True)) / (deviation + eps) * weight + bias
 
 
 def count(vocab, E, F, n):
@@ -55,12 +38,24 @@ def right_cache(q, k, v, past, shift=1):
     return scores.masked_fill(hidden, float("-inf")).softmax(-1) @ v, (k, v)
 
 
-RIGHT = {"normalize": normal, "n_parameters": count, "bridge": right_bridge, "cached_attention": right_cache}
+def mean_loss(logits, labels, ignored=0):
+    return cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=ignored)
+
+
+def by_sentence(decode, target):
+    return torch.stack([mean_loss(decode(row[None, :-1]), row[None, 1:]) for row in target]).mean()
+
+
+RIGHT = {
+    "n_parameters": count,
+    "bridge": right_bridge,
+    "cached_attention": right_cache,
+    "equal_shares": "1000 tokens",
+    "target_loss": lambda decode, target: mean_loss(decode(target[:, :-1]), target[:, 1:]),
+    "target_loss of a longer pass": lambda decode, target: mean_loss(decode(target)[:, :-1], target[:, 1:]),
+}
 
 WRONG = {
-    "normalize over the batch": (over_batch, "over the last dimension"),
-    "normalize with unbiased variance": (unbiased, "divides by E"),
-    "normalize with eps outside the root": (outside, "inside the root"),
     "n_parameters without biases": (
         lambda V, E, F, n: V * E + n * (12 * E * E + 4 * E * F + 10 * E),
         "4 (E^2 + E)",
@@ -78,6 +73,26 @@ WRONG = {
         lambda q, k, v, past: right_cache(q, k, v, past)[0],
         "the new past",
     ),
+    "equal_shares with the network": ("2000 tokens", "feed-forward network"),
+    "equal_shares with all the rest": ("3,072 tokens", "half of all work"),
+    "equal_shares without a unit": ("1000", "without a unit"),
+    "target_loss as it was": (
+        lambda decode, target: mean_loss(decode(target), target, -100),
+        "has just read",
+    ),
+    "target_loss unshifted": (
+        lambda decode, target: mean_loss(decode(target), target),
+        "has just read",
+    ),
+    "target_loss with padding": (
+        lambda decode, target: mean_loss(decode(target[:, :-1]), target[:, 1:], -100),
+        "padding counts as a token",
+    ),
+    "target_loss shifted the other way": (
+        lambda decode, target: mean_loss(decode(target[:, 1:]), target[:, :-1]),
+        "asked for the one before",
+    ),
+    "target_loss as a mean of sentences": (by_sentence, "divided once"),
 }
 
 test_right, test_wrong = solution_tests("transformer", RIGHT, WRONG)

@@ -76,6 +76,10 @@ RIGHT = {
     "softmax_gradient": gradient,
     "cross_attention": cross,
     "encoder_layer_2017 encoder layer right": layer,
+    "encoder_work": "22.5 GFLOP",
+    "encoder_work in another unit": "0.02255 TFLOP",
+    "gradient_ratio": "27,000 times",
+    "gradient_ratio read coarsely": "20000 times",
 }
 
 WRONG = {
@@ -103,6 +107,13 @@ WRONG = {
         lambda x, p, n_heads: layer(x, p, n_heads, residual=False),
         "add its output to its input",
     ),
+    "encoder_work of one layer": ("3.76 GFLOP", "the encoder has six"),
+    "encoder_work without scores": ("19.3 GFLOP", "scores and weighted sums are missing"),
+    "encoder_work of products alone": ("11.3 GFLOP", "a product and a sum"),
+    "encoder_work without a unit": ("22.5", "without a unit"),
+    "gradient_ratio on a linear axis": ("5 times", "the axis is logarithmic"),
+    "gradient_ratio one label too far": ("200000 times", "between 1e-6 and 1e-5"),
+    "gradient_ratio upside down": ("0.00004 times", "the larger number by the smaller one"),
 }
 
 test_right, test_wrong = solution_tests("transformer_by_hand", RIGHT, WRONG)

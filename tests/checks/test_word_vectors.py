@@ -58,6 +58,8 @@ RIGHT = {
     "positive_pmi": lambda counts: pmi(counts).clamp(min=0),
     "one_spelling": lambda text: unjoin(place_tones(clean(text).text, "new")).lower(),
     "skipgram_gradient": gradient,
+    "narrow_table": "15.75 MB",
+    "narrow_table in another unit": "15.02 MiB",
 }
 
 WRONG = {
@@ -80,6 +82,10 @@ WRONG = {
         "negatives add up in v",
     ),
     "skipgram_gradient with the wrong sign": (skipgram_gradient_with_the_wrong_sign, "error of the score"),
+    "narrow_table without the matrix": ("15.36 MB", "the matrix that widens the rows is missing"),
+    "narrow_table of the full width": ("92.2 MB", "the full width"),
+    "narrow_table in numbers": ("3.94 MB", "takes 4 bytes"),
+    "narrow_table in seconds": ("15.75 s", "MB is expected"),
 }
 
 test_right, test_wrong = solution_tests("word_vectors", RIGHT, WRONG)

@@ -5,7 +5,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from exercises import Exercise, read_exercises
+from exercises import Exercise, read_exercises, read_objectives, read_self_check
+from notebook_rules import notebook_paths
 
 from coursepkg.checks import names, run_check
 
@@ -43,6 +44,44 @@ def test_each_exercise_states_difficulty_and_minutes(notebook_path: Path) -> Non
         )
 
 
+def test_each_exercise_trains_an_objective_of_its_chapter(notebook_path: Path) -> None:
+    known = range(1, len(read_objectives(nbformat.read(notebook_path, as_version=4))) + 1)
+    for exercise in exercises_of(notebook_path):
+        assert exercise.objectives, f"exercise {exercise.number} names no objective"
+        assert set(exercise.objectives) <= set(known)
+
+
+def test_five_questions_cover_the_objectives(notebook_path: Path) -> None:
+    notebook = nbformat.read(notebook_path, as_version=4)
+    questions = read_self_check(notebook)
+    assert [question.number for question in questions] == [1, 2, 3, 4, 5]
+    assert all(question.text and len(question.answer.split()) > 3 for question in questions)
+    asked = {number for question in questions for number in question.objectives}
+    assert asked == set(range(1, len(read_objectives(notebook)) + 1))
+
+
+EVERYWHERE = {
+    "write code",
+    "find the bug",
+    "by hand",
+    "predict, then measure",
+    "read a plot",
+    "design under a budget",
+}
+"""Kinds of exercise that each part of the book has."""
+
+
+PARTS = ("foundations", "attention", "transformer", "translation", "ocr", "sign_language")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_has_exercises_of_every_kind(part: str) -> None:
+    chapters = [path for path in notebook_paths() if path.parent.name == part]
+    kinds = {exercise.kind for path in chapters for exercise in exercises_of(path)}
+    assert EVERYWHERE - kinds == set()
+    assert part in PARTS[:3] or "classify errors" in kinds
+
+
 def test_solutions_pass_their_checks(notebook_path: Path) -> None:
     for exercise in exercises_of(notebook_path):
         student = defined(exercise.solution)[exercise.student]
@@ -74,7 +113,10 @@ def starter(code: str) -> Any:
     return nbformat.v4.new_code_cell(code, metadata={"tags": ["exercise"]})
 
 
-TASK = "### Exercise 1: Double\n\n<details><summary>Hint</summary>\n\nMultiply.\n\n</details>"
+TASK = (
+    "### Exercise 1: Double\n\nKind: write code. Objectives 1 and 3.\n\n"
+    "<details><summary>Hint</summary>\n\nMultiply.\n\n</details>"
+)
 STARTER = 'def double(x):\n    ...\n\n\ncheck("chapter.double", double)'
 SOLUTION = (
     "<details><summary>Solution</summary>\n\n```python\ndef double(x):\n    return 2 * x\n```\n\n</details>"
@@ -84,6 +126,7 @@ SOLUTION = (
 def test_reads_an_exercise() -> None:
     (exercise,) = read_exercises(notebook_of(task(TASK), starter(STARTER), task(SOLUTION)))
     assert (exercise.name, exercise.check, exercise.student) == ("Double", "chapter.double", "double")
+    assert (exercise.kind, exercise.objectives) == ("write code", (1, 3))
     assert exercise.hint == "Multiply.\n"
     assert exercise.solution == "def double(x):\n    return 2 * x\n"
 
@@ -98,6 +141,8 @@ def test_reads_an_exercise() -> None:
         ((task(TASK), starter(STARTER), task("Text.")), "exercise 1: no <details><summary>Solution"),
         ((task(TASK), starter(STARTER)), "exercise 1: no <details><summary>Solution"),
         ((task(TASK), starter("def double(x): ..."), task(SOLUTION)), "does not call check"),
+        ((task(TASK.replace("Kind:", "")), starter(STARTER), task(SOLUTION)), "states no kind"),
+        ((task(TASK.replace("write", "guess")), starter(STARTER), task(SOLUTION)), "the kind 'guess code'"),
         ((task(TASK), task(SOLUTION)), "1 headings"),
         ((task(TASK), starter(STARTER), task(SOLUTION.replace("python", ""))), "no ```python block"),
     ],

@@ -10,6 +10,7 @@ import torch
 
 from coursepkg.attention import pattern
 from coursepkg.viz import attention_heatmap, flipbook, mask_grid, notebook_defaults, show, show_source
+from coursepkg.viz.drawing import Drawing
 from coursepkg.viz.source import source_of
 
 
@@ -105,6 +106,14 @@ def test_flipbook_with_two_sliders(shown: list[dict[str, Any]]) -> None:
     flipbook(rows, title=("height", "place"), alt="A line.", start=(1, 2))
     assert alts(shown[0]["text/html"]) == ["A line. height: high. place: z."]
     assert shown[0]["text/plain"] == "Interactive figure: A line. height: low, high. place: x, y, z."
+
+
+def test_flipbook_shows_a_drawing_with_its_own_alt_text(shown: list[dict[str, Any]]) -> None:
+    frames = [(name, Drawing(20, 20, f"A card that is {name}.")) for name in ("red", "blue")]
+    flipbook(frames, title="colour", alt="A card.", start=1)
+    assert alts(shown[0]["text/html"]) == ["A card that is blue."]
+    assert "data:image/svg+xml;base64," in shown[0]["text/html"]
+    assert shown[0]["text/plain"] == "Interactive figure: A card. colour: red, blue."
 
 
 def test_flipbook_joins_the_sliders_to_the_stacks_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:

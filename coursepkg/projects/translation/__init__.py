@@ -34,6 +34,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "ensemble": "together",
         "errors.analysis": "ErrorTable analyse",
         "errors.dictionary": "RARE Dictionary",
+        "errors.labelled": "ERROR_KINDS error_table labelled_errors",
         "errors.postprocess": "PostProcessor",
         "evaluate": "Evaluation bleu_of compare_systems translate_pairs",
         "export.convert": "check_exportable export_ctranslate2",
@@ -48,8 +49,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "phrasebook.lexicon": "table",
         "predict": "Alternative Translation Translator",
         "published_results": (
-            "differences_to evaluation_table headline ladder_figure ladder_table "
-            "pretraining_table stored_documents stored_rows with_interval"
+            "RESULTS differences_to evaluation_table headline ladder_figure "
+            "ladder_table pretraining_table stored_documents stored_rows with_interval"
         ),
         "recipe": "GRU_BASELINE PRESETS TINY Recipe",
         "studies.config_search": (

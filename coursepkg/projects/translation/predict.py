@@ -132,6 +132,11 @@ class Translation:
         return self.usable is not None and self.usable < DOUBTFUL
 
 
+def aligned_layer(n_layers: int) -> int:
+    """The decoder layer whose cross-attention is the alignment: the last but one."""
+    return max(0, n_layers - 2)
+
+
 def _noted(one: Translation, language: str) -> Translation:
     """The translation with all that a reader must know of it."""
     notes = [one.note, language_doubt(one.source, language)]
@@ -579,4 +584,4 @@ class Translator:
         cross = attention_maps(
             model, src, torch.tensor([[BOS, *target[:-1]]], device=device)
         ).cross
-        return cross[max(0, len(cross) - 2), 0].mean(dim=0).cpu()
+        return cross[aligned_layer(len(cross)), 0].mean(dim=0).cpu()

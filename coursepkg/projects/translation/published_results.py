@@ -3,6 +3,7 @@
     RESULTS/CONDITIONS/ROW.seedN.json     a row of the ladder
     RESULTS/CONDITIONS/ROW.rates.json     how its learning rate was chosen
     RESULTS/evaluations/NAME.json         what `evaluate --out` wrote
+    RESULTS/learning_curve.json           how the translator that ships was trained
     RESULTS/t5/NAME.json                  a run of T5
     RESULTS/t5_pretraining/NAME.json      what pre-training brought to it
 

@@ -24,3 +24,9 @@ def test_the_defaults_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch) 
     assert chosen.learning_rate == script.PRESETS["small"].learning_rate
     assert script.small(chosen).max_seconds == 86400.0  # a call is bounded by its own option
     assert chosen.seed > 2 * script.ShardPlan().n_shards  # far from the seeds of the sets that are measured
+
+
+def test_a_model_that_learns_on_keeps_the_story_of_the_one_before() -> None:
+    before = script.lineage(script.DEFAULT)
+    assert before["lines"]["n_lines"] > 0
+    assert all(before[name] for name in ("calls", "fonts", "scores"))

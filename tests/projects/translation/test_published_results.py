@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from coursepkg.files import read_json
 from coursepkg.projects.translation.evaluate import Evaluation, compare_systems
+from coursepkg.projects.translation.predict import DEFAULT
 from coursepkg.projects.translation.published_results import (
     RESULTS,
     add_comparison,
@@ -158,6 +160,20 @@ def evaluation(hypotheses: tuple[str, ...], references: tuple[str, ...] = REFERE
 def cells(table: str, name: str) -> list[str]:
     line = next(line for line in table.splitlines() if line.startswith(f"| {name} "))
     return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_stored_curve_ends_with_the_model_that_ships() -> None:
+    curve, card = RESULTS.document("learning_curve"), read_json(DEFAULT / "model" / "model.json")["meta"]
+    assert curve is not None
+    last = curve["stages"][-1]
+    assert (last["steps"], last["dev_bleu"]) == (card["steps"], card["dev_bleu"])
+    for stage in curve["stages"]:
+        steps = [row["step"] for row in stage["rows"]]
+        assert steps == [
+            *range(curve["steps_a_point"], stage["steps"], curve["steps_a_point"]),
+            stage["steps"],
+        ]
+        assert stage["rows"][-1]["loss"] < stage["rows"][0]["loss"]
 
 
 def test_rows_come_back_in_the_order_of_the_ladder_and_are_not_overwritten(tmp_path: Path) -> None:

@@ -237,6 +237,11 @@ class LineStyle:
     points."""
     pitch: int = 0
     """Distance of the pins of a dot-matrix printer, in 2..8; 0 prints whole strokes."""
+    square_pins: bool = False
+    """Whether a pin prints its whole square, as a pixel of a bitmap font."""
+    dead_columns: float = 0.0
+    """Share of the columns where elements of a thermal head are dead and leave white,
+    from 0 to 1."""
 
     def __post_init__(self) -> None:
         if not 8 <= self.size <= 200:

@@ -8,7 +8,7 @@ such pictures says so.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
@@ -37,7 +37,7 @@ from coursepkg.projects.ocr.synthetic.fonts import (
     stamp,
 )
 from coursepkg.projects.ocr.synthetic.texts import LineTexts, TextConfig
-from coursepkg.validation import check_count
+from coursepkg.validation import check_count, check_share
 
 
 def draw_line(
@@ -150,21 +150,24 @@ def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
     if style.weight:
         ink = _heavier(ink) if style.weight > 0 else 255 - _heavier(255 - ink)
     if style.pitch:
-        ink = _pins(ink, style.pitch)
+        ink = _pins(ink, style.pitch, style.square_pins)
     if style.dots:
         noise = np.random.default_rng(dice.getrandbits(32))
         gone = noise.random(ink.shape, np.float32) < style.dots
         rows = noise.random((ink.shape[0], 1)) < style.dots / 2
         gone |= rows & (noise.random(ink.shape, np.float32) < 0.7)
         ink = np.where(gone, ink // 3, ink)
+    if style.dead_columns:
+        noise = np.random.default_rng(dice.getrandbits(32))
+        ink = np.where(noise.random(ink.shape[1]) < style.dead_columns, 0, ink)
     if style.stretch != 1:
         size = max(4, round(ink.shape[1] * style.stretch)), ink.shape[0]
         ink = np.asarray(Image.fromarray(ink).resize(size, Image.Resampling.BILINEAR))
     return np.ascontiguousarray(ink)
 
 
-def _pins(ink: Ink, pitch: int) -> Ink:
-    """The ink as pins strike it: dots where a third of a pin's square is ink."""
+def _pins(ink: Ink, pitch: int, is_square: bool) -> Ink:
+    """The ink as pins strike it: a dot where a third of a pin's square is ink."""
     height, width = (-(-side // pitch) for side in ink.shape)
     squares = np.zeros((height * pitch, width * pitch), np.float32)
     squares[: ink.shape[0], : ink.shape[1]] = ink
@@ -172,6 +175,8 @@ def _pins(ink: Ink, pitch: int) -> Ink:
     across = np.arange(pitch, dtype=np.float32) - (pitch - 1) / 2
     distance = np.hypot(across[:, None], across[None])
     dot = np.clip(0.5 * pitch + 0.3 - distance, 0, 1) * 255
+    if is_square:
+        dot[:] = 255
     return np.kron(struck, dot).astype(np.uint8)[: ink.shape[0], : ink.shape[1]]
 
 
@@ -323,14 +328,26 @@ class SyntheticLines:
         *,
         faces: Sequence[Face] | None = None,
         config: LineConfig | None = None,
+        printers: float = 0.0,
     ) -> None:
         """Draws with these faces; by default those of matplotlib for training.
 
+        Args:
+            seed: from 0.
+            faces: to draw with.
+            config: what the lines say and how they look.
+            printers: share of lines, in [0, 1], that a receipt printer strikes: with
+                pins, in the squares of a bitmap font, or with dead thermal elements.
+                Such a line says the same as without.
+
         Raises:
-            ValueError: no face is complete, or the seed is below 0.
+            ValueError: no face is complete, the seed is below 0, or the share is not in
+                [0, 1].
         """
         check_count("seed", seed, 0)
+        check_share("printers", printers)
         self.seed = seed
+        self.printers = printers
         self.config = config or LineConfig()
         self.faces = tuple(
             split_faces(matplotlib_faces())[0] if faces is None else faces
@@ -345,6 +362,10 @@ class SyntheticLines:
         """Line number 0, 1, 2, ... without end."""
         dice, text, face = self._begun(number)
         style = self.style(face or self._any_complete(dice), text, dice)
+        # With dice of its own, so that the other lines stay what they are.
+        printer = random.Random(f"printer:{self.seed}:{number}")
+        if printer.random() < self.printers:
+            style = _as_printed(style, text, printer)
         around = ("", "")
         if style.neighbours:
             around = self._texts.draw(dice), self._texts.draw(dice)
@@ -441,6 +462,28 @@ class SyntheticLines:
             # Sixteen pins to the height of a line keep marks apart; fewer would not.
             pitch=max(2, size // 14) if size >= 26 and dice.random() < 0.05 else 0,
         )
+
+
+def _as_printed(style: LineStyle, text: str, dice: random.Random) -> LineStyle:
+    """The style of a line as a receipt printer strikes it."""
+    if dice.random() < 0.35:
+        return replace(
+            style,
+            dots=dice.uniform(0.05, 0.4),
+            dead_columns=dice.uniform(0.0, 0.12),
+        )
+    size = dice.randint(28, 60)
+    # Seven pins make a capital letter; the marks of Vietnamese need more.
+    pins = dice.randint(10, 22) if text.isascii() else dice.randint(14, 24)
+    return replace(
+        style,
+        size=size,
+        pitch=min(8, max(2, round(size / pins))),
+        square_pins=dice.random() < 0.5,
+        weight=0,
+        stretch=dice.uniform(0.6, 1.2),
+        dead_columns=dice.choice((0.0, 0.0, 0.04)),
+    )
 
 
 def _tracking(size: int, dice: random.Random) -> float:

@@ -5,9 +5,10 @@
                            and what is no padding (B, S)
     OUT/step.onnx       one token of each of R rows of a sentence (B, R), and all that
                         was computed before it
-                        -> log-probabilities of the next one (B, R, V), and the longer
-                           cache
-    OUT/export.json     the pieces of each id, special ids, directions, tags
+                        -> log-probabilities of the next one (B, R, V), the longer
+                           cache, and where the step looked in the source (B, R, S)
+    OUT/export.json     the pieces of each id, special ids, directions, tags, and the
+                        search that the translator takes by default
     OUT/target.model    the SentencePiece vocabulary; also source.model if there are two
 
 Greedy decoding has one row a sentence, a beam search a row a beam: it gives the caches
@@ -32,13 +33,13 @@ from coursepkg.attention.multihead import MultiHeadAttention, attend_cached
 from coursepkg.attention.position_bias import RelativeBias
 from coursepkg.attention.rope import RotaryEmbedding, rotate_pairs
 from coursepkg.blocks.cache import CrossCache, real_tokens
-from coursepkg.blocks.decoder import CrossAttention, Decoder
+from coursepkg.blocks.decoder import CrossAttention, Decoder, DecoderLayer
 from coursepkg.blocks.encoder import Encoder, EncoderLayer
 from coursepkg.blocks.layer_parts import embed
 from coursepkg.blocks.transformer import Transformer
 from coursepkg.projects.translation.export.convert import check_transformer
 from coursepkg.projects.translation.models import EXTRA_LENGTH, tag_of
-from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.predict import Translator, aligned_layer
 from coursepkg.text.vocabulary import BOS, EOS, PAD, UNK
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
@@ -196,7 +197,7 @@ class StepGraph(nn.Module):
         cross_keys: Tensor,
         cross_values: Tensor,
         is_real: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Feed one token a row.
 
         Args:
@@ -208,20 +209,40 @@ class StepGraph(nn.Module):
             is_real: (B, S), from the encoder.
 
         Returns:
-            log-probabilities (B, R, V) of what follows, and the cache with T + 1.
+            log-probabilities (B, R, V) of what follows, the cache with T + 1, and the
+            alignment (B, R, S) of what follows, as `Translator.translate` gives it.
         """
         model, rows = self.model, tokens.shape
         cache = AppendedCache(past_keys.flatten(1, 2), past_values.flatten(1, 2))
         source = CrossCache(cross_keys.unbind(), cross_values.unbind(), is_real)
         x = embed(model.config, model.target_embedding, tokens.reshape(-1, 1))
+        looked = aligned_layer(len(model.decoder.layers))
+        layer = cast(DecoderLayer, model.decoder.layers[looked])
+        cross = cast(CrossAttention, layer.cross).attention
+        caught: list[Tensor] = []
+        hook = cross.q_proj.register_forward_pre_hook(
+            lambda _, inputs: caught.append(inputs[0])
+        )
         x = model.decoder(x, source, cast(Any, cache))  # (B * R, 1, E)
+        hook.remove()
+        q = cross.project_q(caught[0], cache.offset).squeeze(2).unflatten(0, rows)
         logits = F.linear(x, model.output_weight, model.output_bias)
         keys, values = (torch.stack(one) for one in zip(*cache.now, strict=True))
         return (
             logits.log_softmax(dim=-1).unflatten(0, rows).squeeze(2),
             keys.unflatten(1, rows),
             values.unflatten(1, rows),
+            _mean_weights(q, cross_keys[looked], is_real, cross.scale),
         )
+
+
+def _mean_weights(q: Tensor, k: Tensor, is_real: Tensor, scale: float | None) -> Tensor:
+    """Attention of q (B, R, H, D) to k (B, G, S, D), its mean over heads (B, R, S)."""
+    grouped = q.unflatten(2, (k.shape[1], -1))  # (B, R, G, H / G, D)
+    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = factor * torch.einsum("brghd,bgsd->brghs", grouped, k)
+    hidden = ~is_real[:, None, None, None]
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1).mean(dim=(2, 3))
 
 
 def encoder_program(model: Transformer) -> torch.export.ExportedProgram:
@@ -292,7 +313,7 @@ def graphs_of(model: nn.Module) -> dict[str, Graph]:
     step = Graph(
         lambda: step_program(ready),
         {"tokens": ("B", "R"), **past, **source},
-        {**chosen, "keys": after, "values": after},
+        {**chosen, "keys": after, "values": after, "alignment": ("B", "R", "S")},
     )
     return {ENCODER: encoder, STEP: step}
 
@@ -303,6 +324,9 @@ def _card(translator: Translator) -> dict[str, Any]:
     card = {
         "max_len": translator.recipe.max_len,
         "extra_length": EXTRA_LENGTH,
+        "beam_size": translator.recipe.beam_size,
+        "length_penalty": translator.recipe.length_penalty,
+        "placeholders": translator.recipe.placeholders,
         "special ids": {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK},
         "directions": [list(way) for way in directions],
         "tags": tags,

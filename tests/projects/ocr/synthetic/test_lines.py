@@ -38,6 +38,23 @@ def test_a_line_does_not_depend_on_the_lines_before() -> None:
         assert np.array_equal(first.image, second.image)
 
 
+def test_a_share_of_the_lines_is_struck_by_a_receipt_printer() -> None:
+    usual = SyntheticLines(5, config=CONFIG)
+    none, some, every = (SyntheticLines(5, config=CONFIG, printers=share) for share in (0.0, 0.5, 1.0))
+    changed = [not np.array_equal(usual[i].image, some[i].image) for i in range(30)]
+    assert 5 < sum(changed) < 25
+    for i, struck in enumerate(changed):
+        assert usual[i].text == every[i].text
+        assert np.array_equal(usual[i].image, none[i].image)
+        assert not np.array_equal(usual[i].image, every[i].image)
+        assert np.array_equal(some[i].image, (every if struck else usual)[i].image)
+
+
+def test_a_share_of_printers_above_one() -> None:
+    with pytest.raises(ValueError, match=r"printers must be in \[0, 1\], got 2.0"):
+        SyntheticLines(5, printers=2.0)
+
+
 def test_another_process_draws_the_same() -> None:
     lines = SyntheticLines(5, config=CONFIG)
     whole = hashlib.sha256()

@@ -103,11 +103,28 @@ def test_pins_strike_dots_and_keep_the_marks() -> None:
     assert ink(struck) == pytest.approx(ink(whole), rel=0.35)
     assert (struck[5::3, 5::3] != whole[5::3, 5::3]).any()
     assert not np.array_equal(struck, draw_line("ẫn", style))
-    dots = _pins(np.full((6, 7), 255, np.uint8), 3)
+    dots = _pins(np.full((6, 7), 255, np.uint8), 3, False)
     assert dots.shape == (6, 7)
     assert (dots[1::3, 1::3] == 255).all()
     assert dots[::3, ::3].max() < 128
-    assert not _pins(np.zeros((6, 7), np.uint8), 3).any()
+    assert not _pins(np.zeros((6, 7), np.uint8), 3, False).any()
+
+
+def test_square_pins_print_the_pixels_of_a_bitmap_font() -> None:
+    struck = _pins(np.full((6, 7), 255, np.uint8), 3, True)
+    assert (struck == 255).all()
+    style = replace(STYLE, size=44, pitch=4, margins=(0, 0, 0, 0))
+    line = draw_line("in", replace(style, square_pins=True))
+    assert set(np.unique(line)) <= {0, 255}
+    assert ink(line) > ink(draw_line("in", style))
+
+
+def test_dead_columns_are_white_from_top_to_bottom() -> None:
+    style = replace(STYLE, size=44)
+    whole, worn = draw_line("mmmm", style), draw_line("mmmm", replace(style, dead_columns=0.3))
+    lost = (worn != whole).any(axis=0)
+    assert 0.1 < lost.mean() < 0.5
+    assert (worn[:, lost] == 255).all()
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "none"])

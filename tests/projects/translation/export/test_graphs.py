@@ -14,7 +14,7 @@ from coursepkg.app.export import CARD, read_onnx
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
-from coursepkg.blocks.transformer import Transformer
+from coursepkg.blocks.transformer import Transformer, attention_maps
 from coursepkg.projects.translation.export.convert import check_transformer
 from coursepkg.projects.translation.export.graphs import ENCODER, STEP, with_tables
 from coursepkg.projects.translation.predict import PHRASEBOOK, Translator
@@ -105,13 +105,16 @@ def test_every_step_of_every_row_is_the_model_s(root: Path, kind: str) -> None:
         with torch.no_grad():
             each = torch.from_numpy(src).repeat_interleave(rows, dim=0)
             expected = model(each, tokens.flatten(0, 1)).log_softmax(dim=-1)
+            cross = attention_maps(model, each, tokens.flatten(0, 1)).cross
+        looked = cross[max(0, len(cross) - 2)].mean(dim=1).unflatten(0, (len(lengths), rows)).numpy()
         keys, values, is_real = sessions[ENCODER].run(None, {"ids": src})
         assert (is_real == (src != PAD)).all()
         across = {"cross_keys": keys, "cross_values": values, "is_real": is_real}
         past = [nothing_yet(keys, rows)] * 2
         for t in range(n_steps):
             known = {"tokens": tokens[..., t].numpy(), "past_keys": past[0], "past_values": past[1]}
-            log_probs, *past = sessions[STEP].run(None, known | across)
+            log_probs, *past, alignment = sessions[STEP].run(None, known | across)
+            np.testing.assert_allclose(alignment, looked[:, :, t], atol=1e-5)
             wanted = expected[:, t].unflatten(0, (len(lengths), rows)).numpy()
             np.testing.assert_allclose(log_probs, wanted, atol=1e-4)
             assert past[0].shape[4] == t + 1
@@ -131,7 +134,7 @@ def greedy(folder: Path, sources: list[list[int]]) -> list[list[int]]:
     limits = np.minimum([len(ids) + card["extra_length"] for ids in sources], card["max_len"] - 1)
     for _ in range(limits.max()):
         known = {"tokens": tokens, "past_keys": past[0], "past_values": past[1]}
-        log_probs, *past = step.run(None, known | across)
+        log_probs, *past, _ = step.run(None, known | across)
         tokens = log_probs.argmax(axis=-1)
         found.append(tokens[:, 0])
     rows = [row[:limit].tolist() for row, limit in zip(np.stack(found, axis=1), limits, strict=True)]

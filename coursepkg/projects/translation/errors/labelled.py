@@ -1,0 +1,60 @@
+"""Fifty errors of the shipped translator, each labelled by hand with its kind.
+
+The translator read the Vietnamese sentences of the test part of Tatoeba's pairs, each
+once, and wrote English with its default settings. Kept were outputs with one error that
+clearly belongs to one kind (a slip of grammar beside another error does not count), no
+two alike, at most eight of a kind, in the order of the test part. So the kinds are more
+even here than among all errors.
+
+The sentences are Tatoeba's, CC BY 2.0 FR, each with the numbers and owners of both in
+`attribution`; `tatoeba.LICENCE` says more.
+"""
+
+from importlib import resources
+from typing import NamedTuple
+
+ERROR_KINDS = {
+    "omission": "a part of the meaning is missing; what stands there is right",
+    "wrong sense": "a word by a sense that it has elsewhere, or an idiom word by word",
+    "unrelated word": "an English word that no sense of the Vietnamese one has",
+    "invented word": "a string that is neither English nor in the source",
+    "untranslated": "a Vietnamese word is copied",
+    "person or date": "another person or another date than in the source",
+    "grammar": "meaning and words are right, their form or order is not",
+}
+"""What each kind means."""
+HEAD = ("source", "output", "reference", "label", "reason", "attribution")
+
+
+class LabelledError(NamedTuple):
+    """An output of the shipped translator with one error."""
+
+    source: str
+    """In Vietnamese."""
+    output: str
+    """What the translator wrote."""
+    reference: str
+    """The first English translation of Tatoeba."""
+    label: str
+    """One of `ERROR_KINDS`."""
+    reason: str
+    """Why it has this label."""
+    attribution: str
+    """Numbers and owners of the English and the Vietnamese sentence."""
+
+
+def labelled_errors() -> tuple[LabelledError, ...]:
+    """The errors in the order of the test part."""
+    file = resources.files(__package__) / "labelled_errors.tsv"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return tuple(LabelledError(*line.split("\t")) for line in lines[1:])
+
+
+def error_table() -> str:
+    """The errors with source, output and reference, as a table in Markdown."""
+    head = "| | Vietnamese | output | reference |\n| ---: | --- | --- | --- |"
+    rows = (
+        f"| {number} | {one.source} | {one.output} | {one.reference} |"
+        for number, one in enumerate(labelled_errors(), start=1)
+    )
+    return "\n".join([head, *rows])

@@ -1,0 +1,83 @@
+"""What checks assert with, for answers that are no functions."""
+
+import pytest
+
+from coursepkg.checks.expect import choice, labels, quantity
+from coursepkg.checks.runner import NotAttempted
+
+
+@pytest.mark.parametrize(
+    ("answer", "unit"),
+    [
+        ("3.94 GiB", "GiB"),
+        ("3.9375GiB", "GiB"),
+        (" 4.228 GB ", "GiB"),
+        ("4,227,858,432 bytes", "GiB"),
+        ("4.2279e9 B", "GiB"),
+    ],
+)
+def test_a_unit_of_the_same_kind_is_converted(answer: str, unit: str) -> None:
+    quantity(answer, 3.9375, unit)
+
+
+@pytest.mark.parametrize("answer", ["12 parameters", "12 parameter"])
+def test_a_unit_that_is_a_word_may_lack_its_plural(answer: str) -> None:
+    quantity(answer, 12, "parameters")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (3.94, "write a number and its unit"),
+        ("four GiB", "write a number and its unit"),
+        ("3.94", "without a unit"),
+        ("3.94 s", "GiB is expected"),
+        ("7.88 GiB", "keys and values were counted twice"),
+        ("1 GiB", "not 1 GiB"),
+        ("-3.94 GiB", "not -3.94 GiB"),
+    ],
+)
+def test_a_wrong_quantity_is_told(answer: object, message: str) -> None:
+    mistakes = {7.875: "keys and values were counted twice"}
+    with pytest.raises(AssertionError, match=message):
+        quantity(answer, 3.9375, "GiB", mistakes=mistakes)
+
+
+def test_nothing_is_not_attempted() -> None:
+    with pytest.raises(NotAttempted):
+        quantity(None, 1, "s")
+    with pytest.raises(NotAttempted):
+        choice(..., "a", {"b": "no"})
+
+
+def test_a_choice_says_why_it_is_wrong() -> None:
+    choice("b", "b", {"a": "it looks ahead"})
+    with pytest.raises(AssertionError, match="it looks ahead"):
+        choice("a", "b", {"a": "it looks ahead"})
+    with pytest.raises(AssertionError, match="one of a, b"):
+        choice("c", "b", {"a": "it looks ahead"})
+
+
+def test_labels_are_judged_by_their_agreement() -> None:
+    reference, reasons = ["a", "a", "b", "b"] * 5, [f"reason {i}" for i in range(20)]
+    assert labels(reference, reference, reasons, "ab") == ""
+    nearly = ["b", *reference[1:]]
+    # 19 of 20 agree; by chance (9 * 10 + 11 * 10) / 400 = 0.5, so kappa is 0.9.
+    assert labels(nearly, reference, reasons, "ab") == (
+        "19 of 20 agree, Cohen's kappa 0.90; item 1 is 'a' and not 'b': reason 0"
+    )
+    with pytest.raises(AssertionError, match=r"10 of 20 agree, Cohen's kappa 0.00; 0.6 is needed; item 3"):
+        labels(["a"] * 20, reference, reasons, "ab")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("abab", "a list is expected"),
+        (["a", "b"], "2 labels; 3 are expected"),
+        (["a", "b", "c"], "label 3 is 'c'; need one of a, b"),
+    ],
+)
+def test_labels_of_a_wrong_form(answer: object, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        labels(answer, ["a", "b", "a"], ["", "", ""], "ab")

@@ -1,0 +1,237 @@
+"""The instructor's way from release to marks, and what interrupts it."""
+
+import csv
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from coursepkg.grading import sandbox
+from coursepkg.grading.course import Course
+from coursepkg.grading.grade import read_record
+from tests.grading import sample
+from tests.grading.conftest import needs_sandbox
+from tests.said import said
+
+ROSTER = """student,name,email,moodle_id,canvas_id
+an,Nguyễn Văn An,an@example.org,101,7001
+binh,=Trần Thị Bình,binh@example.org,102,7002
+chi,Lê Chi,chi@example.org,103,7003
+"""
+
+
+@needs_sandbox
+def test_from_moodle_to_marks_and_back(course: Course, tmp_path: Path) -> None:
+    (course.root / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    edition = course.release("sample")
+    archive = tmp_path / "download.zip"
+    with zipfile.ZipFile(archive, "w") as target:
+        for name, answers in (("Nguyễn Văn An_101", sample.RIGHT), ("Bình_102", sample.WRONG)):
+            member = zipfile.ZipInfo(f"{name}_assignsubmission_file_/sample.ipynb", (2026, 12, 3, 10, 0, 0))
+            target.writestr(member, json.dumps(sample.solved(edition, answers)))
+        target.writestr("Lê Chi_103_assignsubmission_file_/sample.ipynb", "no notebook")
+    options = ("--course", course.root, "--json")
+
+    collected = said("class", "collect", archive, "--assignment", "sample", *options)
+    assert sorted(collected.document["taken"]) == ["an", "binh", "chi"]
+
+    graded = said("class", "grade", *options)
+    assert graded.code == 1
+    assert "sample, chi: sample.ipynb is no Jupyter notebook of format 4" in graded.err
+    (document,) = graded.document["assignments"]
+    assert {one["student"]: one["points"] for one in document["graded"]} == {"an": 5, "binh": 0, "chi": 0}
+
+    again = said("class", "grade", *options)
+    assert again.code == 0
+    assert again.document["assignments"][0] == {
+        "assignment": "sample",
+        "graded": [],
+        "kept": 3,
+        "changed": [],
+    }
+
+    pages = said("class", "feedback", *options)
+    assert len(pages.document["pages"]) == 3
+    page = course.feedback("binh", "sample").read_text(encoding="utf-8")
+    assert "softmax has NaN or infinite entries" in page
+    assert "0 of 10 points (1 to be marked by a person)" in page
+
+    moodle, canvas = (rows_of(said, course, tmp_path / f"{form}.csv", form) for form in ("moodle", "canvas"))
+    assert moodle == [
+        ["Username", "First name", "Surname", "Email address", "sample"],
+        ["an", "Nguyễn Văn", "An", "an@example.org", "5"],
+        ["binh", "'=Trần Thị", "Bình", "binh@example.org", "0"],
+        ["chi", "Lê", "Chi", "chi@example.org", "0"],
+    ]
+    assert canvas[:3] == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "sample"],
+        ["    Points Possible", "", "", "", "", "10"],
+        ["Nguyễn Văn An", "7001", "", "an", "", "5"],
+    ]
+    late = said(
+        *("class", "export", "--out", tmp_path / "late.csv", "--format", "plain", *options),
+        *("--late-days", 1, "--late-penalty", 20),
+    )
+    marks = {mark["student"]: mark for mark in late.document["marks"]}
+    assert (marks["an"]["days_late"], marks["an"]["penalty"], marks["an"]["points"]) == (2, 1, 4)
+
+    status = said("class", "status", *options)
+    assert status.document["assignments"] == [
+        {
+            "assignment": "sample",
+            "handed_in": 3,
+            "graded": 3,
+            "unreadable": 1,
+            "waiting": 3,
+            "mean_points": 1.67,
+        }
+    ]
+
+
+def rows_of(run: Callable[..., object], course: Course, path: Path, form: str) -> list[list[str]]:
+    run("class", "export", "--course", course.root, "--out", path, "--format", form)
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+
+
+@needs_sandbox
+def test_a_mended_test_is_graded_again_and_what_changed_is_said(
+    course: Course, hand_in: Callable[..., Path], tmp_path: Path
+) -> None:
+    hand_in("an", sample.RIGHT)
+    hand_in("binh", {**sample.RIGHT, **{"number": "cache_mib = 5.0"}})
+    options = ("--course", course.root)
+    said("class", "grade", *options)
+    source = json.loads(course.source("sample").read_text())
+    source["cells"][3]["source"] = "### BEGIN SOLUTION\ncache_mib = 5.0\n### END SOLUTION"
+    source["cells"][4]["source"] = sample.NUMBER_TEST.replace("4.0", "5.0")
+    mended = tmp_path / "sample.ipynb"
+    mended.write_text(json.dumps(source))
+    assert said("class", "release", mended, *options).code == 0
+    done = said("class", "grade", *options, "--json")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[:2] == [
+        "sample, an: number-test: 2 -> 0 points",
+        "sample, binh: number-test: 0 -> 2 points",
+    ]
+
+
+def marks_in(course: Course) -> list[tuple[str, str, float]]:
+    with sqlite3.connect(course.database) as base:
+        rows = base.execute(
+            "SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade"
+            " JOIN submitted_notebook ON grade.notebook_id = submitted_notebook.id"
+            " JOIN submitted_assignment ON submitted_notebook.assignment_id = submitted_assignment.id"
+            " JOIN base_cell ON base_cell.id = grade.cell_id ORDER BY 1, 2"
+        ).fetchall()
+    base.close()
+    return rows
+
+
+@needs_sandbox
+def test_grading_that_was_killed_goes_on_with_the_same_marks(
+    course: Course, hand_in: Callable[..., Path]
+) -> None:
+    answers = [sample.RIGHT, sample.WRONG, {}, {"number": "cache_mib = 4.0"}]
+    for number, one in enumerate(answers):
+        hand_in(f"s{number}", one)
+    command = [sys.executable, "-m", "coursepkg", "class", "grade", "--course", str(course.root)]
+    folder = course.root / "graded" / "sample"
+    for n_records in (1, 2):
+        process = subprocess.Popen(
+            [*command, "--workers", "1"], stderr=subprocess.PIPE, start_new_session=True
+        )
+        deadline = time.monotonic() + 300
+        while len([*folder.glob("*.json")]) < n_records and time.monotonic() < deadline:
+            time.sleep(0.02)
+        family = [*sandbox._family(process.pid)]
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert still_running(family) == []
+    done = said("class", "grade", "--course", course.root, "--json")
+    (document,) = done.document["assignments"]
+    assert document["kept"] >= 2
+    assert document["kept"] + len(document["graded"]) == 4
+    points = [read_record(course.record(f"s{n}", "sample")).points for n in range(4)]
+    assert points == [5, 0, 0, 2]
+    killed = marks_in(course)
+    assert said("class", "grade", "--course", course.root, "--force").code == 0
+    assert marks_in(course) == killed
+
+
+def still_running(pids: list[int]) -> list[int]:
+    """Those of the processes that have not ended after some seconds."""
+    for _ in range(100):
+        found = [pid for pid in pids if state_of(pid) not in "Z"]
+        if not found:
+            return []
+        time.sleep(0.1)
+    return found
+
+
+def state_of(pid: int) -> str:
+    """The state of a process as a letter, "" for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    except OSError:
+        return ""
+
+
+def test_without_bubblewrap_nothing_is_graded(
+    course: Course, hand_in: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = hand_in("an", {**sample.RIGHT, **{"number": f"open({str(tmp_path / 'ran')!r}, 'w')"}})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox.sandbox_problem.cache_clear()
+    try:
+        mistake = said("class", "grade", "--course", course.root).mistake
+    finally:
+        sandbox.sandbox_problem.cache_clear()
+    assert "bubblewrap (bwrap) is not installed" in mistake
+    assert "--unsafe-without-sandbox" in mistake
+    assert not (tmp_path / "ran").exists()
+    assert path.exists()
+    assert read_record(course.record("an", "sample")) is None
+
+
+def test_a_gradebook_of_an_older_version_is_named(course: Course) -> None:
+    with sqlite3.connect(course.database) as base:
+        base.execute("UPDATE alembic_version SET version_num = '724cde206c17'")
+    base.close()
+    mistake = said("class", "status", "--course", course.root).mistake
+    assert "gradebook of another version of nbgrader (724cde206c17)" in mistake
+    assert "nbgrader db upgrade" in mistake
+    course.database.write_text("no database at all" * 100)
+    assert "is no gradebook" in said("class", "status", "--course", course.root).mistake
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("release",), "name a source notebook"),
+        (("release", "nowhere"), "nowhere: no source notebook"),
+        (("release", "x.ipynb", "--due", "soon"), "--due must be a date"),
+        (("collect", "x"), "--assignment: name the assignment"),
+        (("grade", "--workers", 0), "--workers must be an integer in 1..64"),
+        (("grade", "--seconds", 0), "--seconds must lie in 1..3600"),
+        (("grade", "other"), "assignment 'other' was not released"),
+        (("grade", "../x"), "a name has letters, digits"),
+        (("export", "--late-penalty", 101), "--late-penalty must lie in 0..100"),
+    ],
+)
+def test_a_mistake_of_the_instructor_is_one_line(course: Course, arguments: tuple, reason: str) -> None:
+    assert reason in said("class", *arguments, "--course", course.root).mistake
+
+
+def test_a_class_that_is_not_there_is_named(tmp_path: Path) -> None:
+    mistake = said("class", "grade", "--course", tmp_path / "none").mistake
+    assert "no assignment was released" in mistake
+    assert not (tmp_path / "none").exists()
