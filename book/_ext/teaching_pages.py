@@ -137,7 +137,7 @@ def objective_rows(
     questions = read_self_check(notebook)
     for number, objective in enumerate(read_objectives(notebook), 1):
         trained = [
-            f"[{item.number}. {item.name}]({link}#{item.anchor})"
+            f"[{item.number}]({link}#{item.anchor})"
             for item in exercises
             if number in item.objectives
         ]
@@ -150,7 +150,7 @@ def objective_rows(
         ]
         title = f"[{title_of(cells)}]({link})" if number == 1 else ""
         text = f"{number}. {objective.rstrip('.;')}"
-        yield [title, text, "; ".join(trained), ", ".join(asked), "; ".join(graded)]
+        yield [title, text, ", ".join(trained), ", ".join(asked), "; ".join(graded)]
 
 
 def assignment_name(title: str) -> str:

@@ -136,11 +136,11 @@ class TestPointMap:
         assert lines[1] == "**2. Attention**"
         first, second = lines[5:]
         link = "../notebooks/attention/rope.ipynb"
-        both = f"[2. Both]({link}#exercise-2-both)"
+        both = f"[2]({link}#exercise-2-both)"
         task = "2. Attention, task 1 (30 points)"
-        rotate = f"[1. Rotate]({link}#exercise-1-rotate)"
+        rotate = f"[1]({link}#exercise-1-rotate)"
         title = f"[Rotary position embedding]({link})"
-        assert first == f"| {title} | 1. rotate by hand | {rotate}; {both} |  | {task} |"
+        assert first == f"| {title} | 1. rotate by hand | {rotate}, {both} |  | {task} |"
         assert second == f"|  | 2. move weights | {both} | 1 | {task} |"
 
     def test_a_task_that_names_no_chapter_trains_nothing(self, small_book: Path) -> None:
