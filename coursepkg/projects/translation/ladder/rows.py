@@ -79,6 +79,8 @@ span-mask < modern: span_mask=0.1
     one or two source tokens masked in a tenth of the sentences
 r-drop < modern: r_drop=1.0
     R-Drop, alpha 1
+r-drop-3 < modern: r_drop=3.0
+    R-Drop, alpha 3
 sam < modern: sam_rho=0.05
     sharpness-aware minimisation, radius 0.05
 reverse-0.7 < modern: reverse=0.7
