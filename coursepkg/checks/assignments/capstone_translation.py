@@ -329,7 +329,12 @@ def _judge_file(case: Case, answer: Any) -> None:
     assert isinstance(text, str), (
         f"the file is a {type(text).__name__}; a str is expected"
     )
-    head, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    try:
+        table = [*csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))]
+    except csv.Error as reason:
+        raise AssertionError(f"the file is no CSV: {reason}") from reason
+    assert table, "the file is empty"
+    head, *rows = table
     assert ",".join(head) == HEADER, (
         f"the file begins with {head}; {HEADER} is expected"
     )

@@ -304,6 +304,11 @@ WRONG = {
         "a cell with a comma, a quotation mark or a line break is quoted",
     ),
     "contest_file tabs": (changed(write=lambda row: "\t".join(row) + "\n"), "the file begins with"),
+    "contest_file empty": (lambda *case: ("", []), "the file is empty"),
+    "contest_file one cell": (
+        lambda *case: ("tieng_trung,tieng_viet\n" + 200_000 * "a", []),
+        "the file is no CSV",
+    ),
     "contest_file header": (changed(header=False), "tieng_trung,tieng_viet is expected"),
     "contest_file finished": (changed(order=finished_first), "the source of row"),
     "contest_file without empty": (changed(order=without_empty), "empty lines have rows of their own"),
