@@ -154,8 +154,8 @@ def _gain_case(n_groups: int, n_orders: int, n_draws: int, seed: int) -> Case:
     order = draw.sample(range(len(groups)), len(groups))
     names = sorted(set(groups))
     draws = [draw.choices(names, k=n_groups) for _ in range(n_draws)]
-    rows = [[rows[i] for i in order] for rows in (first, second)]
-    return *rows, [groups[i] for i in order], draws
+    shuffled = [[system[i] for i in order] for system in (first, second)]
+    return *shuffled, [groups[i] for i in order], draws
 
 
 def _counts(
