@@ -1,4 +1,4 @@
-"""Fills `labelled_errors.tsv`, the translation errors that the chapter on improvements has sorted into kinds.
+"""Fills `translation_errors.tsv`, the translation errors that the chapter on improvements has sorted into kinds.
 
     .venv-dev/bin/python scripts/label_translation_errors.py --list     what the labeller reads
     .venv-dev/bin/python scripts/label_translation_errors.py            fills the file
@@ -12,13 +12,14 @@ and attribution anew, in the order of the test part.
 import argparse
 from pathlib import Path
 
+from coursepkg.checks import error_lists
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.errors import labelled
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.readers import open_corpus
 
-FILE = Path(labelled.__file__).with_name("labelled_errors.tsv")
+FILE = Path(error_lists.__file__).with_name("translation_errors.tsv")
 
 
 def references() -> dict[str, list[tuple[str, str]]]:
@@ -56,13 +57,13 @@ def main() -> None:
             if one.text not in (known := [target for target, _ in right[one.source]]):
                 print(one.source, one.text, " / ".join(known), sep="\t")
         return
-    lines = ["\t".join(labelled.HEAD)]
+    lines = ["\t".join(labelled.LabelledError._fields)]
     for one in found:
         reference, attribution = right[one.source][0]
         row = rows[one.source]
         lines.append(
             "\t".join(
-                (one.source, one.text, reference, row.label, row.reason, attribution)
+                (one.source, one.text, reference, attribution, row.label, row.reason)
             )
         )
     with whole_file(FILE) as file:

@@ -129,8 +129,10 @@ class TryIt(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Raw HTML for the site; nothing for other builders, which run no script."""
+        """Raw HTML for the site; nothing for other builders, which run no script and export no model."""
         name = self.arguments[0]
+        if self.env.app.builder.format != "html":
+            return []
         if not can_export():
             return [nodes.paragraph(text=NO_MODELS)]
         root, folder = Path(self.env.srcdir), models_folder(self.env.app) / name

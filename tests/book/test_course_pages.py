@@ -1,6 +1,7 @@
 """The directives that write reference pages out of the repository, and the script that vendors assets."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from sphinx.application import Sphinx
 
 from tests.book.sources import ROOT, load, toc
 
@@ -143,6 +145,13 @@ class TestPointMap:
         assert first == f"| {title} | 1. rotate by hand | {rotate}, {both} |  | {task} |"
         assert second == f"|  | 2. move weights | {both} | 1 | {task} |"
 
+    def test_a_capstone_has_milestones(self, small_book: Path) -> None:
+        path = small_book / "notebooks/exercises/attention/attention.ipynb"
+        texts = ["# Capstone: Attention", ASSIGNMENT[1].replace("Task", "Milestone")]
+        nbformat.write(new_notebook(cells=[new_markdown_cell(text) for text in texts]), path)
+        for line in teaching.point_map_lines(small_book, "../")[5:]:
+            assert line.endswith("| Capstone: Attention, milestone 1 (30 points) |")
+
     def test_a_task_that_names_no_chapter_trains_nothing(self, small_book: Path) -> None:
         first, second = teaching.tasks_of(teaching.assignments(small_book)["attention"])
         assert first.trains == {("attention/rope", 1), ("attention/rope", 2), ("attention/gqa", 4)}
@@ -202,6 +211,24 @@ class TestSchedule:
     ) -> None:
         with pytest.raises(ValueError, match=message):
             self.lines(small_book, **change)
+
+
+def test_messages_are_collected_where_no_model_was_exported(tmp_path: Path) -> None:
+    (tmp_path / "index.rst").write_text("Try it\n======\n\n.. try-it:: translation\n\n   <form></form>\n")
+    app = Sphinx(
+        tmp_path,
+        None,
+        tmp_path / "_build" / "gettext",
+        tmp_path / "_build" / "doctrees",
+        "gettext",
+        confoverrides={"extensions": ["live_models"]},
+        status=None,
+        warningiserror=True,
+    )
+    app.build()
+    assert app.statuscode == 0
+    messages = (tmp_path / "_build" / "gettext" / "index.pot").read_text(encoding="utf-8")
+    assert re.findall(r'msgid "(.+)"', messages) == ["Try it"]
 
 
 def test_every_chapter_has_a_deck_in_the_list(small_book: Path) -> None:

@@ -4,9 +4,11 @@ import pytest
 
 from coursepkg.checks import ocr_errors, sign_extensions
 from coursepkg.checks.error_lists import read_errors, read_labels
+from coursepkg.projects.translation.errors.labelled import ERROR_KINDS
 
 LISTS = {
     "ocr_misread_lines": ({"truth", "read"}, ocr_errors.LABELS),
+    "translation_errors": ({"source", "output", "reference", "attribution"}, tuple(ERROR_KINDS)),
     "wrong_signs": (
         {
             "clip",
@@ -42,6 +44,7 @@ def test_each_line_has_one_error() -> None:
 
 def test_a_list_that_is_not_there() -> None:
     with pytest.raises(
-        ValueError, match=r"'signs' is no list; need one of \['ocr_misread_lines', 'wrong_signs'\]"
+        ValueError,
+        match=r"'signs' is no list; need one of \['ocr_misread_lines', 'translation_errors', 'wrong_signs'\]",
     ):
         read_errors("signs")

@@ -125,6 +125,8 @@ WRONG = {
     "share_higher by means of sentences": (means, "sums of matches"),
     "sentences_needed by the width": ("3200 sentences", "the root of 2"),
     "sentences_needed in the wrong direction": ("400 sentences", "wider"),
+    "sentences_needed for twice the width": ("800 sentences", "wider"),
+    "sentences_needed without a unit": ("6400", "without a unit"),
     "sentences_needed in points": ("6400 points", "sentences is expected"),
     "corpus_bleu as it was": (
         lambda rows: bleu(rows, mean_penalty=True, arithmetic=True),

@@ -93,6 +93,10 @@ WRONG = {
         with_mistakes(outside=True, replaced=True, exchanged=True),
         "still wrong: eps stands outside the root in RMSNorm; the residual",
     ),
+    "modern_block half mended": (
+        with_mistakes(replaced=True, exchanged=True),
+        "stream itself; the SiLU",
+    ),
     "widest_network with all heads": ({"n_kv_heads": 8, "d_ff": 1360}, "at most a quarter"),
     "widest_network with one head": ({"n_kv_heads": 1, "d_ff": 1808}, "without a key-value head"),
     "widest_network that keeps the width": ({"n_kv_heads": 2, "d_ff": 2048}, "too many"),

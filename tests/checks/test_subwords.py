@@ -114,6 +114,7 @@ WRONG = {
     "cheapest_cut of letters": ("31 bits", "single letters"),
     "cheapest_cut without the first letter": ("14 bits", "the first letter"),
     "cheapest_cut in bytes": ("18 bytes", "bits is expected"),
+    "cheapest_cut without a unit": ("18", "without a unit"),
     "byte_counts of characters": (
         (guesses(5, 7, 6, 4), lambda text, form: len(normalize(form, text))),
         "count bytes, not characters",
@@ -123,6 +124,7 @@ WRONG = {
         "normalise to the form first",
     ),
     "byte_counts expects characters": ((guesses(3, 5, 2, 1), n_bytes), "U+1EDF three"),
+    "byte_counts expects one byte for a Chinese character": ((guesses(5, 7, 2, 4), n_bytes), "three bytes"),
     "byte_counts expects equal forms": ((guesses(5, 5, 6, 4), n_bytes), "a mark two"),
 }
 

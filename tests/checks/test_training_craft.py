@@ -37,6 +37,11 @@ def cosine(step, peak, warmup, last, *, before=0, begins=None):
     return peak / 2 * (1 + math.cos(math.pi * (step - begins) / (last - begins)))
 
 
+def cosine_to_a_tenth(step, peak, warmup, last):
+    rate = cosine(step, peak, warmup, last)
+    return rate if step <= warmup else 0.1 * peak + 0.9 * rate
+
+
 RIGHT = {
     "noam_rate": lambda s, d, w: d**-0.5 * min(s**-0.5, s * w**-1.5),
     "smoothed_target": target,
@@ -69,6 +74,7 @@ WRONG = {
         lambda s, p, w, n: cosine(s, p, w, n + w),
         "begins behind the warm-up",
     ),
+    "cosine_rate that does not end at 0": (cosine_to_a_tenth, "step - warmup"),
     "step_in_memory without R-Drop": ({"micro_batch": 12500, "accumulate": 2}, "twice the batch"),
     "step_in_memory without the parameters": ({"micro_batch": 8000, "accumulate": 4}, "18.0 GB of 16"),
     "step_in_memory with too few tokens": ({"micro_batch": 6000, "accumulate": 4}, "25,000 are needed"),

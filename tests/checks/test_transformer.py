@@ -76,6 +76,7 @@ WRONG = {
     "equal_shares with the network": ("2000 tokens", "feed-forward network"),
     "equal_shares with all the rest": ("3,072 tokens", "half of all work"),
     "equal_shares without a unit": ("1000", "without a unit"),
+    "equal_shares in layers": ("1024 layers", "tokens is expected"),
     "target_loss as it was": (
         lambda decode, target: mean_loss(decode(target), target, -100),
         "has just read",
@@ -91,6 +92,10 @@ WRONG = {
     "target_loss shifted the other way": (
         lambda decode, target: mean_loss(decode(target[:, 1:]), target[:, :-1]),
         "asked for the one before",
+    ),
+    "target_loss as a sum": (
+        lambda decode, target: mean_loss(decode(target[:, :-1]), target[:, 1:]) * (target[:, 1:] != 0).sum(),
+        "divided once",
     ),
     "target_loss as a mean of sentences": (by_sentence, "divided once"),
 }

@@ -84,6 +84,7 @@ WRONG = {
     "skipgram_gradient with the wrong sign": (skipgram_gradient_with_the_wrong_sign, "error of the score"),
     "narrow_table without the matrix": ("15.36 MB", "the matrix that widens the rows is missing"),
     "narrow_table of the full width": ("92.2 MB", "the full width"),
+    "narrow_table in half precision": ("7.88 MB", "half precision"),
     "narrow_table in numbers": ("3.94 MB", "takes 4 bytes"),
     "narrow_table in seconds": ("15.75 s", "MB is expected"),
 }

@@ -1,8 +1,9 @@
 """Lists of real errors that exercises of the kind "classify errors" ask about.
 
 A list is a table beside this file, `NAME.tsv`: one error a row, the last two columns
-its label and the reason for it. `scripts/collect_errors.py` says how the errors were
-collected; the labels are a person's.
+its label and the reason for it. `scripts/collect_errors.py` and, for the translations,
+`scripts/label_translation_errors.py` say how the errors were collected; the labels are
+a person's.
 """
 
 import csv
@@ -17,7 +18,7 @@ def read_errors(name: str) -> list[dict[str, str]]:
     """
     return [
         {column: value for column, value in row.items() if column not in JUDGED}
-        for row in _rows(name)
+        for row in read_rows(name)
     ]
 
 
@@ -27,7 +28,7 @@ def read_labels(name: str) -> tuple[list[str], list[str]]:
     Raises:
         ValueError: for a name that no list has.
     """
-    rows = _rows(name)
+    rows = read_rows(name)
     return [row["label"] for row in rows], [row["reason"] for row in rows]
 
 
@@ -35,7 +36,12 @@ JUDGED = ("label", "reason")
 """Columns that a student does not see."""
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
+    """The errors of a list, each by the names of its columns.
+
+    Raises:
+        ValueError: for a name that no list has.
+    """
     known = {file.stem: file for file in Path(__file__).parent.glob("*.tsv")}
     if name not in known:
         raise ValueError(f"name: {name!r} is no list; need one of {sorted(known)}")

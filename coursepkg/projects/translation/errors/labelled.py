@@ -10,8 +10,9 @@ The sentences are Tatoeba's, CC BY 2.0 FR, each with the numbers and owners of b
 `attribution`; `tatoeba.LICENCE` says more.
 """
 
-from importlib import resources
 from typing import NamedTuple
+
+from coursepkg.checks.error_lists import read_rows
 
 ERROR_KINDS = {
     "omission": "a part of the meaning is missing; what stands there is right",
@@ -23,7 +24,6 @@ ERROR_KINDS = {
     "grammar": "meaning and words are right, their form or order is not",
 }
 """What each kind means."""
-HEAD = ("source", "output", "reference", "label", "reason", "attribution")
 
 
 class LabelledError(NamedTuple):
@@ -35,19 +35,17 @@ class LabelledError(NamedTuple):
     """What the translator wrote."""
     reference: str
     """The first English translation of Tatoeba."""
+    attribution: str
+    """Numbers and owners of the English and the Vietnamese sentence."""
     label: str
     """One of `ERROR_KINDS`."""
     reason: str
     """Why it has this label."""
-    attribution: str
-    """Numbers and owners of the English and the Vietnamese sentence."""
 
 
 def labelled_errors() -> tuple[LabelledError, ...]:
     """The errors in the order of the test part."""
-    file = resources.files(__package__) / "labelled_errors.tsv"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return tuple(LabelledError(*line.split("\t")) for line in lines[1:])
+    return tuple(LabelledError(**row) for row in read_rows("translation_errors"))
 
 
 def error_table() -> str:
