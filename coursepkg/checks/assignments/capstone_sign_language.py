@@ -154,7 +154,10 @@ plan_folds = Task(
 def _systems_case(n_signers: int, n_words: int, n_draws: int, seed: int) -> Case:
     """Two systems on the same clips; the second knows some signers better."""
     draw = random.Random(seed)
-    truths, signers, first, second = [], [], [], []
+    truths: list[str] = []
+    signers: list[str] = []
+    first: list[str | None] = []
+    second: list[str | None] = []
     words = WORDS[:n_words]
     for number, signer in enumerate(SIGNERS[:n_signers]):
         for _ in range(draw.randint(2, 9)):
@@ -259,10 +262,10 @@ def _records_case(n_clips: int, seed: int) -> Case:
     draw.shuffle(clips)
 
     def record(name: str, word: str) -> dict[str, Any]:
-        form = draw.choice(("NFC", "NFD"))
+        decomposed = unicodedata.normalize("NFD", name)
         place = draw.choice(("", "test/", "test/part 2/"))
         return {
-            "clip": place + unicodedata.normalize(form, name),
+            "clip": place + draw.choice((_nfc(name), decomposed)),
             "label": word,
             "confidence": round(draw.uniform(0.2, 1), 4) if word else 0.0,
             "error": "" if word else f"{name} is no video that can be read",

@@ -296,7 +296,7 @@ RIGHT = {
 WRONG = {
     "plan_folds clip by clip": (plan_clip_by_clip, "signs in folds"),
     "plan_folds as spelt": (plan_as_spelt, "in two Unicode forms is one name"),
-    "plan_folds words as spelt": (planned(form=str), "the first reason that holds is"),
+    "plan_folds words as spelt": (planned(form=str), "is removed as 'two words'; "),
     "plan_folds one fold": (plan_one_fold, "fold 1 is empty"),
     "plan_folds uneven": (plan_uneven, "they may differ by"),
     "plan_folds silently": (plan_silently, "stays; it has to be removed as"),
@@ -345,7 +345,7 @@ WRONG = {
         lambda records, clips: written(records, clips, delimiter=";"),
         "no CSV with the columns video_name,label",
     ),
-    "leaderboard_file JSON": (json_lines, "no CSV with the columns video_name,label"),
+    "leaderboard_file JSON": (json_lines, "the leaderboard refuses the file"),
     "leaderboard_file bytes": (
         lambda records, clips: leaderboard_file(records, clips).encode(),
         "the text of the file is expected",
