@@ -188,16 +188,26 @@ def read_lines(text: str) -> Answers:
     return {f"line {number}": line for number, line in enumerate(lines, start=1)}
 
 
-def named_reader(name_column: str, text_column: str) -> Callable[[str], Answers]:
-    """A reader of answers by name: CSV with two columns, or `predict`'s JSON lines."""
+def named_reader(
+    name_column: str, text_column: str, name_field: str = ""
+) -> Callable[[str], Answers]:
+    """A reader of answers by name: CSV with two columns, or `predict`'s JSON lines.
+
+    Args:
+        name_column: head of the column of names.
+        text_column: head of the column of answers, and their field in the JSON lines.
+        name_field: the field of the name there; empty where it is called as the column.
+    """
 
     def read(text: str) -> Answers:
         try:
+            key = name_column
             if text.startswith("{"):
+                key = name_field or name_column
                 rows = [json.loads(line) for line in text.split("\n") if line.strip()]
             else:
                 rows = [*csv.DictReader(io.StringIO(text, newline=""), strict=True)]
-            pairs = [(row[name_column], row[text_column]) for row in rows]
+            pairs = [(row[key], row[text_column]) for row in rows]
         except (
             csv.Error,
             LookupError,
@@ -261,7 +271,7 @@ PROJECTS: dict[ProjectName, Project] = {
     "translation": Project("BLEU", True, read_lines, _bleu, is_by_language=True),
     "ocr": Project("character error rate", False, named_reader("file", "text"), _cer),
     "sign-language": Project(
-        "macro-F1", True, named_reader("video_name", "label"), _macro_f1
+        "macro-F1", True, named_reader("video_name", "label", "clip"), _macro_f1
     ),
 }
 

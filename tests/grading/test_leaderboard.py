@@ -151,7 +151,9 @@ def test_signs_by_macro_f1(course: Course, tmp_path: Path) -> None:
     right = ["1.mp4,ăn", "2.mp4,ăn", "3.mp4,uống"]
     write(tmp_path / "right.csv", ["video_name,label", *right])
     write(tmp_path / "in" / "an.csv", ["video_name,label", *right[:2], "3.mp4,ăn"])
-    write(tmp_path / "in" / "binh.csv", ["video_name,label", *right[:2], "3.mp4,ngủ"])
+    said = [("test/1.mp4", "ăn"), ("test/2.mp4", "ăn"), ("test/3.mp4", "ngủ")]
+    lines = [json.dumps({"clip": clip, "label": word, "error": ""}) for clip, word in said]
+    write(tmp_path / "in" / "binh.jsonl", lines)
     ranks = board(course, project="sign-language", references="right.csv").document["ranks"]
     # F1 of the first word is 4/5 where the third clip was taken for it, and 1 where it was taken for another.
     assert [(one["student"], round(one["value"], 4)) for one in ranks] == [("binh", 0.5), ("an", 0.4)]
