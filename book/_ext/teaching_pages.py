@@ -34,7 +34,10 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-TASK = re.compile(r"^## Task (?P<number>\d+): (?P<name>\S.*)$", re.MULTILINE)
+TASK = re.compile(
+    r"^## (?P<kind>Task|Milestone) (?P<number>\d+): (?P<name>\S.*)$", re.MULTILINE
+)
+"""Heading of a task; the tasks of a capstone are its milestones."""
 POINTS = re.compile(r"\b(\d+) points\b")
 TRAINED = re.compile(
     r"\[[^\]]*\]\((?:\.\./)*(?P<chapter>[\w/]+)\.ipynb\),\s+(?P<which>objectives?\s+\d(?:(?:,\s+|\s+and\s+)\d)*)",
@@ -47,10 +50,12 @@ WORDS_A_MINUTE = 200
 
 @dataclass(frozen=True)
 class GradedTask:
-    """One task of an assignment."""
+    """One task of an assignment, or milestone of a capstone."""
 
     assignment: str
     """Title of the assignment."""
+    kind: str
+    """`task` or `milestone`."""
     number: int
     name: str
     points: int
@@ -69,6 +74,7 @@ def tasks_of(notebook: NotebookNode) -> Iterator[GradedTask]:
         points, named = POINTS.search(text), CHAPTERS.search(text)
         yield GradedTask(
             assignment=title,
+            kind=heading["kind"].lower(),
             number=int(heading["number"]),
             name=heading["name"].strip(),
             points=int(points[1]) if points else 0,
@@ -144,7 +150,7 @@ def objective_rows(
         asked = [str(item.number) for item in questions if number in item.objectives]
         key = (file.removeprefix("notebooks/"), number)
         graded = [
-            f"{assignment_name(task.assignment)}, task {task.number} ({task.points} points)"
+            f"{assignment_name(task.assignment)}, {task.kind} {task.number} ({task.points} points)"
             for task in tasks
             if key in task.trains
         ]
@@ -154,7 +160,7 @@ def objective_rows(
 
 
 def assignment_name(title: str) -> str:
-    """`2. Attention` for the title `Assignment 2: Attention`."""
+    """`2. Attention` for the title `Assignment 2: Attention`; a capstone keeps its title."""
     return re.sub(r"^Assignment (\d+): ", r"\1. ", title)
 
 

@@ -143,6 +143,13 @@ class TestPointMap:
         assert first == f"| {title} | 1. rotate by hand | {rotate}; {both} |  | {task} |"
         assert second == f"|  | 2. move weights | {both} | 1 | {task} |"
 
+    def test_a_capstone_has_milestones(self, small_book: Path) -> None:
+        path = small_book / "notebooks/exercises/attention/attention.ipynb"
+        texts = ["# Capstone: Attention", ASSIGNMENT[1].replace("Task", "Milestone")]
+        nbformat.write(new_notebook(cells=[new_markdown_cell(text) for text in texts]), path)
+        for line in teaching.point_map_lines(small_book, "../")[5:]:
+            assert line.endswith("| Capstone: Attention, milestone 1 (30 points) |")
+
     def test_a_task_that_names_no_chapter_trains_nothing(self, small_book: Path) -> None:
         first, second = teaching.tasks_of(teaching.assignments(small_book)["attention"])
         assert first.trains == {("attention/rope", 1), ("attention/rope", 2), ("attention/gqa", 4)}

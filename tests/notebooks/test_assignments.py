@@ -68,7 +68,7 @@ def test_points_add_up_and_are_those_of_the_table(path: Path) -> None:
     given: dict[int, int] = {}
     number = 0
     for cell in notebook.cells:
-        if heading := re.match(r"## Task (\d+): ", cell.source):
+        if heading := re.match(r"## (?:Task|Milestone) (\d+): ", cell.source):
             number = int(heading[1])
             assert re.search(
                 r"^Difficulty: \w+ \([1-5] of 5\), about \d+ minutes(?: with a pencil)?, \d+ points",
