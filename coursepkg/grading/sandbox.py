@@ -249,7 +249,7 @@ def _watch(process: "subprocess.Popen[bytes]", limits: Limits) -> tuple[Run, byt
                 else:
                     n_printed += len(data)
                     printed += data[: OUTPUT_KEPT - len(printed)]
-            memory = sum(map(_resident, _family(process.pid))) / MEBIBYTE
+            memory = sum(map(resident_bytes, process_tree(process.pid))) / MEBIBYTE
             run.peak_mb = max(run.peak_mb, memory)
             run.seconds = time.monotonic() - started
             if run.seconds > limits.seconds:
@@ -274,7 +274,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             pipe.close()
 
 
-def _family(pid: int) -> Iterator[int]:
+def process_tree(pid: int) -> Iterator[int]:
     """A process and all its descendants, as far as they are seen."""
     waiting = [pid]
     while waiting:
@@ -295,7 +295,7 @@ def _listed(folder: str) -> list[str]:
         return []
 
 
-def _resident(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
     """Bytes of a process in memory, its part of what it shares with others."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
