@@ -33,7 +33,7 @@ WORKERS = 2
 RELEASE_SECONDS = 60.0
 SECONDS_EACH = 10.0
 MOST_BYTES = 4e9
-WATCH_SECONDS = 0.2
+WATCH_SECONDS = 0.5
 """How often the memory of all processes is added up."""
 
 HOSTILE = (
