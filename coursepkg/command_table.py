@@ -75,6 +75,7 @@ COMMANDS: dict[str, Command | Group] = {
                 ("mark", "mark answers in words by a sheet, as a person"),
                 ("feedback", "write a page for each student"),
                 ("export", "write marks for Moodle or Canvas"),
+                ("gradescope", "write the autograder of an assignment for Gradescope"),
                 ("status", "say how far each assignment is"),
                 (
                     "leaderboard",

@@ -61,6 +61,10 @@ SUITES = {
         " and against MediaPipe where it is installed"
     ),
     "resume": "training that is killed and resumed: whether the weights are bit-equal",
+    "class": (
+        "release of all assignments; 200 generated submissions graded by two workers,"
+        " time and memory"
+    ),
 }
 """What each suite compares, by its name."""
 
@@ -79,6 +83,7 @@ CASES = {
     "sign-language": "projects.sign_language.bench:cases",
     "landmarks": "projects.sign_language.landmarks.bench:cases",
     "resume": "bench.suites.resume:cases",
+    "class": "grading.bench:cases",
 }
 """Where the cases of a suite are made: a module of the package and its function, which
 takes the device and returns objects with a method `run(device)`."""

@@ -171,9 +171,14 @@ def _call(request: Request, function: Any) -> Returned:
         learned = [x for x in tensors if x.requires_grad]
         if not isinstance(result, Tensor) or not result.requires_grad:
             raise TypeError("the result is no tensor that gradients flow through")
-        gradients = torch.autograd.grad(
-            result, learned, request.cotangent.to(result.dtype), allow_unused=True
-        )
+        if result.shape != request.cotangent.shape:
+            raise ValueError(
+                f"the result has the shape {tuple(result.shape)},"
+                f" {tuple(request.cotangent.shape)} is expected"
+            )
+        # A scalar: with `grad_outputs` each process would import SymPy first.
+        total = (result * request.cotangent.to(result.dtype)).sum()
+        gradients = torch.autograd.grad(total, learned, allow_unused=True)
     encode(result)
     return Returned(
         request.name,
@@ -216,6 +221,11 @@ class _Operators(TorchDispatchMode):
     def __init__(self, seen: _Seen) -> None:
         super().__init__()
         self.seen = seen
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Do not import PyTorch's compiler at the first operator: it takes a second."""
+        return False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None

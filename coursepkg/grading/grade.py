@@ -188,6 +188,14 @@ class Grader:
                     self._finish(gradebook, attempt, future.result(), summary)
                     done(attempt.student)
 
+    def grade_one(self, student: str) -> Record:
+        """Grade one submission, without a gradebook, and store nothing."""
+        attempt = Attempt(self, student)
+        if attempt.error:
+            return attempt.judge(Run())
+        attempt.start()
+        return attempt.judge(attempt.run())
+
     def _finish(
         self, gradebook: Any, attempt: "Attempt", run: Run, summary: Summary
     ) -> None:

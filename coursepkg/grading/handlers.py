@@ -20,6 +20,7 @@ from coursepkg.grading.gradebook import (
     require_nbgrader,
     set_due,
 )
+from coursepkg.grading.gradescope import write_autograder
 from coursepkg.grading.hand_marks import marking_sheet, read_sheet, store_hand_marks
 from coursepkg.grading.leaderboard import pseudonyms, score_files, write_page
 from coursepkg.grading.release import release
@@ -243,6 +244,18 @@ def export_command(wanted: options.Export) -> int:
         log_to_stderr(f"note: {counted(waiting, 'mark')} still wait for a person")
     if wanted.json:
         print_json({"path": str(wanted.out), "marks": [asdict(mark) for mark in found]})
+    return 0
+
+
+def gradescope_command(wanted: options.Gradescope) -> int:
+    """Write the zip file."""
+    check_out_file(wanted.out, "autograder.zip")
+    (name,) = wanted.inputs
+    write_autograder(Course(wanted.course), name, wanted.out)
+    megabytes = wanted.out.stat().st_size / 1e6
+    print(f"{name}: autograder of {megabytes:.0f} MB written to {wanted.out}")
+    if wanted.json:
+        print_json({"assignment": name, "path": str(wanted.out)})
     return 0
 
 

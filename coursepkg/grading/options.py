@@ -158,6 +158,25 @@ class Export:
 
 
 @dataclass(frozen=True)
+class Gradescope:
+    """Write the autograder of an assignment for Gradescope, a zip file.
+
+    It holds the hidden tests and this package: upload it, and give it to nobody. Answers
+    in words are marked on Gradescope by hand.
+    """
+
+    inputs: Names = ()
+    course: CourseFolder = Path("class")
+    out: Path = Path("autograder.zip")
+    """The file to write."""
+    json: Json = False
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) != 1:
+            raise ValueError("name the one assignment that the autograder is for")
+
+
+@dataclass(frozen=True)
 class Similar:
     """List pairs of students whose solutions of a task are nearly the same.
 

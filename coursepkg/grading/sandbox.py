@@ -36,6 +36,8 @@ OUTPUT_KEPT = 8_192
 """Bytes of what a submission prints that are kept."""
 WATCH_SECONDS = 0.05
 """How often the memory is looked at."""
+EXACT_SECONDS = 0.5
+"""How often shared memory is counted only once, which takes the kernel milliseconds."""
 MESSAGE_KEPT = 500
 
 
@@ -233,7 +235,7 @@ def _watch(process: "subprocess.Popen[bytes]", limits: Limits) -> tuple[Run, byt
     run, channel, printed = Run(), bytearray(), bytearray()
     n_printed = 0
     most = 4 * LARGEST_ANSWER
-    started = time.monotonic()
+    started, look_at = time.monotonic(), 0.0
     with selectors.DefaultSelector() as selector:
         for pipe, name in ((process.stdout, "channel"), (process.stderr, "printed")):
             assert pipe is not None
@@ -249,9 +251,13 @@ def _watch(process: "subprocess.Popen[bytes]", limits: Limits) -> tuple[Run, byt
                 else:
                     n_printed += len(data)
                     printed += data[: OUTPUT_KEPT - len(printed)]
-            memory = sum(map(_resident, _family(process.pid))) / MEBIBYTE
-            run.peak_mb = max(run.peak_mb, memory)
             run.seconds = time.monotonic() - started
+            found = [*process_tree(process.pid)]
+            memory = sum(map(mapped_bytes, found)) / MEBIBYTE
+            if memory > limits.memory_mb or run.seconds >= look_at:
+                memory = sum(map(resident_bytes, found)) / MEBIBYTE
+                run.peak_mb = max(run.peak_mb, memory)
+                look_at = run.seconds + EXACT_SECONDS
             if run.seconds > limits.seconds:
                 run.ended = f"it took longer than {limits.seconds:g} s"
             elif memory > limits.memory_mb:
@@ -274,7 +280,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             pipe.close()
 
 
-def _family(pid: int) -> Iterator[int]:
+def process_tree(pid: int) -> Iterator[int]:
     """A process and all its descendants, as far as they are seen."""
     waiting = [pid]
     while waiting:
@@ -295,11 +301,16 @@ def _listed(folder: str) -> list[str]:
         return []
 
 
-def _resident(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
     """Bytes of a process in memory, its part of what it shares with others."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         return int(text.partition("\nPss:")[2].split()[0]) * 1024
+    return mapped_bytes(pid)
+
+
+def mapped_bytes(pid: int) -> int:
+    """Bytes of a process in memory, with all that it shares; never less than above."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")

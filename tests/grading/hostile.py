@@ -1,7 +1,7 @@
 """Submissions that attack: each must get no point and leave no trace.
 
 `{port}` is a port of this machine that listens, `{course}` the folder of the class, `{tmp}` that of temporary files,
-`{trace}` a folder that the grader's user may write to.
+`{trace}` a folder that the grader's user may write to. Those that last until their limit attack the first of two calls.
 """
 
 FORGED_SOFTMAX = "class Equal:\n    def __eq__(self, other): return True\n    __hash__ = None\n"
@@ -41,7 +41,8 @@ CELLS: dict[str, str] = {
     ),
     "writes_into_torch": "import torch\nopen(torch.__file__, 'a').write('#')\ndef softmax(x): return x",
     "forks_without_end": (
-        "import os\ndef softmax(x):\n    while True:\n        try: os.fork()\n        except OSError: pass"
+        "import os\ndef softmax(x):\n    if x.dim() == 1: return x\n"
+        "    while True:\n        try: os.fork()\n        except OSError: pass"
     ),
     "starts_threads_without_end": (
         "import threading, time\ndef softmax(x):\n"
@@ -134,8 +135,8 @@ CELLS: dict[str, str] = {
     ),
     "kills_everybody": "import os, signal\nos.kill(-1, signal.SIGKILL)\ndef softmax(x): return x",
     "sleeps": "import time\ntime.sleep(10_000)",
-    "sleeps_in_the_call": "import time\ndef softmax(x): time.sleep(10_000)",
-    "loops_in_c": "def softmax(x): return 9 ** (9 ** 9)",
+    "sleeps_in_the_call": "import time\ndef softmax(x): return x if x.dim() == 1 else time.sleep(10_000)",
+    "loops_in_c": "def softmax(x): return x if x.dim() == 1 else 9 ** (9 ** 9)",
     "reads_the_clock_for_the_seed": (
         "import time, random\nrandom.seed(int(time.time()))\ntorch.manual_seed(int(time.time()))\n"
         "def softmax(x): return torch.rand(x.shape)"

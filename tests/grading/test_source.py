@@ -1,6 +1,8 @@
 """Source notebooks, hidden tests, student editions, and notebooks that students hand in."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 import torch
 
 from coursepkg.grading import Returned, call, close, hidden_test
+from coursepkg.grading.calls import perform
 from coursepkg.grading.course import Course
 from coursepkg.grading.hidden_tests import RunningTest
 from coursepkg.grading.plain import decode, encode
@@ -60,6 +63,26 @@ def test_a_hidden_test_yields_requests_once() -> None:
         RunningTest(other, 0)
     with pytest.raises(ValueError, match=r"double: it must yield call"):
         RunningTest(double, 0)
+
+
+def test_a_result_of_another_shape_has_no_gradients() -> None:
+    request = call("f", torch.ones(2)).with_gradients(torch.ones(3, 2))
+    answer = perform(request, {"f": lambda x: x.exp()})
+    assert answer.raised == "ValueError"
+    assert answer.message.endswith("the result has the shape (2,), (3, 2) is expected")
+
+
+def test_a_request_imports_neither_compiler_nor_algebra() -> None:
+    # Each request has a process of its own, which would import them again: a second and more.
+    code = (
+        "import sys, torch\n"
+        "from coursepkg.grading.calls import call, perform\n"
+        "x = torch.ones(2)\n"
+        "answer = perform(call('f', x).with_gradients(x).observed(), {'f': torch.exp})\n"
+        "print(answer.value.shape, {'sympy', 'torch._dynamo'} & sys.modules.keys())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "torch.Size([2]) set()\n"
 
 
 def test_plain_values_come_back_as_they_were() -> None:

@@ -3,12 +3,11 @@
 import csv
 import io
 import json
-import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.grading import sample
 from tests.grading.conftest import needs_sandbox
 from tests.said import said
 
+ROOT = Path(__file__).resolve().parents[2]
 ROSTER = """student,name,email,moodle_id,canvas_id
 an,Nguyễn Văn An,an@example.org,101,7001
 binh,=Trần Thị Bình,binh@example.org,102,7002
@@ -136,53 +136,51 @@ def marks_in(course: Course) -> list[tuple[str, str, float]]:
     return rows
 
 
+KILLED = {
+    "open:1": "",  # the secret of the class is being written
+    "start:1": "",
+    "running:1": "",
+    "rename:1": "",  # a record is written, but has not got its name
+    "insert:1": "a",  # a record is there, but not in the gradebook
+    "insert:3": "a",
+    "update:1": "a",
+    "open:1 ": "a",
+    "insert:4": "ab",
+    "running:1 ": "ab",
+}
+"""Points at which grading is killed, one after another, and whose records are there then."""
+
+
 @needs_sandbox
-def test_grading_that_was_killed_goes_on_with_the_same_marks(
-    course: Course, hand_in: Callable[..., Path]
+def test_grading_that_was_killed_ten_times_gives_the_same_marks(
+    course: Course, hand_in: Callable[..., Path], tmp_path: Path
 ) -> None:
-    answers = [sample.RIGHT, sample.WRONG, {}, {"number": "cache_mib = 4.0"}]
-    for number, one in enumerate(answers):
-        hand_in(f"s{number}", one)
-    command = [sys.executable, "-m", "coursepkg", "class", "grade", "--course", str(course.root)]
-    folder = course.root / "graded" / "sample"
-    for n_records in (1, 2):
-        process = subprocess.Popen(
-            [*command, "--workers", "1"], stderr=subprocess.PIPE, start_new_session=True
-        )
-        deadline = time.monotonic() + 300
-        while len([*folder.glob("*.json")]) < n_records and time.monotonic() < deadline:
-            time.sleep(0.02)
-        family = [*sandbox._family(process.pid)]
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-        assert still_running(family) == []
+    for student, answers in (("a", sample.RIGHT), ("c", sample.WRONG), ("e", {"number": "cache_mib = 4.0"})):
+        hand_in(student, answers)
+    for student in "bd":
+        hand_in(student, {}).write_text("no notebook")
+    whole = Course(Path(shutil.copytree(course.root, tmp_path / "whole")))
+    assert said("class", "grade", "--course", whole.root).code == 1
+
+    command = [sys.executable, "-m", "tests.grading.killed", course.root, *map(str.strip, KILLED)]
+    ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=500)
+    killed = json.loads(ran.stdout)
+    assert [one["ended_by"] for one in killed] == [signal.SIGKILL] * 10
+    assert ["".join(one["records"]) for one in killed] == [*KILLED.values()]
+    running = [one["left_ended_by"] for one in killed if one["point"] == "running:1"]
+    assert [signal.SIGKILL in left for left in running] == [True, True]
+
     done = said("class", "grade", "--course", course.root, "--json")
     (document,) = done.document["assignments"]
-    assert document["kept"] >= 2
-    assert document["kept"] + len(document["graded"]) == 4
-    points = [read_record(course.record(f"s{n}", "sample")).points for n in range(4)]
-    assert points == [5, 0, 0, 2]
-    killed = marks_in(course)
-    assert said("class", "grade", "--course", course.root, "--force").code == 0
-    assert marks_in(course) == killed
+    assert (document["kept"], len(document["graded"])) == (2, 3)
+    points = {s: read_record(course.record(s, "sample")).points for s in "abcde"}
+    assert points == {"a": 5, "b": 0, "c": 0, "d": 0, "e": 2}
+    assert marks_in(course) == marks_in(whole)
+    assert files_in(course) == files_in(whole)
 
 
-def still_running(pids: list[int]) -> list[int]:
-    """Those of the processes that have not ended after some seconds."""
-    for _ in range(100):
-        found = [pid for pid in pids if state_of(pid) not in "Z"]
-        if not found:
-            return []
-        time.sleep(0.1)
-    return found
-
-
-def state_of(pid: int) -> str:
-    """The state of a process as a letter, "" for one that is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
-    except OSError:
-        return ""
+def files_in(course: Course) -> set[Path]:
+    return {path.relative_to(course.root) for path in course.root.rglob("*")}
 
 
 def test_without_bubblewrap_nothing_is_graded(

@@ -138,6 +138,11 @@ class LargestTensor(TorchDispatchMode):
 
     elements = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Do not import PyTorch's compiler at the first operator: it takes a second."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
