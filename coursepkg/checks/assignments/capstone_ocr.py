@@ -8,11 +8,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from coursepkg.checks import expect
 from coursepkg.checks.assignments.task import Task
-from coursepkg.metrics import edit_distance
+from coursepkg.metrics.edit import edit_distance
 
 Case = tuple[Any, ...]
 Photo = tuple[str, str, int, int]
@@ -20,6 +20,8 @@ Photo = tuple[str, str, int, int]
 FAULTS = ("no line", "copy", "no seller")
 N_BITS = 64
 """Of a fingerprint."""
+Form = Literal["NFC", "NFD"]
+FORMS: Sequence[Form] = ("NFC", "NFD")
 
 
 def _flipped(fingerprint: int, places: Iterable[int]) -> int:
@@ -30,9 +32,9 @@ def _flipped(fingerprint: int, places: Iterable[int]) -> int:
 
 def _spelt(seller: str, draw: random.Random) -> str:
     """The seller as another receipt or another person writes it."""
-    seller = draw.choice([str.upper, str.title, str])(seller)
+    seller = draw.choice([seller.upper(), seller.title(), seller])
     seller = draw.choice([" ", "  "]).join(seller.split(" "))
-    return unicodedata.normalize(draw.choice(["NFC", "NFD"]), seller)
+    return unicodedata.normalize(draw.choice(FORMS), seller)
 
 
 def _photos_case(n_shops: int, share: float, bits: int, seed: int) -> Case:
@@ -129,13 +131,13 @@ def _judge_split(case: Case, answer: Any) -> None:
     right = _groups(kept, bits)
     for one, other in combinations(kept, 2):
         a, b = where[one[0]], where[other[0]]
-        names, why = f"{one[0]} and {other[0]}", _link(one, other, bits)
+        pair, why = f"{one[0]} and {other[0]}", _link(one, other, bits)
         assert not why or a[0] == b[0], (
-            f"{names} {why}, and one is in the test part alone"
+            f"{pair} {why}, and one is in the test part alone"
         )
-        assert not why or a == b, f"{names} {why}, but stand in two groups"
+        assert not why or a == b, f"{pair} {why}, but stand in two groups"
         assert a != b or right[one[0]] == right[other[0]], (
-            f"{names} stand in one group, and no chain of photographs links them"
+            f"{pair} stand in one group, and no chain of photographs links them"
         )
     _judge_size(kept, parts["test"], share)
     for kind, names in _faults(photos, bits).items():
@@ -194,10 +196,12 @@ def _read(line: str, rate: float, draw: random.Random) -> str | None:
         draw.choice("?#|") * draw.randint(0, 4) if draw.random() < rate else sign
         for sign in line
     ]
-    return unicodedata.normalize(draw.choice(["NFC", "NFD"]), "".join(signs))
+    return unicodedata.normalize(draw.choice(FORMS), "".join(signs))
 
 
-def _sums(case: Case, *, form: str = "NFC", skip: bool = False) -> dict[str, list[int]]:
+def _sums(
+    case: Case, *, form: Form | None = "NFC", skip: bool = False
+) -> dict[str, list[int]]:
     """Of each receipt the edits of both systems, and the printed characters."""
     sums: dict[str, list[int]] = {}
     for *read, line, receipt in zip(*case[:4], strict=True):
@@ -257,7 +261,7 @@ def _judge_gain(case: Case, answer: Any) -> None:
         (_unpaired(case), "each draw is one gain: both systems on the same receipts"),
         (_gain(case, left_out=0), "leave out a fortieth of the draws at each end"),
         (_gain(case, left_out=20), "leave out a fortieth of the draws at each end"),
-        (_gain(case, form=""), "compose the readings first (NFC)"),
+        (_gain(case, form=None), "compose the readings first (NFC)"),
         (_gain(case, skip=True), "a picture that was not read counts with all errors"),
         (tuple(100 * one for one in right), "a share is expected, not percent"),
     ]:
@@ -305,6 +309,7 @@ def _contest_case(n_files: int, seed: int) -> Case:
     ]
     runs = []
     for number in range(2):
+        rows: list[tuple[str, str, str | None]]
         rows = [(name, draw.choice(texts), None) for name in names]
         fixed = [*texts[:3], ""] if number == 0 else ["Cộng  1", "bù, 2", "3", "bù 4"]
         rows[:4] = [
@@ -320,12 +325,12 @@ def _contest_case(n_files: int, seed: int) -> Case:
 
 
 def _record(name: str, text: str, error: str | None, draw: random.Random) -> str:
-    form = draw.choice(["NFC", "NFD"])
+    form = draw.choice(FORMS)
     record = {
         "schema": "coursepkg.ocr.page/1",
         "file": unicodedata.normalize(form, f"scans/{draw.randint(1, 9)}/{name}"),
         "page": 1,
-        "text": unicodedata.normalize(draw.choice(["NFC", "NFD"]), text),
+        "text": unicodedata.normalize(draw.choice(FORMS), text),
         "error": error,
     }
     return json.dumps(record, ensure_ascii=draw.random() < 0.5) + "\n"

@@ -23,7 +23,7 @@ from coursepkg.checks.assignments.measure import (
     with_gradients,
 )
 from coursepkg.checks.assignments.task import Task
-from coursepkg.metrics import edit_distance
+from coursepkg.metrics.edit import edit_distance
 
 Case = tuple[Any, ...]
 BLANK = 0
@@ -138,7 +138,7 @@ def _columns_case(
     """Pictures with large numbers in their padding, and two convolutions."""
     generator = torch.Generator().manual_seed(seed)
     height, channels = 4 + seed % 3, (3, 2 + seed % 2)
-    shapes = [(len(widths), height, padded)]
+    shapes: list[tuple[int, ...]] = [(len(widths), height, padded)]
     for before, after, kernel in zip((1, channels[0]), channels, kernels, strict=True):
         shapes += [(after, before, kernel, kernel), (after,)]
     pixels, *layers = (
