@@ -165,7 +165,12 @@ class Gradescope:
     in words are marked on Gradescope by hand.
     """
 
-    inputs: Names = ()
+    inputs: tyro.conf.Positional[
+        Annotated[
+            tuple[str, ...],
+            tyro.conf.arg(metavar="ASSIGNMENT", help="Name of the assignment."),
+        ]
+    ] = ()
     course: CourseFolder = Path("class")
     out: Path = Path("autograder.zip")
     """The file to write."""
