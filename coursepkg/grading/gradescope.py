@@ -37,14 +37,14 @@ SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3.11 python3.11-venv
-python3.11 -m venv /opt/grader
-/opt/grader/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
-/opt/grader/bin/pip install {others}
-cp -r /autograder/source/coursepkg /opt/grader/lib/python3.11/site-packages/
+python3.11 -m venv /autograder/venv
+/autograder/venv/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
+/autograder/venv/bin/pip install {others}
+cp -r /autograder/source/coursepkg /autograder/venv/lib/python3.11/site-packages/
 """
 RUN = """#!/usr/bin/env bash
 # Grades one submission. Another Python or root folder is for trying it elsewhere.
-python=${GRADER_PYTHON:-/opt/grader/bin/python}
+python=${GRADER_PYTHON:-/autograder/venv/bin/python}
 exec "$python" -P -m coursepkg.grading.gradescope "${1:-/autograder}"
 """
 
