@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 from notebook_rules import LARGEST, assignment_paths, broken_links, problems
 
 from coursepkg.checks.assignments import Task
+from coursepkg.grading.release import leaks
 from coursepkg.grading.source import Assignment
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -127,6 +128,15 @@ def test_a_starter_gets_no_point(path: Path) -> None:
     }
     for name, found in assignment.judge(starters).items():
         assert any(verdict.message for verdict in found), name
+
+
+@each
+def test_what_students_see_holds_no_line_of_a_solution(path: Path) -> None:
+    notebook = read(path)
+    for cell in notebook.cells:
+        for begin, end in ((BEGIN, END), (HIDE, SHOW)):
+            cell.source = re.sub(f" *{begin}.*{end}", "", cell.source, flags=re.DOTALL)
+    assert leaks(Assignment.read(path), nbformat.writes(notebook)) == []
 
 
 @each
