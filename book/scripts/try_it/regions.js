@@ -23,8 +23,8 @@ export class Region {
   }
 
   // The square, cut out of a picture (ImageData) and scaled: float32 (3, size, size), black `low` and white 1.
-  // Beyond the edge the last pixels are repeated, or it is black. Places are rounded to 1/32 pixel, and colours to
-  // whole numbers, as OpenCV does.
+  // Beyond the edge the last pixels are repeated, or it is black. Places are multiples of 1/32 pixel, and colours whole
+  // numbers, as OpenCV's warpAffine has them: to it the package leaves the cutting.
   crop({ data, width, height }, size, { repeatEdge, low }) {
     const step = this.side / size;
     const cos = step * Math.cos(this.angle);
@@ -34,22 +34,24 @@ export class Region {
     const cut = new Float32Array(3 * size * size);
     const scale = (1 - low) / 255;
     const place = (x, y) => {
-      const inside = x >= 0 && y >= 0 && x < width && y < height;
-      if (!inside && !repeatEdge) return -1;
-      return 4 * (Math.min(Math.max(y, 0), height - 1) * width + Math.min(Math.max(x, 0), width - 1));
+      if (repeatEdge) return 4 * (Math.min(Math.max(y, 0), height - 1) * width + Math.min(Math.max(x, 0), width - 1));
+      // No pixel lies behind the last one: it reads as undefined.
+      return x >= 0 && y >= 0 && x < width && y < height ? 4 * (y * width + x) : data.length;
     };
+    const fixed = (value) => Math.round(1024 * value);
     for (let row = 0, i = 0; row < size; row++) {
+      const beginX = fixed(left - sin * row) + 16;
+      const beginY = fixed(top + cos * row) + 16;
       for (let column = 0; column < size; column++, i++) {
-        const x = Math.round(32 * (cos * column - sin * row + left)) / 32;
-        const y = Math.round(32 * (sin * column + cos * row + top)) / 32;
-        const [x0, y0] = [Math.floor(x), Math.floor(y)];
-        const [right, below] = [x - x0, y - y0];
-        const corners = [place(x0, y0), place(x0 + 1, y0), place(x0, y0 + 1), place(x0 + 1, y0 + 1)];
-        const shares = [(1 - right) * (1 - below), right * (1 - below), (1 - right) * below, right * below];
-        for (let channel = 0; channel < 3; channel++) {
-          let value = 0;
-          for (let k = 0; k < 4; k++) if (corners[k] >= 0) value += shares[k] * data[corners[k] + channel];
-          cut[channel * size * size + i] = Math.round(value) * scale + low;
+        const x = (beginX + fixed(cos * column)) >> 5;
+        const y = (beginY + fixed(sin * column)) >> 5;
+        const [x0, y0] = [x >> 5, y >> 5];
+        const [right, below] = [(x & 31) / 32, (y & 31) / 32];
+        const [a, b, c, d] = [place(x0, y0), place(x0 + 1, y0), place(x0, y0 + 1), place(x0 + 1, y0 + 1)];
+        for (let k = 0; k < 3; k++) {
+          const above = (1 - right) * (data[a + k] ?? 0) + right * (data[b + k] ?? 0);
+          const under = (1 - right) * (data[c + k] ?? 0) + right * (data[d + k] ?? 0);
+          cut[k * size * size + i] = Math.round(above + below * (under - above)) * scale + low;
         }
       }
     }
