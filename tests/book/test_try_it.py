@@ -1,8 +1,6 @@
 """The models that run in the page answer as the package does, and load nothing before they are asked to."""
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 
 import numpy as np
@@ -14,13 +12,12 @@ from coursepkg.projects.ocr import Recognizer
 from coursepkg.projects.ocr.synthetic.render import SyntheticLines
 from coursepkg.projects.translation import Translator
 from tests.book.browser import opened, served
+from tests.book.demos import MINUTE, PAGE, demo, load, without_network
 from tests.book.sources import HTML
 
 pytestmark = pytest.mark.browser
 
-PAGE = "book/try_it"
 HEAVY = ("_static/models/", "_static/onnxruntime/", "_demo.js")
-MINUTE = 60_000
 SENTENCES = {
     ("en", "vi"): [
         "Where is the hotel?",
@@ -131,34 +128,6 @@ SENTENCES = {
         "Họ mua một căn nhà mới.",
     ],
 }
-
-
-@pytest.fixture(scope="module")
-def live(site: str) -> str:
-    """The address of a site that was built with its models."""
-    if not (HTML / "_static" / "models" / "translation" / "export.json").is_file():
-        pytest.skip("the site was built without models: install the extra onnx and run `make book`")
-    return site
-
-
-def demo(page: Page, name: str) -> Page:
-    return page.locator(f".try-it[data-demo={name}]")
-
-
-def load(page: Page, name: str) -> None:
-    """Click, and wait until the form is there."""
-    demo(page, name).locator(".try-it-load").click()
-    demo(page, name).locator("form").wait_for(timeout=MINUTE)
-
-
-@contextmanager
-def without_network(page: Page) -> Iterator[list[str]]:
-    """Requests that were tried; none gets through."""
-    tried: list[str] = []
-    page.context.set_offline(True)
-    page.on("request", lambda request: tried.append(request.url))
-    yield tried
-    page.context.set_offline(False)
 
 
 def translated(page: Page, text: str, way: tuple[str, str]) -> str:

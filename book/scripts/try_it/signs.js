@@ -196,12 +196,12 @@ export function stepFeatures(steps) {
 // Why a clip shows no sign, in one sentence; empty where it may show one.
 export function refusal(clip) {
   const frames = shown(clip);
-  if (!frames.length) return "Nobody is seen. Film head, shoulders and hands from the front.";
+  if (!frames.length) return "No person is seen; film head, shoulders and hands from the front.";
   if (frames.length < LEAST_FRAMES) {
-    return `Somebody is seen in ${frames.length} frames only, and a sign needs at least ${LEAST_FRAMES}. Film it anew.`;
+    return `Somebody is seen in ${frames.length} frames only, and a sign needs at least ${LEAST_FRAMES}; film it anew.`;
   }
   const hasHand = frames.some((t) => clip.hands[t].some(Boolean));
-  return hasHand ? "" : "No hand is seen. Film with both hands in the picture.";
+  return hasHand ? "" : "No hand is seen in any frame; film with both hands in the picture.";
 }
 
 // Whether both hands stay down and still.
