@@ -95,8 +95,9 @@ class PoseTracker {
     return (await this.detector.detect(frame)).map(({ keypoints }) => regionOfCircle(keypoints[0], keypoints[1]));
   }
 
-  async track(frame, rate) {
-    const region = this.region ?? (await this.detect(frame))[0];
+  // people: what `detect` found in the picture, where it was asked already.
+  async track(frame, rate, people) {
+    const region = this.region ?? (people ?? (await this.detect(frame)))[0];
     const { size } = this.network;
     const found = region && (await this.network.run(region.crop(frame, size, { repeatEdge: true, low: 0 })));
     if (!found || found.score[0] < LEAST_PRESENCE) {
@@ -226,11 +227,13 @@ export class LandmarkTracker {
   async track(frame, seconds) {
     const rate = 1 / Math.max(1e-3, Math.min(1, seconds - this.seconds));
     this.seconds = seconds;
+    let people;
     if (seconds - this.counted >= PEOPLE_EVERY) {
       this.counted = seconds;
-      this.nPeople = Math.max(this.nPeople, (await this.pose.detect(frame)).length);
+      people = await this.pose.detect(frame);
+      this.nPeople = Math.max(this.nPeople, people.length);
     }
-    const body = await this.pose.track(frame, rate);
+    const body = await this.pose.track(frame, rate, people);
     const sides = assignSides(await this.hands.track(frame), body);
     if (body) {
       for (const side of [0, 1]) sides[side] ??= await this.#atWrist(frame, body, side, sides[1 - side]);

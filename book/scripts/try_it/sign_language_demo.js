@@ -3,7 +3,7 @@ import { Signer } from "./signer.js";
 import { flaws, refusal } from "./signs.js";
 
 const SECONDS = 3;
-const RATE = 15;
+const RATE = 12;
 const WIDTH = 480;
 const BODY_LINES = [[11, 12], [11, 13], [13, 15], [12, 14], [14, 16], [11, 23], [12, 24], [23, 24], [0, 7], [0, 8]];
 const FINGERS = [1, 5, 9, 13, 17];
@@ -44,9 +44,10 @@ function whatIsSeen({ body, hands }) {
 }
 
 class Camera {
-  // signer: finds the landmarks. canvas: shows them. tell: says what is seen.
-  constructor(signer, canvas, tell) {
-    Object.assign(this, { signer, canvas, tell, stream: null, busy: false });
+  // signer: finds the landmarks. canvas: shows them. seen: receives what is in the picture, when that changes. ended:
+  // receives why the camera stopped by itself.
+  constructor(signer, canvas, seen, ended) {
+    Object.assign(this, { signer, canvas, seen, ended, stream: null, busy: false });
     this.video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
     this.grabber = new OffscreenCanvas(1, 1);
   }
@@ -58,7 +59,7 @@ class Camera {
   async start() {
     const wanted = { width: { ideal: 640 }, height: { ideal: 480 }, facingMode: "user" };
     this.stream = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
-    this.stream.getVideoTracks()[0].addEventListener("ended", () => this.stop());
+    this.stream.getVideoTracks()[0].addEventListener("ended", () => this.#end("The camera was disconnected."));
     this.video.srcObject = this.stream;
     await this.video.play();
     const scale = Math.min(1, WIDTH / this.video.videoWidth);
@@ -66,7 +67,12 @@ class Camera {
       canvas.width = Math.round(scale * this.video.videoWidth);
       canvas.height = Math.round(scale * this.video.videoHeight);
     }
-    this.#preview();
+    this.#preview().catch((error) => this.#end(`The pictures could not be looked at (${error.message}).`));
+  }
+
+  #end(reason) {
+    this.stop();
+    this.ended(reason);
   }
 
   stop() {
@@ -106,12 +112,13 @@ class Camera {
       begins = false;
       if (this.busy || !this.isOn || whatIsSeen(found) === said) continue;
       said = whatIsSeen(found);
-      this.tell(said);
+      this.seen(said);
     }
   }
 
-  // A clip of some seconds. The pictures come at the rate of the camera, and are looked at as fast as the machine can.
-  async film(tell) {
+  // A clip of some seconds. A machine that cannot look at the pictures as fast as they come goes on behind the last
+  // one, after `filmed` is called.
+  async film(filmed) {
     this.busy = true;
     try {
       const clip = { times: [], bodies: [], hands: [], nPeople: 0 };
@@ -129,7 +136,6 @@ class Camera {
           clip.bodies.push(found.body);
           clip.hands.push(found.hands);
           clip.nPeople = found.nPeople;
-          if (ended) tell(`Looking at the pictures: ${grabbed.length} left …`);
         }
       })();
       looking.catch(() => (ended = true));
@@ -139,6 +145,7 @@ class Camera {
         grabbed.push(this.#grab());
       }
       ended = true;
+      filmed();
       await looking;
       return clip;
     } finally {
@@ -177,9 +184,16 @@ export async function open(demo, root, say) {
   const answer = demo.querySelector(".try-it-answer");
   const nearest = demo.querySelector(".try-it-nearest");
   const list = demo.querySelector(".try-it-words");
-  const camera = new Camera(signer, demo.querySelector("canvas"), (seen) => (answer.textContent = seen));
+  const seen = demo.querySelector(".try-it-seen");
+  const camera = new Camera(signer, demo.querySelector("canvas"), (text) => (seen.textContent = text), ended);
+
+  function ended(reason) {
+    answer.textContent = reason;
+    update();
+  }
 
   function update() {
+    if (!camera.isOn) seen.textContent = "";
     button.textContent = camera.isOn ? "Stop the camera" : "Start the camera";
     button.disabled = camera.busy;
     camera.canvas.hidden = !camera.isOn;
@@ -205,7 +219,7 @@ export async function open(demo, root, say) {
   async function withClip(take) {
     nearest.replaceChildren();
     answer.textContent = `Sign now: ${SECONDS} seconds. Begin and end with your hands down.`;
-    const filming = camera.film((text) => (answer.textContent = text));
+    const filming = camera.film(() => (answer.textContent = "Looking at the pictures …"));
     update();
     try {
       const clip = await filming;
@@ -226,6 +240,7 @@ export async function open(demo, root, say) {
       answer.textContent = "Waiting for the camera …";
       try {
         await camera.start();
+        answer.textContent = "The camera is on.";
       } catch (error) {
         camera.stop();
         answer.textContent = REFUSALS[error.name] ?? `The camera did not start (${error.message}).`;
@@ -259,6 +274,9 @@ export async function open(demo, root, say) {
     });
   });
 
-  window.addEventListener("pagehide", () => camera.stop());
+  window.addEventListener("pagehide", () => {
+    camera.stop();
+    update();
+  });
   update();
 }
