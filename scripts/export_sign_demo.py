@@ -7,7 +7,8 @@
     FOLDER/program.onnx              the embedding of signs that ships with the package
     FOLDER/export.json               the SHA-256 of each file, and the weights of the
                                      distances
-    FOLDER/ATTRIBUTION.txt           whose networks they are, and their licence
+    FOLDER/ATTRIBUTION.txt           whose networks they are, and what was changed
+    FOLDER/LICENSE.txt               their licence
 
 The four networks take a picture (1, 3, size, size) in the range that `Network.run`
 gives them. They keep their weights in half precision, as their makers stored them. A
@@ -16,6 +17,7 @@ mask and points in metres, which no step of the page reads, are left out.
 
 import argparse
 import hashlib
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -48,9 +50,9 @@ TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 ATTRIBUTION = """\
 pose_detection.onnx, pose_landmark_full.onnx, palm_detection_full.onnx and
 hand_landmark_full.onnx are networks of MediaPipe, by The MediaPipe Authors, published
-under the Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0. They were
-converted to ONNX from the .tflite files of mediapipe 0.10.21; outputs that are not used
-were left out, and the weights are unchanged.
+under the Apache License 2.0, which is LICENSE.txt beside this file. They were converted
+to ONNX from the .tflite files of mediapipe 0.10.21; outputs that are not used were left
+out, and the weights are unchanged.
 """
 
 
@@ -317,6 +319,7 @@ def export(out: Path) -> None:
         for name, data in networks.items():
             (part / name).write_bytes(data)
         (part / "ATTRIBUTION.txt").write_text(ATTRIBUTION, encoding="utf-8")
+        shutil.copy(MODELS / "LICENSE", part / "LICENSE.txt")
 
     write_onnx(out, {ONNX_PROGRAM: graph}, card, also)
 

@@ -134,7 +134,7 @@ def export(root: Path, name: str, folder: Path) -> None:
             f"the model {name} was not exported: {done.stderr.strip()}"
         )
     folder.mkdir(parents=True)
-    for text in [raw / "export.json", *raw.glob("ATTRIBUTION.txt")]:
+    for text in [raw / "export.json", *raw.glob("*.txt")]:
         shutil.copy(text, folder)
     for graph in raw.glob("*.onnx"):
         (folder / f"{graph.name}.gz").write_bytes(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from coursepkg.projects.sign_language.data.video import TimedFrame
 from coursepkg.projects.sign_language.few_shot.generator import draw_words, sign
@@ -32,9 +32,12 @@ SIGNERS = SignersConfig(size=480, least_frames=24, most_frames=24)
 FILM = draw_clip("Uống", 1, 0, 10, SIGNERS)
 N_WORDS, N_ASKED = 12, 100
 
-LANDMARKS = """async ([root, film]) => {
+LOAD = """async (root) => {
   const { Signer } = await import(`${root}try_it/signer.js`);
-  const signer = await Signer.load(new URL(root), () => {});
+  window.signs = await import(`${root}try_it/signs.js`);
+  window.signer = await Signer.load(new URL(root), () => {});
+}"""
+LANDMARKS = """async (film) => {
   const found = [];
   for (const [seconds, address] of film) {
     const image = await createImageBitmap(await (await fetch(address)).blob());
@@ -45,20 +48,16 @@ LANDMARKS = """async ([root, film]) => {
   }
   return found;
 }"""
-ANSWERS = """async ([root, clips]) => {
+ANSWERS = """async (clips) => {
   const { enrolled, asked } = JSON.parse(clips);
-  const { Signer } = await import(`${root}try_it/signer.js`);
-  const { refusal } = await import(`${root}try_it/signs.js`);
-  const { matcher } = await Signer.load(new URL(root), () => {});
-  for (const [word, clip] of enrolled) await matcher.enrol(word, clip);
+  for (const [word, clip] of enrolled) await signer.matcher.enrol(word, clip);
   const answers = [];
   for (const clip of asked) {
-    const refused = refusal(clip);
-    answers.push(refused ? { refused } : await matcher.name(clip));
+    const refused = signs.refusal(clip);
+    answers.push(refused ? { refused } : await signer.matcher.name(clip));
   }
   return answers;
 }"""
-
 CAMERA_ASKED = "the camera is asked for"
 SPY = f"""
 const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
@@ -67,6 +66,15 @@ navigator.mediaDevices.getUserMedia = (wanted) => {{
   return ask(wanted);
 }};
 """
+
+
+@pytest.fixture(scope="module")
+def loaded(browser: Browser, live: str) -> Iterator[Page]:
+    """A page that has the modules of the demo without its form."""
+    with opened(browser, live, PAGE, 1280, "light") as (page, visit):
+        page.evaluate(LOAD, f"{live}_static/")
+        yield page
+        assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
 
 
 def as_page(landmarks: Landmarks) -> dict[str, Any]:
@@ -118,7 +126,7 @@ def spoilt(landmarks: Landmarks, other: Landmarks, kind: int, rng: np.random.Gen
     return replace(landmarks, body=body, hands=hands, scores=scores)
 
 
-def test_answers_are_those_of_the_package(browser: Browser, live: str) -> None:
+def test_answers_are_those_of_the_package(loaded: Page) -> None:
     rng = np.random.default_rng(2026)
     words = draw_words(rng, N_WORDS)
     clips = [sign(rng, words, left_handed=0.2) for _ in range(3 + N_ASKED // N_WORDS + 1)]
@@ -143,9 +151,7 @@ def test_answers_are_those_of_the_package(browser: Browser, live: str) -> None:
         "enrolled": [[word, as_page(one)] for word, one in enrolled],
         "asked": [as_page(one) for one in asked],
     }
-    with opened(browser, live, PAGE, 1280, "light") as (page, visit):
-        found = page.evaluate(ANSWERS, [f"{live}_static/", json.dumps(told)])
-        assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
+    found = loaded.evaluate(ANSWERS, json.dumps(told))
     for own, theirs in zip(ours, found, strict=True):
         if isinstance(own, str):
             assert theirs["refused"].rstrip(".").lower() in own
@@ -167,14 +173,12 @@ def png(pixels: np.ndarray) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def test_landmarks_are_those_of_the_package(browser: Browser, live: str) -> None:
+def test_landmarks_are_those_of_the_package(loaded: Page) -> None:
     frames = [TimedFrame(float(s), f) for s, f in zip(FILM.times[:9], FILM.frames[:9], strict=True)]
     with LandmarkTracker() as tracker:
         ours = track_frames(tracker, frames)
     film = [[one.seconds, png(one.pixels)] for one in frames]
-    with opened(browser, live, PAGE, 1280, "light") as (page, visit):
-        found = page.evaluate(LANDMARKS, [f"{live}_static/", film])
-        assert visit.errors == []
+    found = loaded.evaluate(LANDMARKS, film)
     bodies = np.array([one["body"] for one in found])
     hands = ours.hands[ours.seen]
     theirs = np.array([hand for one in found for hand in one["hands"] if hand])
@@ -202,23 +206,31 @@ def press(box: Locator, button: str, answer: str) -> None:
     expect(box.locator(".try-it-answer")).to_contain_text(answer, timeout=MINUTE)
 
 
+def shorten(box: Locator) -> None:
+    """Let a recording take half a second."""
+    box.locator("form").evaluate("form => { form.dataset.seconds = 0.5; }")
+
+
 def start(box: Locator, seen: str) -> None:
     """Start the camera, and wait until something is seen."""
     press(box, "Start the camera", "The camera is on.")
     expect(box.locator(".try-it-seen")).to_have_text(seen, timeout=MINUTE)
 
 
-def test_a_camera_without_a_person_is_told_so_and_needs_no_network(browser: Browser, live: str) -> None:
+def test_a_refused_camera_and_a_picture_without_a_person_are_told_and_need_no_network(
+    browser: Browser, live: str
+) -> None:
     with filming(browser) as own, opened(own, live, PAGE, 390, "dark") as (page, visit):
-        page.context.grant_permissions(["camera"])
         load(page, NAME)
         box = demo(page, NAME)
         expect(box.get_by_role("button", name="Start the camera")).to_be_focused()
-        expect(box.get_by_role("button", name="Name a sign")).to_be_disabled()
+        press(box, "Start the camera", "this page has no permission")
+        expect(box.get_by_role("button", name="Enrol the word")).to_be_disabled()
         assert faults(page, contrast=True) == []
+        page.context.grant_permissions(["camera"])
+        shorten(box)
         with without_network(page) as tried:
             start(box, "No person and no hand in the picture.")
-            assert faults(page, contrast=True) == []
             press(box, "Enrol the word", "Write the word first")
             expect(box.get_by_label("Word", exact=True)).to_be_focused()
             box.get_by_label("Word", exact=True).fill("nước")
@@ -241,6 +253,7 @@ def test_a_sign_is_enrolled_and_named(browser: Browser, live: str, tmp_path: Pat
         page.context.grant_permissions(["camera"])
         load(page, NAME)
         box = demo(page, NAME)
+        shorten(box)
         start(box, "A person and two hands in the picture.")
         box.get_by_label("Word", exact=True).fill("nhà")
         with without_network(page) as tried:
@@ -249,19 +262,14 @@ def test_a_sign_is_enrolled_and_named(browser: Browser, live: str, tmp_path: Pat
         assert tried == []
         rows = box.locator(".try-it-nearest tbody tr").all_inner_texts()
         assert [row.split("\t")[0] for row in rows] == ["nhà", "none of these"]
-        assert float(rows[0].split("\t")[1]) < 1
+        # The pose of one picture twice: less than half as far as what is none of the words, 6.4.
+        assert float(rows[0].split("\t")[1]) < 3.2
+        press(box, "Stop the camera", "The camera is off.")
         assert faults(page, contrast=True) == []
         box.get_by_role("button", name="Remove nhà").click()
+        expect(box.locator(".try-it-words li")).to_have_count(0)
         expect(box.get_by_role("button", name="Name a sign")).to_be_disabled()
         assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
-
-
-def test_a_camera_that_is_refused_is_told_so(browser: Browser, live: str) -> None:
-    with filming(browser) as own, opened(own, live, PAGE, 1280, "light") as (page, visit):
-        load(page, NAME)
-        press(demo(page, NAME), "Start the camera", "this page has no permission")
-        expect(demo(page, NAME).get_by_role("button", name="Enrol the word")).to_be_disabled()
-        assert visit.errors == []
 
 
 def test_nothing_is_asked_before_a_click_and_a_machine_without_a_camera_is_told_so(

@@ -2,7 +2,6 @@
 import { Signer } from "./signer.js";
 import { flaws, refusal } from "./signs.js";
 
-const SECONDS = 3;
 const RATE = 12;
 const WIDTH = 480;
 const BODY_LINES = [[11, 12], [11, 13], [13, 15], [12, 14], [14, 16], [11, 23], [12, 24], [23, 24], [0, 7], [0, 8]];
@@ -118,7 +117,7 @@ class Camera {
 
   // A clip of some seconds. A machine that cannot look at the pictures as fast as they come goes on behind the last
   // one, after `filmed` is called.
-  async film(filmed) {
+  async film(seconds, filmed) {
     this.busy = true;
     try {
       const clip = { times: [], bodies: [], hands: [], nPeople: 0 };
@@ -140,7 +139,7 @@ class Camera {
       })();
       looking.catch(() => (ended = true));
       const begin = performance.now() / 1000;
-      for (let k = 0; k <= SECONDS * RATE && this.isOn && !ended; k++) {
+      for (let k = 0; k <= seconds * RATE && this.isOn && !ended; k++) {
         await pause(Math.max(0, begin + k / RATE - performance.now() / 1000));
         grabbed.push(this.#grab());
       }
@@ -218,8 +217,9 @@ export async function open(demo, root, say) {
   // Films, and hands the clip on if it may show a sign.
   async function withClip(take) {
     nearest.replaceChildren();
-    answer.textContent = `Sign now: ${SECONDS} seconds. Begin and end with your hands down.`;
-    const filming = camera.film(() => (answer.textContent = "Looking at the pictures …"));
+    const seconds = Number(form.dataset.seconds);
+    answer.textContent = `Sign now: ${seconds} seconds. Begin and end with your hands down.`;
+    const filming = camera.film(seconds, () => (answer.textContent = "Looking at the pictures …"));
     update();
     try {
       const clip = await filming;
