@@ -48,6 +48,7 @@ class Camera {
   constructor(signer, canvas, seen, ended) {
     Object.assign(this, { signer, canvas, seen, ended, stream: null, busy: false });
     this.video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
+    this.video.addEventListener("resize", () => this.video.videoWidth && this.#fit());
     this.grabber = new OffscreenCanvas(1, 1);
   }
 
@@ -61,12 +62,17 @@ class Camera {
     this.stream.getVideoTracks()[0].addEventListener("ended", () => this.#end("The camera was disconnected."));
     this.video.srcObject = this.stream;
     await this.video.play();
+    this.#fit();
+    this.#preview().catch((error) => this.#end(`The pictures could not be looked at (${error.message}).`));
+  }
+
+  // Takes the size of the camera's pictures, which changes when a telephone is turned.
+  #fit() {
     const scale = Math.min(1, WIDTH / this.video.videoWidth);
     for (const canvas of [this.canvas, this.grabber]) {
       canvas.width = Math.round(scale * this.video.videoWidth);
       canvas.height = Math.round(scale * this.video.videoHeight);
     }
-    this.#preview().catch((error) => this.#end(`The pictures could not be looked at (${error.message}).`));
   }
 
   #end(reason) {
