@@ -260,6 +260,7 @@ def test_a_sign_is_enrolled_and_named(browser: Browser, live: str, tmp_path: Pat
             press(box, "Enrol the word", "nhà is enrolled.")
             press(box, "Name a sign", "nhà (")
         assert tried == []
+        expect(box.locator(".try-it-words li")).to_contain_text(["nhà (1 clip)"])
         rows = box.locator(".try-it-nearest tbody tr").all_inner_texts()
         assert [row.split("\t")[0] for row in rows] == ["nhà", "none of these"]
         # The pose of one picture twice: less than half as far as what is none of the words, 6.4.

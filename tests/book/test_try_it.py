@@ -150,6 +150,8 @@ def test_nothing_is_loaded_before_the_click(browser: Browser, live: str) -> None
         assert [url for url in asked if any(part in url for part in HEAVY)] == []
         load(page, "translation")
         assert all(any(part in url for url in asked) for part in HEAVY)
+        models = [url for url in asked if "_static/models/" in url]
+        assert len(models) == len(set(models))
         assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
 
 

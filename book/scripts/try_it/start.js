@@ -14,7 +14,9 @@
     ? ""
     : "This demo needs a camera, and the browser gives none to this page: open it by https or from localhost. The " +
       "commands on this page do the same without a browser.";
-  for (const demo of document.querySelectorAll(".try-it")) {
+  // The script stands behind each demo of a page: the first one that sees a demo takes it.
+  for (const demo of document.querySelectorAll(".try-it:not([data-started])")) {
+    demo.dataset.started = "";
     const note = demo.querySelector(".try-it-note");
     const reason = missing || (demo.dataset.demo === "sign_language" ? noCamera : "");
     if (reason) {
