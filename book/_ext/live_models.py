@@ -4,17 +4,20 @@
     the form, in HTML
     ```
 
-stands for a button that loads the model, and the form behind it. `coursepkg NAME export --format onnx` writes the
-model below _build/models, again only when checkpoint or exporter change; the finished site gets its files compressed.
-Where onnx and onnxscript are not installed there is a sentence instead of the button. JavaScript: book/scripts/try_it.
+stands for a button that loads the model, and the form behind it. The command of the model writes it below
+_build/models, again only when its weights or what exports it change; the finished site gets its files compressed. Where
+the packages that an export needs are not installed there is a sentence instead of the button. JavaScript:
+book/scripts/try_it.
 """
 
 import gzip
 import hashlib
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from docutils import nodes
@@ -22,18 +25,57 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-MODELS = {"translation": "Translate", "ocr": "Read lines"}
-"""By the name of their command: what they do, for the button that loads them."""
-EXPORTERS = {
-    "translation": ("app/export.py", "projects/translation/export/graphs.py"),
-    "ocr": (
-        "app/export.py",
-        "projects/ocr/export.py",
-        "projects/ocr/model/backbone.py",
-        "projects/ocr/model/recognizer.py",
+
+@dataclass(frozen=True)
+class LiveModel:
+    """How a model comes into the page."""
+
+    label: str
+    """What it does, for the button that loads it."""
+    command: tuple[str, ...]
+    """Arguments of Python that export it; `--out FOLDER` follows."""
+    sources: tuple[str, ...]
+    """Files and folders that decide what is exported, below the root."""
+    attribution: str = ""
+    """Where the text about the weights' origin stands, if the command writes none."""
+
+
+MODELS = {
+    "translation": LiveModel(
+        "Translate",
+        ("-m", "coursepkg", "translation", "export", "--format", "onnx"),
+        (
+            "coursepkg/projects/translation/checkpoint",
+            "coursepkg/app/export.py",
+            "coursepkg/projects/translation/export/graphs.py",
+        ),
+        "coursepkg/projects/translation/checkpoint/ATTRIBUTION.txt",
+    ),
+    "ocr": LiveModel(
+        "Read lines",
+        ("-m", "coursepkg", "ocr", "export", "--format", "onnx"),
+        (
+            "coursepkg/projects/ocr/checkpoint",
+            "coursepkg/app/export.py",
+            "coursepkg/projects/ocr/export.py",
+            "coursepkg/projects/ocr/model/backbone.py",
+            "coursepkg/projects/ocr/model/recognizer.py",
+        ),
+    ),
+    "sign_language": LiveModel(
+        "Name signs",
+        ("scripts/export_sign_demo.py",),
+        (
+            "coursepkg/projects/sign_language/few_shot/checkpoint",
+            "coursepkg/projects/sign_language/landmarks/models",
+            "coursepkg/app/export.py",
+            "coursepkg/projects/sign_language/few_shot/embedding.py",
+            "scripts/export_sign_demo.py",
+        ),
     ),
 }
-"""What the exported graphs hang on besides the checkpoint, below the package."""
+"""By the name that the directive takes."""
+EXPORT_NEEDS = ("ai_edge_litert", "onnx", "onnxscript")
 RUNTIME = "book/vendor/onnxruntime"
 NO_MODELS = "This copy of the site was built without the models. Run make book, which installs what exports them."
 FRAME = """
@@ -50,19 +92,18 @@ FRAME = """
 
 
 def can_export() -> bool:
-    """Whether the packages are there that an export to ONNX needs."""
-    return all(importlib.util.find_spec(name) for name in ("onnx", "onnxscript"))
+    """Whether the packages are there that the exports need."""
+    return all(importlib.util.find_spec(name) for name in EXPORT_NEEDS)
 
 
 def state_of(root: Path, name: str) -> str:
     """SHA-256 of all that decides the exported files."""
-    package = root / "coursepkg"
-    files = sorted((package / "projects" / name / "checkpoint").rglob("*"))
-    files += [package / exporter for exporter in EXPORTERS[name]]
+    sources = [root / source for source in MODELS[name].sources]
     digest = hashlib.sha256()
-    for path in files:
-        if path.is_file():
-            digest.update(path.read_bytes())
+    for source in sources:
+        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
+            if path.is_file():
+                digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -78,25 +119,29 @@ def export(root: Path, name: str, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     raw = folder.with_name(f"{name}.export")
     shutil.rmtree(raw, ignore_errors=True)
-    command = [sys.executable, "-m", "coursepkg", name, "export", "--format", "onnx"]
+    command = [sys.executable, *MODELS[name].command, "--out", str(raw)]
+    # A script finds the package beside it, installed or not.
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
-        [*command, "--out", str(raw)], cwd=root, capture_output=True, text=True
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise ExtensionError(
             f"the model {name} was not exported: {done.stderr.strip()}"
         )
     folder.mkdir(parents=True)
-    shutil.copy(raw / "export.json", folder)
+    for text in [raw / "export.json", *raw.glob("*.txt")]:
+        shutil.copy(text, folder)
     for graph in raw.glob("*.onnx"):
         (folder / f"{graph.name}.gz").write_bytes(
             gzip.compress(graph.read_bytes(), 6, mtime=0)
         )
-    attribution = (
-        root / "coursepkg" / "projects" / name / "checkpoint" / "ATTRIBUTION.txt"
-    )
-    if attribution.is_file():
-        shutil.copy(attribution, folder)
+    if MODELS[name].attribution:
+        shutil.copy(root / MODELS[name].attribution, folder)
     shutil.rmtree(raw)
     stamp.write_text(state)
 
@@ -143,7 +188,7 @@ class TryIt(SphinxDirective):
         ]
         size = sum(path.stat().st_size for path in loaded) / 1e6
         static = "../" * self.env.docname.count("/") + "_static/"
-        label = MODELS[name]
+        label = MODELS[name].label
         form = "\n".join(self.content)
         html = FRAME.format(name=name, label=label, size=size, form=form, static=static)
         return [nodes.raw("", html, format="html")]

@@ -9,7 +9,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Playwright, Route
+from playwright.sync_api import Browser, BrowserType, Page, Route
 
 FLAGS = [
     "--headless",
@@ -47,13 +47,11 @@ def served(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-def launch(playwright: Playwright) -> Browser | None:
-    """The system's Chromium, or playwright's own; None where there is neither."""
-    candidates = [path for path in SYSTEM_CHROMIUM if Path(path).exists()]
-    own = playwright.chromium.executable_path
-    for path in [*candidates, own]:
+def launch(chromium: BrowserType, *flags: str) -> Browser | None:
+    """The system's Chromium, or playwright's own, with further flags; None where there is neither."""
+    for path in [*SYSTEM_CHROMIUM, chromium.executable_path]:
         if Path(path).exists():
-            return playwright.chromium.launch(executable_path=path, args=FLAGS)
+            return chromium.launch(executable_path=path, args=[*FLAGS, *flags])
     return None
 
 

@@ -19,10 +19,18 @@ def site() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def live(site: str) -> str:
+    """The address of a site that was built with its models."""
+    if not (HTML / "_static" / "models" / "translation" / "export.json").is_file():
+        pytest.skip("the site was built without models: install the extra onnx and run `make book`")
+    return site
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium."""
     with sync_playwright() as playwright:
-        found = launch(playwright)
+        found = launch(playwright.chromium)
         if found is None:
             pytest.skip("no Chromium: install the system package `chromium`")
         yield found

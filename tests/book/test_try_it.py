@@ -1,8 +1,6 @@
 """The models that run in the page answer as the package does, and load nothing before they are asked to."""
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 
 import numpy as np
@@ -14,13 +12,12 @@ from coursepkg.projects.ocr import Recognizer
 from coursepkg.projects.ocr.synthetic.render import SyntheticLines
 from coursepkg.projects.translation import Translator
 from tests.book.browser import opened, served
+from tests.book.demos import MINUTE, PAGE, demo, load, without_network
 from tests.book.sources import HTML
 
 pytestmark = pytest.mark.browser
 
-PAGE = "book/try_it"
 HEAVY = ("_static/models/", "_static/onnxruntime/", "_demo.js")
-MINUTE = 60_000
 SENTENCES = {
     ("en", "vi"): [
         "Where is the hotel?",
@@ -133,34 +130,6 @@ SENTENCES = {
 }
 
 
-@pytest.fixture(scope="module")
-def live(site: str) -> str:
-    """The address of a site that was built with its models."""
-    if not (HTML / "_static" / "models" / "translation" / "export.json").is_file():
-        pytest.skip("the site was built without models: install the extra onnx and run `make book`")
-    return site
-
-
-def demo(page: Page, name: str) -> Page:
-    return page.locator(f".try-it[data-demo={name}]")
-
-
-def load(page: Page, name: str) -> None:
-    """Click, and wait until the form is there."""
-    demo(page, name).locator(".try-it-load").click()
-    demo(page, name).locator("form").wait_for(timeout=MINUTE)
-
-
-@contextmanager
-def without_network(page: Page) -> Iterator[list[str]]:
-    """Requests that were tried; none gets through."""
-    tried: list[str] = []
-    page.context.set_offline(True)
-    page.on("request", lambda request: tried.append(request.url))
-    yield tried
-    page.context.set_offline(False)
-
-
 def translated(page: Page, text: str, way: tuple[str, str]) -> str:
     """What the form answers."""
     box = demo(page, "translation")
@@ -181,6 +150,8 @@ def test_nothing_is_loaded_before_the_click(browser: Browser, live: str) -> None
         assert [url for url in asked if any(part in url for part in HEAVY)] == []
         load(page, "translation")
         assert all(any(part in url for url in asked) for part in HEAVY)
+        models = [url for url in asked if "_static/models/" in url]
+        assert len(models) == len(set(models))
         assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
 
 

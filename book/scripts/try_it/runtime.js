@@ -35,7 +35,7 @@ export async function loadModel(root, name, say) {
   runtime ??= loadRuntime(root);
   runtime.catch(() => (runtime = null));
   const [ort, card] = await Promise.all([runtime, answered(new URL("export.json", folder)).then((a) => a.json())]);
-  const files = Object.keys(card.files);
+  const files = Object.keys({ ...card.files, ...card.networks });
   const graphs = await Promise.all(files.map((file) => unpacked(new URL(`${file}.gz`, folder))));
   say("Preparing the model …");
   const sessions = {};

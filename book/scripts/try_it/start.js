@@ -9,10 +9,18 @@
         ? "This demo needs a browser with WebAssembly and DecompressionStream, such as any of 2023 or later. The " +
           "commands on this page do the same without a browser."
         : "";
-  for (const demo of document.querySelectorAll(".try-it")) {
+  // A browser gives the camera only to pages from https or from the same machine.
+  const noCamera = navigator.mediaDevices?.getUserMedia
+    ? ""
+    : "This demo needs a camera, and the browser gives none to this page: open it by https or from localhost. The " +
+      "commands on this page do the same without a browser.";
+  // The script stands behind each demo of a page: the first one that sees a demo takes it.
+  for (const demo of document.querySelectorAll(".try-it:not([data-started])")) {
+    demo.dataset.started = "";
     const note = demo.querySelector(".try-it-note");
-    if (missing) {
-      note.textContent = missing;
+    const reason = missing || (demo.dataset.demo === "sign_language" ? noCamera : "");
+    if (reason) {
+      note.textContent = reason;
       continue;
     }
     note.hidden = true;
@@ -26,7 +34,7 @@
         await open(demo, new URL("../", base), (text) => (status.textContent = text));
         button.hidden = true;
         demo.querySelector(".try-it-form").hidden = false;
-        demo.querySelector("textarea, input").focus();
+        demo.querySelector(".try-it-form :is(textarea, input, button)").focus();
         status.textContent = "Loaded. Nothing that you enter leaves this machine.";
       } catch (error) {
         // Another click may find the network back.
