@@ -165,18 +165,18 @@ function cell(name, text) {
   return made;
 }
 
-// The words with their distances, the nearest first.
+// The words with their distances, the nearest first; "none of these" stands at a fixed distance.
 function table({ words, none }, bound) {
   const made = document.createElement("table");
-  made.append(cell("caption", `Distances; from ${bound.toFixed(1)} on, "none of these" is likelier`));
+  made.append(cell("caption", "Nearest words"));
   const head = made.createTHead().insertRow();
   for (const text of ["Word", "Distance", "Probability"]) head.append(Object.assign(cell("th", text), { scope: "col" }));
   const rows = [...words].sort((a, b) => b.probability - a.probability).slice(0, 5);
   const body = made.createTBody();
-  for (const { word, distance, probability } of [...rows, { word: "none of these", probability: none }]) {
+  for (const { word, distance, probability } of [...rows, { word: "none of these", distance: bound, probability: none }]) {
     const row = body.insertRow();
     row.append(Object.assign(cell("th", word), { scope: "row" }));
-    row.append(cell("td", distance === undefined ? "" : distance.toFixed(1)), cell("td", percent(probability)));
+    row.append(cell("td", distance.toFixed(1)), cell("td", percent(probability)));
   }
   return made;
 }
