@@ -2,7 +2,8 @@
 
 python scripts/zip_book.py [--html _build/html] [--out FILE]
 
-The files to download are left out, and so is the table that links to them.
+The files to download are left out, and so is the table that links to them; the models, too, because a page
+that is opened from a folder cannot load them.
 """
 
 import argparse
@@ -15,8 +16,8 @@ from setup_cell import ROOT
 
 FOLDER = "from-attention-to-applications"
 """What unpacking makes; its index.html is the page to open."""
-LEFT_OUT = ("downloads", "reports")
-"""Folders of the site that are no part of the pages."""
+LEFT_OUT = ("downloads", "reports", "_static/models")
+"""Folders of the site, in every language, that are no part of the pages."""
 
 
 def without_downloads(text: str) -> str:
@@ -29,6 +30,15 @@ def without_downloads(text: str) -> str:
     return str(page)
 
 
+def is_left_out(name: str) -> bool:
+    """Whether a file lies in one of these folders.
+
+    Args:
+        name: its path below the site.
+    """
+    return any(f"/{folder}/" in f"/{name}" for folder in LEFT_OUT)
+
+
 def zip_book(folder: Path, out: Path) -> int:
     """Writes the zip; returns the number of files in it.
 
@@ -38,7 +48,9 @@ def zip_book(folder: Path, out: Path) -> int:
     if not (folder / "index.html").is_file():
         raise ValueError(f"{folder}: no index.html; run `make book` first")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    kept = [path for path in paths if path.relative_to(folder).parts[0] not in LEFT_OUT]
+    kept = [
+        path for path in paths if not is_left_out(path.relative_to(folder).as_posix())
+    ]
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".part")
     with ZipFile(part, "w", ZIP_DEFLATED) as archive:

@@ -147,7 +147,8 @@ def export(root: Path, name: str, folder: Path) -> None:
 
 
 def models_folder(app: Sphinx) -> Path:
-    return Path(app.outdir).parent / "models"
+    """Where the exported files of all languages of the site are kept."""
+    return Path(app.srcdir) / "_build" / "models"
 
 
 def export_all(app: Sphinx) -> None:

@@ -150,7 +150,7 @@ def test_the_zip_opens_from_a_folder(site: str, browser: Browser, tmp_path: Path
     packing.zip_book(HTML, out)
     with ZipFile(out) as archive:
         assert {name.partition("/")[0] for name in archive.namelist()} == {packing.FOLDER}
-        assert not [name for name in archive.namelist() if "/downloads/" in name]
+        assert not [name for name in archive.namelist() if "/downloads/" in name or "/models/" in name]
         archive.extractall(tmp_path)
     folder = tmp_path / packing.FOLDER
     lost: list[str] = []
