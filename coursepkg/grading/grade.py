@@ -149,6 +149,9 @@ class Grader:
     ) -> Summary:
         """Grade submissions whose record is missing or no longer valid.
 
+        One that runs out of time beside others is run once more, alone: a neighbour may
+        have taken all processors.
+
         Args:
             students: ids.
             workers: sandboxes at once.
@@ -158,6 +161,7 @@ class Grader:
         summary = Summary(self.assignment.name)
         waiting = iter(students)
         running: dict[Future[Run], Attempt] = {}
+        late: list[Attempt] = []
         with (
             open_gradebook(self.course) as gradebook,
             ThreadPoolExecutor(workers) as pool,
@@ -181,11 +185,17 @@ class Grader:
                         attempt.start()
                         running[pool.submit(attempt.run)] = attempt
                 if not running:
+                    for attempt in late:
+                        self._finish(gradebook, attempt, attempt.run(), summary)
+                        done(attempt.student)
                     summary.changed.sort(key=lambda one: (one.student, one.grade_id))
                     return summary
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    attempt = running.pop(future)
-                    self._finish(gradebook, attempt, future.result(), summary)
+                    attempt, run = running.pop(future), future.result()
+                    if run.is_late and workers > 1:
+                        late.append(attempt)
+                        continue
+                    self._finish(gradebook, attempt, run, summary)
                     done(attempt.student)
 
     def grade_one(self, student: str) -> Record:

@@ -161,8 +161,8 @@ class Export:
 class Gradescope:
     """Write the autograder of an assignment for Gradescope, a zip file.
 
-    It holds the hidden tests and this package: upload it, and give it to nobody. Answers
-    in words are marked on Gradescope by hand.
+    It holds the hidden tests and this package: upload it, and give it to nobody.
+    Answers in words are marked on Gradescope by hand.
     """
 
     inputs: tyro.conf.Positional[

@@ -78,8 +78,16 @@ class Run:
     """The beginning of what was printed."""
     ended: str = ""
     """Why the grader stopped it, or how it ended too early; empty where it finished."""
+    is_over_time: bool = False
+    """Whether it was stopped because of its time."""
     seconds: float = 0.0
     peak_mb: float = 0.0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time of the whole or of one answer ran out."""
+        answers = self.answers.values()
+        return self.is_over_time or any(a.raised == "TimeoutError" for a in answers)
 
 
 @cache
@@ -259,6 +267,7 @@ def _watch(process: "subprocess.Popen[bytes]", limits: Limits) -> tuple[Run, byt
                 run.peak_mb = max(run.peak_mb, memory)
                 look_at = run.seconds + EXACT_SECONDS
             if run.seconds > limits.seconds:
+                run.is_over_time = True
                 run.ended = f"it took longer than {limits.seconds:g} s"
             elif memory > limits.memory_mb:
                 run.ended = f"it used more than {limits.memory_mb} MB of memory"

@@ -63,7 +63,7 @@ def graded(released: Path, tmp_path_factory) -> Iterator[Graded]:
                 course.submission(name, "sample") / "sample.ipynb", sample.solved(edition, sample.RIGHT)
             )
         before = digests(course)
-        done = said("class", "grade", "--course", course.root, "--seconds", 30, "--json")
+        done = said("class", "grade", "--course", course.root, "--seconds", 15, "--json")
         try:
             server.accept()
             connections = 1
@@ -126,7 +126,7 @@ def test_a_given_cell_is_the_author_s(graded: Graded) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("sleeps", "it took longer than 30 s"),
+        ("sleeps", "it took longer than 15 s"),
         ("prints_without_end", "it printed more than 4 MB"),
         ("fills_the_memory_in_children", "it used more than 2048 MB of memory"),
         ("exits_the_process", "the notebook's code ended the process that runs it"),

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from coursepkg.grading import sandbox
+from coursepkg.grading.calls import Returned
 from coursepkg.grading.course import Course
-from coursepkg.grading.grade import read_record
+from coursepkg.grading.grade import Attempt, Grader, read_record
+from coursepkg.grading.sandbox import Limits, Run
 from tests.grading import sample
 from tests.grading.conftest import needs_sandbox
 from tests.said import said
@@ -177,6 +179,31 @@ def test_grading_that_was_killed_ten_times_gives_the_same_marks(
     assert points == {"a": 5, "b": 0, "c": 0, "d": 0, "e": 2}
     assert marks_in(course) == marks_in(whole)
     assert files_in(course) == files_in(whole)
+
+
+def test_who_runs_out_of_time_beside_others_is_run_again_alone(
+    course: Course, hand_in: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    number = Run(dict.fromkeys(range(3), Returned("cache_mib", 4.0)))
+    late = {"a": Run(is_over_time=True), "b": Run({0: Returned("softmax", None, "TimeoutError")})}
+
+    def run(attempt: Attempt) -> Run:
+        ran.append(attempt.student)
+        is_first = ran.count(attempt.student) == 1
+        return late.get(attempt.student, number) if is_first else number
+
+    monkeypatch.setattr(Attempt, "run", run)
+    for student in "abc":
+        hand_in(student, {})
+    grader = Grader(course, "sample", limits=Limits())
+    done: list[str] = []
+    summary = grader.grade(["a", "b", "c"], workers=2, done=done.append)
+    assert (sorted(ran), ran[-2:]) == (["a", "a", "b", "b", "c"], done[-2:])
+    assert sorted(done[-2:]) == ["a", "b"]
+    assert {record.student: record.points for record in summary.graded} == {"a": 2, "b": 2, "c": 2}
+    ran.clear()
+    assert {record.points for record in grader.grade(["a"], workers=1, force=True).graded} == {0}
 
 
 def files_in(course: Course) -> set[Path]:
