@@ -37,14 +37,14 @@ SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3.11 python3.11-venv
-python3.11 -m venv /opt/grader
-/opt/grader/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
-/opt/grader/bin/pip install {others}
-cp -r /autograder/source/coursepkg /opt/grader/lib/python3.11/site-packages/
+python3.11 -m venv /usr/local/grader
+/usr/local/grader/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
+/usr/local/grader/bin/pip install {others}
+cp -r /autograder/source/coursepkg /usr/local/grader/lib/python3.11/site-packages/
 """
 RUN = """#!/usr/bin/env bash
 # Grades one submission. Another Python or root folder is for trying it elsewhere.
-python=${GRADER_PYTHON:-/opt/grader/bin/python}
+python=${GRADER_PYTHON:-/usr/local/grader/bin/python}
 exec "$python" -P -m coursepkg.grading.gradescope "${1:-/autograder}"
 """
 
