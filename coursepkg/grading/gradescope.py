@@ -37,10 +37,11 @@ SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3.11 python3.11-venv
-python3.11 -m venv /usr/local/grader
-/usr/local/grader/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
-/usr/local/grader/bin/pip install {others}
-cp -r /autograder/source/coursepkg /usr/local/grader/lib/python3.11/site-packages/
+home=/usr/local/grader
+python3.11 -m venv "$home"
+"$home/bin/pip" install {torch} --index-url https://download.pytorch.org/whl/cpu
+"$home/bin/pip" install {others}
+cp -r /autograder/source/coursepkg "$home/lib/python3.11/site-packages/"
 """
 RUN = """#!/usr/bin/env bash
 # Grades one submission. Another Python or root folder is for trying it elsewhere.
