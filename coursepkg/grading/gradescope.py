@@ -37,14 +37,15 @@ SETUP = """#!/usr/bin/env bash
 set -euo pipefail
 apt-get update
 apt-get install -y --no-install-recommends bubblewrap python3.11 python3.11-venv
-python3.11 -m venv /autograder/venv
-/autograder/venv/bin/pip install {torch} --index-url https://download.pytorch.org/whl/cpu
-/autograder/venv/bin/pip install {others}
-cp -r /autograder/source/coursepkg /autograder/venv/lib/python3.11/site-packages/
+home=/usr/local/grader
+python3.11 -m venv "$home"
+"$home/bin/pip" install {torch} --index-url https://download.pytorch.org/whl/cpu
+"$home/bin/pip" install {others}
+cp -r /autograder/source/coursepkg "$home/lib/python3.11/site-packages/"
 """
 RUN = """#!/usr/bin/env bash
 # Grades one submission. Another Python or root folder is for trying it elsewhere.
-python=${GRADER_PYTHON:-/autograder/venv/bin/python}
+python=${GRADER_PYTHON:-/usr/local/grader/bin/python}
 exec "$python" -P -m coursepkg.grading.gradescope "${1:-/autograder}"
 """
 

@@ -169,7 +169,7 @@ def test_unknown_suite_and_device():
     with pytest.raises(
         ValueError,
         match="suite must be one of attention, window, linear, gqa-decode, unfused-bfloat16, decoding, training, "
-        "translation, ocr, ocr-rivals, threads, sign-language, landmarks, resume, got 'x'",
+        "translation, ocr, ocr-rivals, threads, sign-language, landmarks, resume, class, got 'x'",
     ):
         run_suite("x")
     if not torch.cuda.is_available():
