@@ -98,9 +98,10 @@ def read(path: Path) -> NotebookNode:
 
 
 def assignments(root: Path) -> dict[str, NotebookNode]:
-    """The assignments by name."""
-    files = sorted((root / "notebooks/exercises").glob("*/*.ipynb"))
-    return {path.stem: read(path) for path in files}
+    """The assignments by name, in the order of their titles: by number, then the capstones."""
+    files = (root / "notebooks/exercises").glob("*/*.ipynb")
+    books = {path.stem: read(path) for path in files}
+    return dict(sorted(books.items(), key=lambda one: one[1].cells[0].source))
 
 
 @cache
@@ -128,7 +129,7 @@ def point_map_lines(root: Path, up: str) -> list[str]:
             for row in objective_rows(root, up, file, tasks)
         ]
         if rows:
-            head = ["chapter", "objective", "exercises", "questions", "graded tasks"]
+            head = ["chapter", "objective", "exercises", "questions", "graded tasks (points)"]
             lines += ["", f"**{part['caption']}**", "", *table(head, rows)]
     return lines
 
@@ -150,7 +151,7 @@ def objective_rows(
         asked = [str(item.number) for item in questions if number in item.objectives]
         key = (file.removeprefix("notebooks/"), number)
         graded = [
-            f"{assignment_name(task.assignment)}, {task.kind} {task.number} ({task.points} points)"
+            f"{assignment_name(task.assignment)}, {task.kind} {task.number} ({task.points})"
             for task in tasks
             if key in task.trains
         ]

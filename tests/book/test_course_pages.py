@@ -139,7 +139,7 @@ class TestPointMap:
         first, second = lines[5:]
         link = "../notebooks/attention/rope.ipynb"
         both = f"[2]({link}#exercise-2-both)"
-        task = "2. Attention, task 1 (30 points)"
+        task = "2. Attention, task 1 (30)"
         rotate = f"[1]({link}#exercise-1-rotate)"
         title = f"[Rotary position embedding]({link})"
         assert first == f"| {title} | 1. rotate by hand | {rotate}, {both} |  | {task} |"
@@ -150,7 +150,7 @@ class TestPointMap:
         texts = ["# Capstone: Attention", ASSIGNMENT[1].replace("Task", "Milestone")]
         nbformat.write(new_notebook(cells=[new_markdown_cell(text) for text in texts]), path)
         for line in teaching.point_map_lines(small_book, "../")[5:]:
-            assert line.endswith("| Capstone: Attention, milestone 1 (30 points) |")
+            assert line.endswith("| Capstone: Attention, milestone 1 (30) |")
 
     def test_a_task_that_names_no_chapter_trains_nothing(self, small_book: Path) -> None:
         first, second = teaching.tasks_of(teaching.assignments(small_book)["attention"])
