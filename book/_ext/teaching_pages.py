@@ -129,7 +129,13 @@ def point_map_lines(root: Path, up: str) -> list[str]:
             for row in objective_rows(root, up, file, tasks)
         ]
         if rows:
-            head = ["chapter", "objective", "exercises", "questions", "graded tasks (points)"]
+            head = [
+                "chapter",
+                "objective",
+                "exercises",
+                "questions",
+                "graded tasks (points)",
+            ]
             lines += ["", f"**{part['caption']}**", "", *table(head, rows)]
     return lines
 
