@@ -32,6 +32,9 @@ SHOWN = "after_due_date"
 """When students see points and messages: before, each try would tell them more of the
 hidden tests."""
 
+HIDDEN = ("source", "results", "submission", "submission_metadata.json")
+"""What a student's code may not read. Its Python lies beside, so the root stays open."""
+
 SETUP = """#!/usr/bin/env bash
 # Builds the image, from Gradescope's base image of Ubuntu 22.04.
 set -euo pipefail
@@ -94,14 +97,16 @@ def _setup() -> str:
 def grade_submission(root: Path) -> dict[str, Any]:
     """Grade what a student handed in on Gradescope; returns its results.
 
-    Without bubblewrap the code runs as another user, who may read nothing below `root`.
+    Without bubblewrap the code runs as another user, who may read nothing below `root`
+    but the Python that runs it.
 
     Raises:
         ValueError: neither is possible here.
     """
     problem = sandbox_problem()
     if os.geteuid() == 0:
-        root.chmod(0o700)
+        for path in filter(Path.exists, map(root.joinpath, HIDDEN)):
+            path.chmod(0o700)
     elif problem:
         raise ValueError(f"{problem}; and only root can run code as another user")
     with tempfile.TemporaryDirectory() as scratch:

@@ -33,6 +33,7 @@ def tried(name, path, mode):
 tried('ran', '{trace}/ran', 'w')
 tried('read-the-tests', '{root}/source/class/source/sample/sample.ipynb', 'r')
 tried('read-the-key', '{root}/source/class/seed.key', 'r')
+tried('read-its-python', '{root}/venv/pyvenv.cfg', 'r')
 tried('forged-the-results', '{root}/results/results.json', 'w')
 print('{{"tests": [{{"score": 3, "max_score": 3}}]}}')
 def softmax(x): return x
@@ -65,8 +66,9 @@ def place(archive: Path) -> Iterator[Path]:
         with zipfile.ZipFile(archive) as file:
             wanted = [name for name in file.namelist() if not name.startswith("coursepkg/projects/")]
             file.extractall(root / "source", wanted)
-        for name in ("results", "submission"):
+        for name in ("results", "submission", "venv"):
             (root / name).mkdir()
+        (root / "venv" / "pyvenv.cfg").touch()
         (root / "submission_metadata.json").write_text('{"users": [{"id": 7}, {"id": 3}]}')
         yield root
 
@@ -81,6 +83,7 @@ def scores(found: Any) -> dict[str, tuple[float, float]]:
     return {one["name"]: (one["score"], one["max_score"]) for one in found["tests"]}
 
 
+OPEN = ["ran", "read-its-python"]
 ATTACK = {"softmax": HOSTILE, "number": "cache_mib = 4.0"}
 MARKS = [
     (sample.RIGHT, {"softmax-test": (3, 3), "number-test": (2, 2)}),
@@ -126,8 +129,8 @@ def test_without_bubblewrap_another_user_runs_the_code(
     monkeypatch.setattr(gradescope, "sandbox_problem", lambda: "bubblewrap does not work here")
     hand_in(place, answers, trace)
     assert scores(gradescope.grade_submission(place)) == expected
-    # The attack could leave a file where everybody may, and could do nothing else.
-    assert [path.name for path in trace.iterdir()] == (["ran"] if answers is ATTACK else [])
+    # The attack could leave a file where everybody may and read the Python that runs it, and nothing else.
+    assert sorted(path.name for path in trace.iterdir()) == (OPEN if answers is ATTACK else [])
     assert list((place / "results").iterdir()) == []
 
 

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from coursepkg.checks import expect
+from coursepkg.checks.assignments.measure import same_numbers
 from coursepkg.checks.assignments.task import Task
 from coursepkg.metrics.edit import edit_distance
 
@@ -265,8 +266,8 @@ def _judge_gain(case: Case, answer: Any) -> None:
         (_gain(case, skip=True), "a picture that was not read counts with all errors"),
         (tuple(100 * one for one in right), "a share is expected, not percent"),
     ]:
-        if not _same(wrong, right):
-            assert not _same(answer, wrong), f"{tuple(answer)} is wrong: {hint}"
+        if not same_numbers(wrong, right):
+            assert not same_numbers(answer, wrong), f"{tuple(answer)} is wrong: {hint}"
     hints = (
         "the CER is the sum of the edits over the sum of the printed characters",
         "the smallest gain that is left",
@@ -281,10 +282,6 @@ def _judge_gain(case: Case, answer: Any) -> None:
     ):
         about = f"{what} for {len(case[0])} lines and {len(case[4])} draws"
         expect.close(value, wanted, what=about, tolerance=1e-9, hint=hint)
-
-
-def _same(a: Sequence[float], b: Sequence[float]) -> bool:
-    return all(abs(x - y) < 1e-9 for x, y in zip(a, b, strict=True))
 
 
 cer_gain = Task(

@@ -290,6 +290,10 @@ def _judge_file(case: Case, answer: Any) -> None:
     assert isinstance(answer, str), (
         f"the result is a {type(answer).__name__}; the text of the file is expected"
     )
+    assert not answer.startswith("{"), (
+        "the text is JSON, as predict --out writes it; a CSV with the columns"
+        " video_name and label is expected"
+    )
     right = _right_answers(case)
     try:
         given = PROJECTS["sign-language"].read(answer.removeprefix("\ufeff"))

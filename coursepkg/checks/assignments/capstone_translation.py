@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from coursepkg.checks import expect
-from coursepkg.checks.assignments.measure import two
+from coursepkg.checks.assignments.measure import same_numbers, two
 from coursepkg.checks.assignments.task import Task
 from coursepkg.data.split import group_records
 
@@ -256,14 +256,16 @@ def _judge_gain(case: Case, answer: Any) -> None:
         assert isinstance(number, float), (
             f"{name} is a {type(number).__name__}; a float is expected"
         )
-    if _same(answer, right):
+    if same_numbers(answer, right):
         return
-    assert not _same(answer, [-right[0], -right[2], -right[1]]), (
+    assert not same_numbers(answer, [-right[0], -right[2], -right[1]]), (
         "the signs are turned: a gain is second minus first"
     )
-    assert not _same(answer, [n / 100 for n in right]), "chrF goes from 0 to 100"
+    assert not same_numbers(answer, [n / 100 for n in right]), "chrF goes from 0 to 100"
     for hint, mistake in MISTAKES.items():
-        assert not _same(answer, mistake(case)), f"the three numbers are wrong: {hint}"
+        assert not same_numbers(answer, mistake(case)), (
+            f"the three numbers are wrong: {hint}"
+        )
     for number, wanted, name in zip(answer, right, names, strict=True):
         expect.close(
             number,
@@ -272,10 +274,6 @@ def _judge_gain(case: Case, answer: Any) -> None:
             tolerance=1e-9,
             hint="in each draw both systems are scored on the same whole groups",
         )
-
-
-def _same(found: Sequence[float], wanted: Sequence[float]) -> bool:
-    return all(abs(a - b) < 1e-9 for a, b in zip(found, wanted, strict=True))
 
 
 gain_interval = Task(

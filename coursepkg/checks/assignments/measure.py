@@ -235,6 +235,11 @@ def two(result: Any, what: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
+def same_numbers(found: Sequence[float], wanted: Sequence[float]) -> bool:
+    """Whether as many numbers are equal but for rounding, to 1e-9."""
+    return all(abs(a - b) < 1e-9 for a, b in zip(found, wanted, strict=True))
+
+
 def tensor_of(value: Any, shape: Sequence[int], *, what: str) -> torch.Tensor:
     """A tensor of this shape; NaN is allowed, for the judge to say where it stands.
 

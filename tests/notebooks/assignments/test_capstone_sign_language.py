@@ -282,7 +282,8 @@ def with_folders(records, clips):
 
 
 def json_lines(records, clips):
-    return "\n".join(json.dumps(one) for one in records)
+    rows = csv.DictReader(io.StringIO(leaderboard_file(records, clips), newline=""))
+    return "\n".join(json.dumps({"clip": row["video_name"], "label": row["label"]}) for row in rows)
 
 
 RIGHT = {
@@ -345,7 +346,7 @@ WRONG = {
         lambda records, clips: written(records, clips, delimiter=";"),
         "no CSV with the columns video_name,label",
     ),
-    "leaderboard_file JSON": (json_lines, "the leaderboard refuses the file"),
+    "leaderboard_file JSON": (json_lines, "the text is JSON, as predict --out writes it"),
     "leaderboard_file bytes": (
         lambda records, clips: leaderboard_file(records, clips).encode(),
         "the text of the file is expected",

@@ -1,5 +1,6 @@
 """The tasks of the assignment on sign language accept what is right and say what is wrong."""
 
+import pytest
 import torch
 
 from coursepkg.checks.assignments import sign_language
@@ -329,3 +330,11 @@ WRONG = {
 }
 
 test_right, test_wrong = solution_tests("sign_language", sign_language, RIGHT, WRONG)
+
+
+@pytest.mark.parametrize("student", [normalise, normalise_clip_by_clip])
+def test_rounding_in_float32_is_no_mistake(student):
+    task = sign_language.normalise
+    for seed in (3, 60, 64, 87):  # landmarks near 100 that lie a few tenths apart
+        case = task.make(3, 9, 2, seed, "float32")
+        task.judge(case, task.call(student, case))
