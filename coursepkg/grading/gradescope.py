@@ -33,7 +33,7 @@ SHOWN = "after_due_date"
 hidden tests."""
 
 HIDDEN = ("source", "results", "submission", "submission_metadata.json")
-"""What a student's code may not read. Its Python lies beside, so the root stays open."""
+"""What a student's code may not read. Its Python lies beside: the root stays open."""
 
 SETUP = """#!/usr/bin/env bash
 # Builds the image, from Gradescope's base image of Ubuntu 22.04.

@@ -334,7 +334,7 @@ def _record(name: str, text: str, error: str | None, draw: random.Random) -> str
 
 
 def _texts(run: str) -> dict[str, str]:
-    """What a run said, by the file's composed name; nothing for what it did not read."""
+    """What a run said, by the file's composed name; nothing for what is unread."""
     found = {}
     for line in run.split("\n"):
         if line.strip():

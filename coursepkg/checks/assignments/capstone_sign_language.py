@@ -256,7 +256,7 @@ difference_interval = Task(
 
 
 def _records_case(n_clips: int, seed: int) -> Case:
-    """Records of `predict --out`, some of them missing, unreadable, foreign or double."""
+    """Records of `predict --out`, some missing, unreadable, foreign or double."""
     draw = random.Random(seed)
     clips = [f"{draw.choice(WORDS[:5])} {number}.mp4" for number in range(n_clips)]
     draw.shuffle(clips)
@@ -303,8 +303,8 @@ def _judge_file(case: Case, answer: Any) -> None:
     for name, word in right.items():
         assert _nfc(given[name]) == _nfc(word), (
             f"{name} is answered {given[name]!r}; {word!r} is expected: the last record"
-            " of a clip counts, no record is an empty answer, and CSV quotes a word with"
-            " a comma"
+            " of a clip counts, no record is an empty answer, and CSV quotes a word"
+            " with a comma"
         )
 
 

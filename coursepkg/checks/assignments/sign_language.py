@@ -1,4 +1,4 @@
-"""Tests of the assignment on sign language: landmarks, fair answers, windows, a score."""
+"""Tests of the assignment on sign language: landmarks, answers, windows, a score."""
 
 import itertools
 import random
@@ -49,7 +49,7 @@ def _landmark_case(batch: int, frames: int, points: int, seed: int, dtype: str) 
 
 
 def _is_one_place(points: Tensor, seen: Tensor) -> Tensor:
-    """Whether the landmarks of a clip that were seen are at one place, or none is, (B,).
+    """Whether the seen landmarks of a clip are at one place, or none is seen, (B,).
 
     Args:
         points: landmarks (B, T, K, 2).
@@ -134,7 +134,7 @@ normalise = Task(
 
 
 def _clips_case(n_signers: int, n_words: int, seed: int) -> Case:
-    """Distances of clips that say much about signers and recordings, little about words.
+    """Distances of clips that tell much of signers and recordings, little of words.
 
     Returns:
         distances, words, signers, recordings. A few signers are not known, and a few
@@ -218,8 +218,8 @@ def _judge_answers(case: Case, answer: Any) -> None:
     left = _examples(case, i)
     assert left, f"{said}; no example is left, so None is expected"
     raise AssertionError(
-        f"{said}; the word {right[i]!r} is expected: the nearest of {len(left)} examples"
-        f" is clip {left[0]}, the first of those that are equally near"
+        f"{said}; the word {right[i]!r} is expected: the nearest of"
+        f" {len(left)} examples is clip {left[0]}, the first of those that are equally near"
     )
 
 
