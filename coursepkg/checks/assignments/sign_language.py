@@ -219,7 +219,8 @@ def _judge_answers(case: Case, answer: Any) -> None:
     assert left, f"{said}; no example is left, so None is expected"
     raise AssertionError(
         f"{said}; the word {right[i]!r} is expected: the nearest of"
-        f" {len(left)} examples is clip {left[0]}, the first of those that are equally near"
+        f" {len(left)} examples is clip {left[0]}, the first of those that are equally"
+        " near"
     )
 
 
