@@ -249,7 +249,7 @@ def test_lines_are_read_as_the_package_reads_them_and_need_no_network(browser: B
         page.get_by_label("It holds").select_option("line")
         with without_network(page) as tried:
             for image in images:
-                page.get_by_label("Picture").set_input_files(picture(image))
+                page.get_by_label("Picture", exact=True).set_input_files(picture(image))
                 found += lines_read(page, "Read the picture")
         assert tried == []
         assert visit.errors == []
@@ -281,7 +281,7 @@ def test_what_cannot_be_read_is_named(browser: Browser, live: str) -> None:
         assert lines_read(page, "Read the picture") == []
         assert answer.inner_text().startswith("Choose a picture first")
         for file, said in ((no_picture, "a.png is no picture"), (blank, "No line of print was found")):
-            page.get_by_label("Picture").set_input_files(file)
+            page.get_by_label("Picture", exact=True).set_input_files(file)
             assert lines_read(page, "Read the picture") == []
             assert said in answer.inner_text()
         assert visit.errors == []
