@@ -199,13 +199,19 @@ def _subset(font_file: Path, icons: set[int]) -> Path | None:
     return target
 
 
+def is_page(site: Path, path: Path) -> bool:
+    """Whether an HTML file is a page of this site: no slides, and not of a language's own site below it."""
+    top = path.relative_to(site).parts[0]
+    return top not in ("_static", "slides") and not (site / top / "_static").is_dir()
+
+
 def write_stylesheet(site: Path, names: Iterable[str]) -> None:
     """Write the style sheet of a site whose pages are all there."""
     static = site / "_static"
     pages = (
         path.read_text(encoding="utf-8")
         for path in site.rglob("*.html")
-        if "_static" not in path.parts
+        if is_page(site, path)
     )
     scripts = (
         path.read_text(encoding="utf-8")
