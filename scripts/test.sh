@@ -24,9 +24,22 @@ style() {
     "$python" -m ruff check . && "$python" -m ruff format --check .
 }
 
+# The types are checked on one core while the book is built on the other.
+types_log=$(mktemp)
+"$python" -m mypy >"$types_log" 2>&1 &
+checked_types=$!
+
+types() {
+    local status=0
+    wait "$checked_types" || status=$?
+    cat "$types_log"
+    rm "$types_log"
+    return "$status"
+}
+
 check 7 style style
-check 8 types "$python" -m mypy
-check 9 book bash scripts/html.sh --all
+check 8 book bash scripts/html.sh --all
+check 9 types types
 check 10 "tests, notebooks and built pages" "$python" -m pytest -n 2 --dist loadfile --durations 15 \
     --nbval --nbval-kernel-name chapters --nbval-cell-timeout 300 \
     --nbval-sanitize-with tests/notebooks/nbval_sanitize.cfg tests notebooks
