@@ -199,6 +199,10 @@ def _subset(font_file: Path, icons: set[int]) -> Path | None:
     return target
 
 
+SEARCH_INDEX = "search_index.js"
+"""Of an earlier build: it holds every word of the book, and names no class."""
+
+
 def is_page(site: Path, path: Path) -> bool:
     """Whether an HTML file is a page of this site: no slides, and not of a language's own site below it."""
     top = path.relative_to(site).parts[0]
@@ -217,6 +221,7 @@ def write_stylesheet(site: Path, names: Iterable[str]) -> None:
         path.read_text(encoding="utf-8")
         for name in ("*.js", "scripts/pydata-sphinx-theme.js")
         for path in static.glob(name)
+        if path.name != SEARCH_INDEX
     )
     css = used_rules(read_styles(static, names), Used.by(pages, scripts))
     (static / "site.css").write_text(subset_fonts(css, static), encoding="utf-8")
