@@ -111,12 +111,15 @@ def test_refuses_an_address_that_colab_cannot_open(repository: Path, url: str) -
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the address is written into, and of what a page is built from."""
+    """A copy of what the address is written into, and of what a page is built from, exported models included."""
     root = tmp_path_factory.mktemp("repository")
     for name in ("README.md", "_config.yml", "CITATION.cff"):
         shutil.copy(ROOT / name, root)
     for name in ("book", "notebooks", "scripts"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("*.rejected.ipynb"))
+    (root / "coursepkg").symlink_to(ROOT / "coursepkg")
+    if (ROOT / "_build" / "models").is_dir():
+        shutil.copytree(ROOT / "_build" / "models", root / "_build" / "models")
     return root
 
 
