@@ -4,7 +4,7 @@ import hashlib
 import random
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,13 +42,33 @@ def personal(student: str, task: str) -> random.Random:
 
 
 def quantity(
-    answer: Any, expected: float, unit: str, *, tolerance: float = 0.01, hint: str = ""
+    answer: Any,
+    expected: float,
+    unit: str,
+    *,
+    tolerance: float = 0.01,
+    hint: str = "",
+    mistakes: Iterable[tuple[float, str]] = (),
 ) -> None:
     """A number with its unit, such as "12.5 MiB", right within a relative tolerance.
+
+    Args:
+        answer: what the student wrote.
+        expected: the number, in `unit`.
+        unit: of `expected`; sizes in bytes are converted.
+        tolerance: largest relative difference.
+        hint: what to do, for a number that is wrong.
+        mistakes: numbers that common mistakes lead to, in `unit`, each with its hint.
 
     Raises:
         AssertionError: says whether the number, the unit or both are wrong.
     """
+    for wrong, reason in mistakes:
+        try:
+            quantity(answer, wrong, unit, tolerance=tolerance)
+        except AssertionError:
+            continue
+        raise AssertionError(f"{answer} is not right; {reason}")
     if answer is None or answer is Ellipsis or answer == "":
         raise NotAttempted
     wanted = f"a text such as '12.5 {unit}' is expected"

@@ -347,20 +347,24 @@ def _judge_map(case: Case, answer: Any) -> None:
     padded = -(-sizes["widest"] // WIDTH_STEP) * WIDTH_STEP
     count = sizes["n_lines"] * sizes["channels"] * (sizes["height"] // 2) * padded // 2
     right = count * sizes["bytes_each"] / 2**20
-    for factor, hint in [
-        (sizes["widest"] / padded, "the batch has the width that it is padded to"),
-        (2, "the stride halves the height and the width"),
-        (4, "the stride halves the height and the width"),
-        (1 / sizes["channels"], "each place has a number for every channel"),
-        (1 / sizes["n_lines"], "every line of the batch has a feature map"),
-        (1 / sizes["bytes_each"], "a number has more than one byte"),
-    ]:
-        try:
-            quantity(answer, right * factor, "MiB")
-        except AssertionError:
-            continue
-        raise AssertionError(f"{answer} is not right; {hint}")
-    quantity(answer, right, "MiB", hint="lines, channels, rows, columns, bytes")
+    mistakes = [
+        (
+            right * sizes["widest"] / padded,
+            "the batch has the width that it is padded to",
+        ),
+        (2 * right, "the stride halves the height and the width"),
+        (4 * right, "the stride halves the height and the width"),
+        (right / sizes["channels"], "each place has a number for every channel"),
+        (right / sizes["n_lines"], "every line of the batch has a feature map"),
+        (right / sizes["bytes_each"], "a number has more than one byte"),
+    ]
+    quantity(
+        answer,
+        right,
+        "MiB",
+        hint="lines, channels, rows, columns, bytes",
+        mistakes=mistakes,
+    )
 
 
 map_memory = Task(

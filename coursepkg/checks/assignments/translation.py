@@ -199,18 +199,19 @@ def _judge_logits(case: Case, answer: Any) -> None:
     for size in sizes.values():
         right *= size
     right /= 2**20
-    for factor, hint in [
-        (1 / sizes["n_tokens"], "every token of a sentence has logits"),
-        (1 / sizes["n_sentences"], "every sentence of the batch has logits"),
-        (1 / sizes["bytes_each"], "a number has more than one byte"),
-        (2, "count the logits once, without their gradient"),
-    ]:
-        try:
-            quantity(answer, right * factor, "MiB")
-        except AssertionError:
-            continue
-        raise AssertionError(f"{answer} is not right; {hint}")
-    quantity(answer, right, "MiB", hint="multiply the four numbers")
+    mistakes = [
+        (right / sizes["n_tokens"], "every token of a sentence has logits"),
+        (right / sizes["n_sentences"], "every sentence of the batch has logits"),
+        (right / sizes["bytes_each"], "a number has more than one byte"),
+        (2 * right, "count the logits once, without their gradient"),
+    ]
+    quantity(
+        answer,
+        right,
+        "MiB",
+        hint="multiply the four numbers",
+        mistakes=mistakes,
+    )
 
 
 logits_memory = Task(
