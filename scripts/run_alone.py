@@ -122,8 +122,10 @@ def run_alone(path: Path, python: str, wheel: Path) -> Run:
             for one in Path(folder).rglob("*")
             if one.is_file() and one != copy
         )
-    found = json.loads(notebook.cells[-1].outputs[-1].text)
-    return Run(found, left)
+    # A print may reach the notebook as several outputs, and a warning as one more.
+    outputs = notebook.cells[-1].outputs
+    printed = "".join(one.text for one in outputs if one.get("name") == "stdout")
+    return Run(json.loads(printed), left)
 
 
 def entry(notebook: NotebookNode, run: Run) -> dict[str, Any]:
