@@ -61,7 +61,10 @@ def _photos_case(n_shops: int, share: float, bits: int, seed: int) -> Case:
     found.append((_spelt("quán phở số 1", draw), found[0][1], 0))
     found.append(("", prints.pop(), draw.randint(3, 20)))
     draw.shuffle(found)
-    return [(f"{i:03}.jpg", *one) for i, one in enumerate(found)], share, bits, seed
+    photos = [(f"{i:03}.jpg", *one) for i, one in enumerate(found)]
+    order = [photo[0] for photo in photos]
+    draw.shuffle(order)
+    return photos, share, bits, order
 
 
 def _shop(photo: Photo) -> str:
@@ -102,7 +105,7 @@ def _faults(photos: Sequence[Photo], bits: int) -> dict[str, list[str]]:
 
 
 def _judge_split(case: Case, answer: Any) -> None:
-    photos, share, bits, _ = case
+    photos, _, bits, _ = case
     expect.attempted(answer)
     is_triple = isinstance(answer, tuple | list) and len(answer) == 3
     assert is_triple, (
@@ -140,7 +143,7 @@ def _judge_split(case: Case, answer: Any) -> None:
         assert a != b or right[one[0]] == right[other[0]], (
             f"{pair} stand in one group, and no chain of photographs links them"
         )
-    _judge_size(kept, parts["test"], share)
+    _judge_drawn(kept, {name for name in where if where[name][0] == "test"}, case)
     for kind, names in _faults(photos, bits).items():
         has_kind = isinstance(faults, Mapping) and faults.get(kind) is not None
         assert has_kind, f"the faults have no {kind!r}; need " + ", ".join(FAULTS)
@@ -152,21 +155,42 @@ def _judge_split(case: Case, answer: Any) -> None:
         )
 
 
-def _judge_size(kept: Sequence[Photo], test: Any, share: float) -> None:
+def _drawn(kept: Sequence[Photo], group: Mapping[str, int], case: Case) -> set[str]:
+    """The photographs of the test part."""
+    _, share, _, order = case
     lines = {photo[0]: photo[3] for photo in kept}
-    total, size = sum(lines.values()), sum(lines[name] for one in test for name in one)
-    said = f"the test part has {size} of {total} lines"
-    assert size <= share * total + 1e-9, f"{said}; at most {share:.0%} are allowed"
-    assert size >= share * total / 2, (
-        f"{said}; at least half of the allowed {share:.0%} are expected"
+    room, test = share * sum(lines.values()), set[str]()
+    for number in dict.fromkeys(group[name] for name in order if name in group):
+        names = [name for name in group if group[name] == number]
+        size = sum(lines[name] for name in names)
+        if size <= room:
+            room -= size
+            test.update(names)
+    return test
+
+
+def _judge_drawn(kept: Sequence[Photo], test: set[str], case: Case) -> None:
+    _, share, bits, order = case
+    total, size = (
+        sum(photo[3] for photo in kept if part is None or photo[0] in part)
+        for part in (None, test)
     )
+    assert size <= share * total, (
+        f"the test part has {size} of {total} lines; at most {share:.1%} are allowed"
+    )
+    right = _drawn(kept, _groups(kept, bits), case)
+    for name in order:
+        assert (name in test) == (name in right), (
+            f"{name} belongs into the {'test' if name in right else 'learn'} part: take"
+            " the groups as their first photographs stand in the order, each that fits"
+        )
 
 
 split_photos = Task(
     "split_photos",
     make=_photos_case,
     judge=_judge_split,
-    public=[(10, 0.3, 6, 0), (14, 0.2, 4, 1), (18, 0.4, 0, 2)],
+    public=[(10, 0.301, 6, 0), (14, 0.203, 4, 1), (18, 0.399, 0, 2)],
 )
 
 LINES = ("Cà phê sữa", "Bánh mì", "Tổng cộng", "Phở tái", "Trà đá", "Tiền thối", "VAT")

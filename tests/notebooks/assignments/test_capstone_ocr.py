@@ -47,11 +47,11 @@ def faults_of(photos, bits, *, shop=shop_of):
 
 
 def split_photos(
-    photos, share, bits, seed, *, kept=lambda photo: photo[3] > 0, by=lambda photo: photo[3], **how
+    photos, share, bits, order, *, kept=lambda photo: photo[3] > 0, by=lambda photo: photo[3], **how
 ):
     mine = [photo for photo in photos if kept(photo)]
     groups = grouped(mine, bits, **how)
-    random.Random(seed).shuffle(groups)
+    groups.sort(key=lambda group: min(order.index(photo[0]) for photo in group))
     learn, test, room = [], [], share * sum(map(by, mine))
     for group in groups:
         size = sum(map(by, group))
@@ -60,7 +60,7 @@ def split_photos(
     return learn, test, faults_of(photos, bits)
 
 
-def split_smallest_first(photos, share, bits, seed):
+def split_by_numbers(photos, share, bits, order):
     mine = [photo for photo in photos if photo[3]]
     number = {photo[0]: i for i, photo in enumerate(mine)}
     changed = True
@@ -71,22 +71,47 @@ def split_smallest_first(photos, share, bits, seed):
                 linked = (shop_of(a) and shop_of(a) == shop_of(b)) or bin(a[2] ^ b[2]).count("1") <= bits
                 if linked and number[a[0]] < number[b[0]]:
                     number[b[0]], changed = number[a[0]], True
+    lines = {photo[0]: photo[3] for photo in mine}
     groups = {}
-    for photo in mine:
-        groups.setdefault(number[photo[0]], []).append(photo)
-    learn, test, room = [], [], share * sum(photo[3] for photo in mine)
-    for group in sorted(groups.values(), key=lambda group: sum(photo[3] for photo in group)):
-        room -= sum(photo[3] for photo in group)
-        (test if room >= 0 else learn).append([photo[0] for photo in group])
-    return learn, test, faults_of(photos, bits)
+    for name in lines:
+        groups.setdefault(number[name], []).append(name)
+    learn, test = [], []
+    for name in order:
+        group = groups.pop(number.get(name), [])
+        taken = sum(lines[one] for names in [*test, group] for one in names)
+        (test if taken / sum(lines.values()) <= share else learn).append(group)
+    return [one for one in learn if one], [one for one in test if one], faults_of(photos, bits)
 
 
-def split_by_photo(photos, share, bits, seed):
-    return split_photos(photos, share, bits, seed, shop=lambda photo: "", near=False)
+def split_reordered(sort):
+    def split(photos, share, bits, order):
+        return split_photos(photos, share, bits, sort(photos, order))
+
+    return split
 
 
-def split_of_one_group(photos, share, bits, seed):
-    learn, test, faults = split_photos(photos, share, bits, seed)
+def shuffled(photos, order):
+    return random.Random(0).sample(order, len(order))
+
+
+def split_until_full(photos, share, bits, order):
+    """Ends at the first group that does not fit."""
+    _, test, faults = split_photos(photos, 1, bits, order)
+    size = {photo[0]: photo[3] for photo in photos}
+    room = share * sum(size.values())
+    for number, group in enumerate(test):
+        room -= sum(size[name] for name in group)
+        if room < 0:
+            return test[number:], test[:number], faults
+    raise AssertionError
+
+
+def split_by_photo(photos, share, bits, order):
+    return split_photos(photos, share, bits, order, shop=lambda photo: "", near=False)
+
+
+def split_of_one_group(photos, share, bits, order):
+    learn, test, faults = split_photos(photos, share, bits, order)
     return [[name for group in learn for name in group]], test, faults
 
 
@@ -102,8 +127,8 @@ def faults_without(kind):
     return split
 
 
-def copies_twice(photos, share, bits, seed):
-    learn, test, faults = split_photos(photos, share, bits, seed)
+def copies_twice(photos, share, bits, order):
+    learn, test, faults = split_photos(photos, share, bits, order)
     kept = [photo for photo in photos if photo[3]]
     near = [a[0] for a in kept if sum((a[2] ^ b[2]).bit_count() <= bits for b in kept) > 1]
     return learn, test, {**faults, "copy": near}
@@ -251,14 +276,14 @@ def contest_without_header(files, improved, baseline):
 
 RIGHT = {
     "split_photos": split_photos,
-    "split_photos smallest first": split_smallest_first,
+    "split_photos by numbers": split_by_numbers,
     "cer_gain": cer_gain,
     "cer_gain by counts": gain_by_counts,
     "contest_file": contest_file,
     "contest_file by hand": contest_by_hand,
 }
 WRONG = {
-    "split_photos by photo": (split_by_photo, "stand in two groups"),
+    "split_photos by photo": (split_by_photo, "one is in the test part alone"),
     "split_photos by seller": (split_with(near=False), "bits, "),
     "split_photos by picture": (split_with(shop=lambda photo: ""), "have the seller"),
     "split_photos as spelt": (split_with(shop=lambda photo: photo[1].strip()), "have the seller"),
@@ -272,19 +297,23 @@ WRONG = {
         "no chain of photographs links them",
     ),
     "split_photos one bit more": (
-        lambda photos, share, bits, seed: split_photos(photos, share, bits + 1, seed),
+        lambda photos, share, bits, order: split_photos(photos, share, bits + 1, order),
         "no chain of photographs links them",
     ),
     "split_photos with empty ones": (split_with(kept=lambda photo: True), "without a line stands in none"),
     "split_photos of one group": (split_of_one_group, "stand in one group"),
     "split_photos all to learn": (
         lambda photos, share, *rest: split_photos(photos, 0, *rest),
-        "at least half",
+        "belongs into the test part",
     ),
     "split_photos large": (
         lambda photos, share, *rest: split_photos(photos, 1 - share, *rest),
         "are allowed",
     ),
+    "split_photos as listed": (split_reordered(lambda photos, _: [one[0] for one in photos]), "in the order"),
+    "split_photos shuffled": (split_reordered(shuffled), "in the order"),
+    "split_photos backwards": (split_reordered(lambda _, order: order[::-1]), "in the order"),
+    "split_photos until full": (split_until_full, "each that fits"),
     "split_photos no faults": (lambda *case: (*split_photos(*case)[:2], {}), "the faults have no 'no line'"),
     "split_photos no copies": (faults_without("copy"), "the faults have no 'copy'"),
     "split_photos copies twice": (copies_twice, "under 'copy'"),
