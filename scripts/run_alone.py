@@ -71,6 +71,8 @@ class Run:
 
 def kernel_manager(python: str) -> type[AsyncKernelManager]:
     """Starts ipykernel of an interpreter; no kernel has to be registered."""
+    # The kernel starts in another folder; a link into an environment stays one.
+    python = os.path.abspath(shutil.which(python) or python)
     command = [python, "-m", "ipykernel_launcher", "--log-level=ERROR"]
     spec = KernelSpec(argv=[*command, "-f", "{connection_file}"], language="python")
     return type("KernelManager", (AsyncKernelManager,), {"kernel_spec": spec})

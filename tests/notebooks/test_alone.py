@@ -5,6 +5,7 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -114,7 +115,7 @@ def test_names_the_cell_that_fails_and_uses_no_clone(python: str, wheel: Path, t
     ]
     nbformat.write(new_notebook(cells=cells), tmp_path / "one.ipynb")
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        run_alone(tmp_path / "one.ipynb", python, wheel)
+        run_alone(tmp_path / "one.ipynb", os.path.relpath(python), wheel)
 
 
 def test_refuses_an_environment_that_proves_nothing(tmp_path: Path) -> None:
