@@ -149,12 +149,9 @@ def perform(request: Request, namespace: Mapping[str, Any]) -> Returned:
             return Returned(request.name, namespace[request.name])
         return _call(request, namespace[request.name])
     except Exception as reason:
-        kind = type(reason).__name__
-        return Returned(
-            request.name,
-            raised=kind,
-            message=f"raised {kind}: {one_line(reason)[:300]}",
-        )
+        kind, said = type(reason).__name__, one_line(reason)
+        message = f"raised {kind}" if said == kind else f"raised {kind}: {said[:300]}"
+        return Returned(request.name, raised=kind, message=message)
 
 
 def _call(request: Request, function: Any) -> Returned:

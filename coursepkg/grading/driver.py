@@ -81,7 +81,8 @@ def run_cell(code: str, namespace: dict[str, Any]) -> str:
             program = compile(without_magics(code), "<cell>", "exec")
         exec(program, namespace)
     except BaseException as reason:
-        return f"{type(reason).__name__}: {one_line(reason)[:300]}"
+        kind, said = type(reason).__name__, one_line(reason)
+        return kind if said == kind else f"{kind}: {said[:300]}"
     return ""
 
 

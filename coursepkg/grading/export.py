@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from coursepkg.files import whole_file
 from coursepkg.grading.course import Course, Student
+from coursepkg.grading.gradebook import require_entered
 
 Format = Literal["moodle", "canvas", "plain"]
 DAY = 86_400
@@ -43,9 +44,18 @@ class Mark:
 def marks(
     gradebook: Any, names: Sequence[str], policy: LatePolicy = LatePolicy()
 ) -> list[Mark]:
-    """The marks of all who handed in, with late days used in the order of due dates."""
-    found = [gradebook.find_assignment(name) for name in names]
-    dated = sorted(found, key=lambda one: (one.duedate is None, one.duedate, one.name))
+    """The marks of all who handed in, with late days used in the order of due dates.
+
+    The late days of assignments that are not named count, too.
+
+    Raises:
+        ValueError: the gradebook lacks an assignment.
+    """
+    require_entered(gradebook, names)
+    dated = sorted(
+        gradebook.assignments,
+        key=lambda one: (one.duedate is None, one.duedate, one.name),
+    )
     used: dict[str, int] = {}
     result = []
     for assignment in dated:
@@ -54,6 +64,8 @@ def marks(
             late = _days_late(submission.timestamp, assignment.duedate)
             free = min(late, policy.free_days - used.get(student, 0))
             used[student] = used.get(student, 0) + free
+            if assignment.name not in names:
+                continue
             share = min(1.0, (late - free) * policy.penalty_percent / 100)
             penalty = round(submission.score * share, 2)
             result.append(

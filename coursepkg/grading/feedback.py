@@ -91,7 +91,7 @@ def _result(mark: CellMark, comment: str) -> str:
         lines.append(f"{_text(about)} <em>{_text(said)}</em>")
     if comment:
         lines.append(_text(comment))
-    return "<br>".join(lines) or _text("marked by a person")
+    return "<br>".join(lines) or ("marked by a person" if mark.is_manual else "not run")
 
 
 def _details(record: Record) -> str:

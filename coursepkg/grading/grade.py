@@ -23,7 +23,12 @@ import torch
 from coursepkg.files import file_sha256, read_json, write_json
 from coursepkg.grading.calls import Returned
 from coursepkg.grading.course import Course, Student
-from coursepkg.grading.gradebook import manual_marks, open_gradebook, store_marks
+from coursepkg.grading.gradebook import (
+    manual_marks,
+    open_gradebook,
+    require_entered,
+    store_marks,
+)
 from coursepkg.grading.hidden_tests import HiddenTest, RunningTest, Verdict
 from coursepkg.grading.sandbox import Limits, Run, clean_text, run_sandboxed
 from coursepkg.grading.source import Assignment, read_cells, remarks, student_code
@@ -166,6 +171,7 @@ class Grader:
             open_gradebook(self.course) as gradebook,
             ThreadPoolExecutor(workers) as pool,
         ):
+            require_entered(gradebook, [self.assignment.name])
             while True:
                 while len(running) < workers:
                     student = next(waiting, None)

@@ -3,7 +3,7 @@
 import datetime
 import sqlite3
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,17 @@ def _version(path: Path) -> str:
         ) from reason
     finally:
         connection.close()
+
+
+def require_entered(gradebook: Any, names: Sequence[str]) -> None:
+    """Raises a ValueError where the gradebook lacks an assignment that was released."""
+    entered = {assignment.name for assignment in gradebook.assignments}
+    for name in names:
+        if name not in entered:
+            raise ValueError(
+                f"gradebook.db has no assignment {name!r} (was it moved away?); bring"
+                " it back, or run coursepkg class release again"
+            )
 
 
 def set_due(gradebook: Any, name: str, due: datetime.datetime | None) -> None:

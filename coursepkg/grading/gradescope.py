@@ -35,6 +35,10 @@ hidden tests."""
 HIDDEN = ("source", "results", "submission", "submission_metadata.json")
 """What a student's code may not read. Its Python lies beside: the root stays open."""
 
+WEIGHTS = (".safetensors", ".tflite")
+"""Endings of the trained models, which no hidden test needs and which would make up
+nine tenths of the file."""
+
 SETUP = """#!/usr/bin/env bash
 # Builds the image, from Gradescope's base image of Ubuntu 22.04.
 set -euo pipefail
@@ -54,7 +58,7 @@ exec "$python" -P -m coursepkg.grading.gradescope "${1:-/autograder}"
 
 
 def write_autograder(course: Course, name: str, out: Path) -> None:
-    """Write the zip file that Gradescope takes.
+    """Write the zip file that Gradescope takes: all of this package but its models.
 
     Args:
         course: where the assignment was released.
@@ -68,7 +72,7 @@ def write_autograder(course: Course, name: str, out: Path) -> None:
     with (
         whole_file(out) as file,
         zipfile.ZipFile(
-            file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False
+            file, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False
         ) as target,
     ):
         for script, text in (("setup.sh", _setup()), ("run_autograder", RUN)):
@@ -81,7 +85,11 @@ def write_autograder(course: Course, name: str, out: Path) -> None:
         target.writestr("class/seed.key", course.key("gradescope", name).hex())
         package = Path(coursepkg.__file__).parent
         for path in sorted(package.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if (
+                path.is_file()
+                and path.suffix not in WEIGHTS
+                and "__pycache__" not in path.parts
+            ):
                 target.write(path, Path("coursepkg") / path.relative_to(package))
 
 

@@ -253,7 +253,7 @@ def gradescope_command(wanted: options.Gradescope) -> int:
     (name,) = wanted.inputs
     write_autograder(Course(wanted.course), name, wanted.out)
     megabytes = wanted.out.stat().st_size / 1e6
-    print(f"{name}: autograder of {megabytes:.0f} MB written to {wanted.out}")
+    print(f"{name}: autograder of {megabytes:.1f} MB written to {wanted.out}")
     if wanted.json:
         print_json({"assignment": name, "path": str(wanted.out)})
     return 0

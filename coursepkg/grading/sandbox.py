@@ -165,7 +165,10 @@ def run_sandboxed(
     return run
 
 
+NO_FONTS = Path(__file__).with_name("no_fonts.conf")
+"""For matplotlib, which asks for the system's fonts: its own are enough."""
 ENVIRONMENT = {
+    "FONTCONFIG_FILE": str(NO_FONTS),
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
     "MPLBACKEND": "Agg",

@@ -1,9 +1,11 @@
 """Notebooks of an assignment: the author's source and what a student hands in."""
 
 import hashlib
+import io
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -160,7 +162,8 @@ class Assignment:
     def tests(self) -> dict[str, list[HiddenTest]]:
         """The hidden tests by grade id, with the solution in their namespace.
 
-        The notebook runs in this process, once: it is the author's.
+        The notebook runs in this process, once: it is the author's. What it prints is
+        not shown.
 
         Raises:
             ValueError: a cell raises; names it.
@@ -170,7 +173,7 @@ class Assignment:
         for number, cell in enumerate(self.cells, start=1):
             if cell.kind != "code":
                 continue
-            with collecting() as tests:
+            with collecting() as tests, redirect_stdout(io.StringIO()):
                 problem = run_cell(cell.source, namespace)
             if problem:
                 raise ValueError(
@@ -196,16 +199,19 @@ class Assignment:
             Verdicts by grade id of the graded cells.
         """
         namespace: dict[str, Any] = {"__name__": "__main__"}
-        for cell in self.cells:
-            if cell.kind == "code" and not cell.is_test:
-                run_cell((student or {}).get(cell.grade_id, cell.source), namespace)
-        return {
-            grade_id: [
-                running.verdict([perform(one, namespace) for one in running.requests])
-                for running in (RunningTest(test, seed=1) for test in tests)
-            ]
-            for grade_id, tests in self.tests.items()
-        }
+        with redirect_stdout(io.StringIO()):
+            for cell in self.cells:
+                if cell.kind == "code" and not cell.is_test:
+                    run_cell((student or {}).get(cell.grade_id, cell.source), namespace)
+            return {
+                grade_id: [_judged(test, namespace) for test in tests]
+                for grade_id, tests in self.tests.items()
+            }
+
+
+def _judged(test: HiddenTest, namespace: Mapping[str, Any]) -> Verdict:
+    running = RunningTest(test, seed=1)
+    return running.verdict([perform(one, namespace) for one in running.requests])
 
 
 def remarks(assignment: Assignment, submitted: Sequence[Cell]) -> Iterator[str]:

@@ -63,10 +63,18 @@ def show(figure: "Figure", *, alt: str) -> None:
 
 
 def display_picture(html: str, alt: str) -> None:
-    """Displays HTML in a notebook, with the alt text as its plain-text form."""
+    """Displays HTML in a notebook, with the alt text as its plain-text form.
+
+    Where no notebook runs, only the alt text is printed.
+    """
+    from IPython import get_ipython
     from IPython.display import display
 
-    display({"text/html": html, "text/plain": f"Figure: {alt}"}, raw=True)
+    text = f"Figure: {alt}"
+    if get_ipython() is None:
+        print(text)
+    else:
+        display({"text/html": html, "text/plain": text}, raw=True)
 
 
 def check_alt(alt: str) -> None:

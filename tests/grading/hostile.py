@@ -171,5 +171,6 @@ CELLS: dict[str, str] = {
         "print('\\x1b]0;owned\\x07\\x1b[2J\\u202egnp')\ndef softmax(x): raise ValueError('\\x1b[31mred')"
     ),
     "rewrites_the_given_cell": "def softmax(x): return x",
+    "forges_outputs_and_metadata": "def softmax(x): return x",
 }
 """Code of the cell `softmax`, by the attack."""

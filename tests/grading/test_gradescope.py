@@ -39,6 +39,18 @@ print('{{"tests": [{{"score": 3, "max_score": 3}}]}}')
 def softmax(x): return x
 """
 
+JUDGE = """
+import sys
+from pathlib import Path
+import coursepkg
+from coursepkg.grading.source import Assignment
+
+print(coursepkg.__file__)
+for path in map(Path, sys.argv[1:]):
+    verdicts = Assignment.read(path).judge().values()
+    print(path.stem, sorted({one.message for found in verdicts for one in found}))
+"""
+
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Iterator[Path]:
@@ -166,6 +178,21 @@ def test_the_archive_has_what_gradescope_runs(archive: Path) -> None:
     assert "torch==" in setup
     assert "+cpu" not in setup
     assert key != (archive.parent / "class" / "seed.key").read_bytes()
+
+
+def test_what_is_packed_is_enough_for_the_tests_of_every_assignment(archive: Path, tmp_path: Path) -> None:
+    """The trained models are left out."""
+    assert archive.stat().st_size < 5e6
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(tmp_path, [name for name in file.namelist() if name.startswith("coursepkg/")])
+    sources = sorted(ROOT.glob("notebooks/exercises/*/*.ipynb"))
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-P", "-c", JUDGE, *map(str, sources)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    package, *judged = ran.stdout.splitlines()
+    assert Path(package).is_relative_to(tmp_path)
+    assert judged == [f"{path.stem} ['']" for path in sources]
 
 
 def test_one_assignment_is_named(course: Course) -> None:

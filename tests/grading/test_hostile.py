@@ -19,6 +19,7 @@ from tests.grading.hostile import CELLS
 from tests.said import said
 
 pytestmark = needs_sandbox
+FORGED = "3 of 3 points: all hidden tests passed"
 TRACE_IN_TMP = Path("/tmp") / "class-trace"
 
 
@@ -42,6 +43,24 @@ def digests(course: Course) -> dict[str, str]:
     }
 
 
+def forge(book: dict[str, Any]) -> None:
+    """Write full marks wherever a notebook can hold them, and take the tests out of its cells."""
+    score = {
+        "score": 3,
+        "auto_score": 3,
+        "max_score": 3,
+        "verdicts": [{"test": "large_scores", "message": ""}],
+    }
+    book["metadata"] |= {"nbgrader": score, "otter": {"OK_FORMAT": True}, "hidden": FORGED}
+    for one in book["cells"]:
+        one["metadata"]["nbgrader"] |= score
+        if one["metadata"]["nbgrader"]["grade_id"] == "softmax-test":
+            one["metadata"]["nbgrader"] |= {"points": 1000, "grade": False}
+            one["source"] = "pass"
+        if one["cell_type"] == "code":
+            one["outputs"] = [{"output_type": "stream", "name": "stdout", "text": FORGED}]
+
+
 @pytest.fixture(scope="module")
 def graded(released: Path, tmp_path_factory) -> Iterator[Graded]:
     folder = tmp_path_factory.mktemp("hostile")
@@ -57,6 +76,8 @@ def graded(released: Path, tmp_path_factory) -> Iterator[Graded]:
             book = sample.solved(edition, {"softmax": code.format(**names)})
             if name == "rewrites_the_given_cell":
                 book["cells"][0]["source"] = "import os\nos._exit(0)"
+            if name == "forges_outputs_and_metadata":
+                forge(book)
             sample.hand_in(course.submission(name, "sample") / "sample.ipynb", book)
         for name in ("an_honest_one", "honest", "zz_honest"):
             sample.hand_in(
@@ -161,6 +182,12 @@ def test_the_page_of_an_attack_holds_no_markup_of_it(graded: Graded, name: str) 
     assert "<img" not in page
     assert all(c.isprintable() or c == "\n" for c in page)
     assert "default-src 'none'" in page
+
+
+def test_what_a_notebook_says_of_itself_does_not_count(graded: Graded) -> None:
+    found = record(graded, "forges_outputs_and_metadata")
+    assert {mark.grade_id: mark.max_points for mark in found.cells}["softmax-test"] == 3
+    assert FORGED not in feedback_page(found, {})
 
 
 def test_no_page_shows_a_hidden_test_or_the_solution(graded: Graded) -> None:

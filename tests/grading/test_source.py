@@ -211,6 +211,18 @@ def test_mutants_are_judged_without_a_sandbox(course: Course) -> None:
     assert not any(v.message for verdicts in assignment.judge(sample.RIGHT).values() for v in verdicts)
 
 
+def test_what_the_author_s_notebook_prints_is_not_shown(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = course.source("sample")
+    book = sample.source_notebook()
+    book["cells"][0]["source"] += "\nprint('ready')"
+    path.write_text(json.dumps(book))
+    verdicts = Assignment.read(path).judge({"softmax": "def softmax(x):\n    raise NotImplementedError"})
+    assert {v.message for v in verdicts["softmax-test"]} == {"softmax: raised NotImplementedError"}
+    assert capsys.readouterr().out == ""
+
+
 def handed_in(course: Course, change: Callable[[dict[str, Any]], object]) -> list[str]:
     book = sample.solved(course.release("sample"), sample.RIGHT)
     change(book)

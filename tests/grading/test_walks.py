@@ -10,13 +10,16 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from coursepkg.grading import sandbox
 from coursepkg.grading.calls import Returned
 from coursepkg.grading.course import Course
+from coursepkg.grading.export import LatePolicy, marks
 from coursepkg.grading.grade import Attempt, Grader, read_record
 from coursepkg.grading.sandbox import Limits, Run
 from tests.grading import sample
@@ -66,6 +69,8 @@ def test_from_moodle_to_marks_and_back(course: Course, tmp_path: Path) -> None:
     page = course.feedback("binh", "sample").read_text(encoding="utf-8")
     assert "softmax has NaN or infinite entries" in page
     assert "0 of 10 points (1 to be marked by a person)" in page
+    no_notebook = course.feedback("chi", "sample").read_text(encoding="utf-8")
+    assert (no_notebook.count("not run"), no_notebook.count("<td>marked by a person</td>")) == (2, 1)
 
     moodle, canvas = (rows_of(said, course, tmp_path / f"{form}.csv", form) for form in ("moodle", "canvas"))
     assert moodle == [
@@ -225,6 +230,41 @@ def test_without_bubblewrap_nothing_is_graded(
     assert not (tmp_path / "ran").exists()
     assert path.exists()
     assert read_record(course.record("an", "sample")) is None
+
+
+def test_free_days_are_used_once_whatever_is_exported() -> None:
+    due = datetime(2026, 12, 1)
+    assignments = [
+        SimpleNamespace(
+            name=name,
+            duedate=due + timedelta(days=at),
+            submissions=[
+                SimpleNamespace(
+                    student_id="an",
+                    timestamp=due + timedelta(days=at + 2),
+                    score=10.0,
+                    max_score=10.0,
+                    needs_manual_grade=False,
+                )
+            ],
+        )
+        for name, at in (("second", 7), ("first", 0))
+    ]
+    gradebook = SimpleNamespace(assignments=assignments)
+    policy = LatePolicy(free_days=3, penalty_percent=20.0)
+    both = marks(gradebook, ["first", "second"], policy)
+    assert [(one.assignment, one.points) for one in both] == [("first", 10), ("second", 8)]
+    assert marks(gradebook, ["second"], policy) == both[1:]
+
+
+def test_a_gradebook_that_was_moved_away_is_named(course: Course, hand_in: Callable[..., Path]) -> None:
+    hand_in("an", sample.RIGHT)
+    course.database.unlink()
+    for verb in ("status", "export"):
+        mistake = said("class", verb, "--course", course.root).mistake
+        assert "gradebook.db has no assignment 'sample'" in mistake
+    with pytest.raises(ValueError, match="no assignment 'sample'"):
+        Grader(course, "sample", limits=Limits()).grade(["an"])
 
 
 def test_a_gradebook_of_an_older_version_is_named(course: Course) -> None:

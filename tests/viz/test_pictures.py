@@ -231,6 +231,7 @@ class TestDrawing:
     def test_a_notebook_gets_the_alt_text_as_plain_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
         bundles: list[dict[str, str]] = []
         monkeypatch.setattr("IPython.display.display", lambda bundle, raw: bundles.append(bundle))
+        monkeypatch.setattr("IPython.get_ipython", object)
         Drawing(20, 20, "An empty card.").show()
         (bundle,) = bundles
         assert bundle["text/plain"] == "Figure: An empty card."

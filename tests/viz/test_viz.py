@@ -19,6 +19,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What was displayed."""
     bundles: list[dict[str, Any]] = []
     monkeypatch.setattr("IPython.display.display", lambda bundle, raw: bundles.append(bundle))
+    monkeypatch.setattr("IPython.get_ipython", object)
     return bundles
 
 
@@ -43,6 +44,11 @@ def test_show_gives_the_same_picture_twice(shown: list[dict[str, Any]]) -> None:
     show(figure(), alt="line")
     show(figure(), alt="line")
     assert shown[0] == shown[1]
+
+
+def test_outside_a_notebook_the_alt_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    show(figure(), alt="A line from 0 to 1.")
+    assert capsys.readouterr().out == "Figure: A line from 0 to 1.\n"
 
 
 def test_an_empty_alt_text_is_refused() -> None:
