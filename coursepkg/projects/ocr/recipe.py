@@ -44,8 +44,8 @@ class Recipe:
     height: Count = 40
     """Height of the pictures in pixels, a multiple of 8."""
     box_width: Size0 = 0
-    """Width in pixels that every picture is squeezed or stretched to, as source 000
-    does; 0 keeps the proportions."""
+    """Width in pixels that every picture is squeezed or stretched to; 0 keeps the
+    proportions."""
     max_width: Count = 2048
     """Widest picture in pixels; a wider one is squeezed in reading."""
     max_len: Count = 192
@@ -95,8 +95,8 @@ class Recipe:
     """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line
     comes alone."""
     learning_rate: NonNegative = 1e-3
-    """The highest learning rate; the factor of `staircase`, which is 0.3 in the notes
-    (source 001)."""
+    """The highest learning rate; the factor of `staircase`, which is 0.3 in the text
+    recognition notes."""
     schedule: Literal["constant", "inverse-sqrt", "cosine", "staircase"] = "cosine"
     """How it moves from step to step."""
     warmup: Warmup = 1000

@@ -157,7 +157,7 @@ def as_text(
     told = as_json(found, label_list, parts)
     where = "" if parts is None else ", training part"
     lines = [
-        ("", "these clips", "contest (source 002)"),
+        ("", "these clips", "contest"),
         *_size_rows(told),
         *_class_rows(told, where),
     ]
