@@ -255,10 +255,10 @@ REPORT = Recipe(
     schedule="constant", ema=0.0, max_epochs=50, max_seconds=86400.0, patience=50,
     reader="attention",
 )  # fmt: skip
-"""The network of source 001, trained as source 000 says: for a GPU.
+"""The network of the text recognition notes, trained as the OCR report says: for a GPU.
 
-Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is
-that of source 001's settings. """
+The OCR report squeezes every crop to one size and does not say which; 32 x 300 pixels
+is that of the settings in the notes."""
 
 PRESETS = {"tiny": TINY, "small": Recipe(), "report": REPORT}
 """By the name that `--preset` takes."""

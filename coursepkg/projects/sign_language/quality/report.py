@@ -1,6 +1,6 @@
 """What was found in a data set, beside the contest's figures, as text and as JSON.
 
-The contest's figures are those of the second tutorial in source 002 (sections III and
+The contest's figures are those of the second Olympiad tutorial (sections III and
 VIII.1) and its slides. Its plots are lost, so a figure that only they showed is given
 as the text words it.
 """
