@@ -393,7 +393,7 @@ def seed_lines(rows: Sequence[Mapping[str, Any]], first: str) -> list[str]:
     """What several seeds say of each row and its difference to the first one.
 
     A mean has the interval of Student's t over the seeds. A difference whose interval
-    holds 0 is undecided. Rows of one seed say nothing of chance and are left out.
+    contains 0 is undecided. Rows of one seed say nothing of chance and are left out.
 
     Args:
         rows: of the same conditions, by macro-F1.

@@ -44,8 +44,8 @@ class Recipe:
     height: Count = 40
     """Height of the pictures in pixels, a multiple of 8."""
     box_width: Size0 = 0
-    """Width in pixels that every picture is squeezed or stretched to, as source 000
-    does; 0 keeps the proportions."""
+    """Width in pixels that every picture is squeezed or stretched to; 0 keeps the
+    proportions."""
     max_width: Count = 2048
     """Widest picture in pixels; a wider one is squeezed in reading."""
     max_len: Count = 192
@@ -95,8 +95,8 @@ class Recipe:
     """Columns of pixels of a batch, padding included: 64 lines of 256; a wider line
     comes alone."""
     learning_rate: NonNegative = 1e-3
-    """The highest learning rate; the factor of `staircase`, which is 0.3 in the notes
-    (source 001)."""
+    """The highest learning rate; the factor of `staircase`, which is 0.3 in the text
+    recognition notes."""
     schedule: Literal["constant", "inverse-sqrt", "cosine", "staircase"] = "cosine"
     """How it moves from step to step."""
     warmup: Warmup = 1000
@@ -255,10 +255,10 @@ REPORT = Recipe(
     schedule="constant", ema=0.0, max_epochs=50, max_seconds=86400.0, patience=50,
     reader="attention",
 )  # fmt: skip
-"""The network of source 001, trained as source 000 says: for a GPU.
+"""The network of the text recognition notes, trained as the OCR report says: for a GPU.
 
-Source 000 squeezes every crop to one size and does not say which; 32 x 300 pixels is
-that of source 001's settings. """
+The OCR report squeezes every crop to one size and does not say which; 32 x 300 pixels
+is that of the settings in the notes."""
 
 PRESETS = {"tiny": TINY, "small": Recipe(), "report": REPORT}
 """By the name that `--preset` takes."""

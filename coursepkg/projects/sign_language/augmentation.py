@@ -1,17 +1,17 @@
 """Changes of training clips in pictures and time, drawn once for all frames of a clip.
 
 A crop that differs from frame to frame shakes the camera, and a colour that does makes
-the light flicker: both would be motion that nobody made. Source 002 turns the contrast
-about the mean of each frame, so that a frame with a bright hand changes otherwise than
-the next; here it turns about the mean of the clip. Kornia does the work:
+the light flicker: both would be motion that nobody made. The Olympiad tutorials turn
+the contrast about the mean of each frame, so that a frame with a bright hand changes
+otherwise than the next; here it turns about the mean of the clip. Kornia does the work:
 `VideoSequential` with `same_on_frame`, and for colours `ColorJitter` on the clip as one
 tall picture.
 
 A clip that is only played faster as a whole, and is then sampled at moments evenly
 spaced over its length, gives the same frames again: `resampling_shift` measures how
-little is left (source 002, section V.2, kept as a control). Signers lift the hands
-slowly and sign fast, or linger at the end: a warp of time that is not even moves the
-places where frames are taken, and never changes their order.
+little is left (the Olympiad tutorials, section V.2, kept as a control). Signers lift
+the hands slowly and sign fast, or linger at the end: a warp of time that is not even
+moves the places where frames are taken, and never changes their order.
 """
 
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class WarpConfig:
     strength: Annotated[float, within(0, 0.9)] = 0.3
     """A stretch is at most 1 / (1 - strength) times faster or slower, before the whole
     is brought back to its old length; in [0, 0.9], 0 leaves time as it is. 0.1 draws
-    from about the speeds of source 002, 0.9 to 1.1."""
+    from about the speeds of the Olympiad tutorials, 0.9 to 1.1."""
     stretches: Annotated[int, AtLeast(2)] = 4
     """Parts of equal length with a speed of their own, from 2; a single one would lose
     its speed to the old length."""
@@ -176,9 +176,9 @@ def resampling_shift(n_frames: int, n_samples: int, speed: int | float) -> Shift
 
     They hardly move.
 
-    It is done as in source 002 (`_speed_augment`, then `_downsample_frames`), where
-    both cut indices off. What is left comes from that alone: with real numbers for
-    indices both steps together would be the identity.
+    It is done as in the Olympiad tutorials (`_speed_augment`, then
+    `_downsample_frames`), where both cut indices off. What is left comes from that
+    alone: with real numbers for indices both steps together would be the identity.
 
     Args:
         n_frames: of the clip, at least `n_samples`.
@@ -221,8 +221,8 @@ def warp_shift(n_frames: int, n_samples: int, warp: TimeWarp) -> Shift:
 def _even_indices(n_frames: int, n_samples: int) -> np.ndarray:
     """Return `n_samples` even indices from 0 to `n_frames - 1`, each rounded down.
 
-    Source 002 computes `torch.linspace(0, n_frames - 1, n_samples).long()`; exact
-    fractions replace its floats here.
+    The Olympiad tutorials compute `torch.linspace(0, n_frames - 1, n_samples).long()`;
+    exact fractions replace its floats here.
     """
     return np.arange(n_samples) * (n_frames - 1) // (n_samples - 1)
 

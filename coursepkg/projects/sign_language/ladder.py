@@ -28,7 +28,7 @@ What is stored is not made again, so the same command goes on:
         --results book/_data/sign_language/ladder-hard
     done
 
-Source: source 002, second tutorial, sections IV to VIII.
+Source: the Olympiad tutorials, second tutorial, sections IV to VIII.
 """
 
 import dataclasses

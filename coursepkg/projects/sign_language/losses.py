@@ -4,8 +4,8 @@
     p = softmax(logits + tau log(prior))
 
 q is the target: one word, or a mixture where clips were mixed; label smoothing takes
-the share a of it for all words, q <- (1 - a) q + a / V. Every loss of source 002 is a
-choice of three numbers:
+the share a of it for all words, q <- (1 - a) q + a / V. Every loss of the Olympiad
+tutorials is a choice of three numbers:
 
     cross-entropy           w = 1, gamma = 0, tau = 0
     weighted                w_v ~ 1 / count_v

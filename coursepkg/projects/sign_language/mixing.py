@@ -334,5 +334,5 @@ def pictures_of(settings: AugmentSettings) -> PictureConfig:
 NO_CHANGE = AugmentSettings(warp=0.0, crop=1.0, colour=0.0, rotation=0.0)
 """Leaves clips as they are: for validation, and as the first row of an ablation."""
 SOURCE_002 = AugmentSettings(warp=0.1, rotation=0.0)
-"""Strengths of source 002, section V.2: crops of 0.85 to 1, colours of 20%, speeds of
-0.9 to 1.1 as an uneven warp."""
+"""Strengths of the Olympiad tutorials, section V.2: crops of 0.85 to 1, colours of 20%,
+speeds of 0.9 to 1.1 as an uneven warp."""

@@ -450,8 +450,8 @@ CRNN_BASELINE = Recipe(
     max_epochs=10,
     select_by="loss",
 )
-"""The contest's baseline, source 002, section IV: ResNet-18, one LSTM layer of 256, its
-last state, cross-entropy.
+"""The contest's baseline (Olympiad tutorials, section IV): ResNet-18, one LSTM layer of
+256, its last state, cross-entropy.
 
 The text says 1e-4 for the learning rate and its code 5e-4; the code of the improved
 model has 1e-4, so this has it too. The code's dropout of 0.3 does nothing, because an
@@ -476,8 +476,8 @@ REPORT = dataclasses.replace(
     crop=0.85,
     colour=0.2,
 )
-"""The improved model of source 002, sections V to VII: ConvNeXt-Tiny, Transformer,
-attention pooling; for a GPU.
+"""The improved model of the Olympiad tutorials, sections V to VII: ConvNeXt-Tiny,
+Transformer, attention pooling; for a GPU.
 
 Its speed change of 10% is undone by uniform sampling; here the same strength warps time
 unevenly. The dropout that it has on positions is 0.1, here 0.3 as in its layers. """

@@ -182,7 +182,7 @@ def ladder_rows() -> Drawing:
         "An ablation ladder. From one model three rows branch off, each with one"
         " change, trained for an equal time on the same split. To the right each row"
         " has a difference with its 95% interval against a line at 0. Change A lies"
-        " right of 0: decided, it helps. Change B holds 0: undecided. Change C lies"
+        " right of 0: decided, it helps. Change B contains 0: undecided. Change C lies"
         " left of 0: decided, it harms. The intervals are invented.",
     )
     base = drawing.box((15, 80), (90, 44), "model", kind="memory")
@@ -192,7 +192,7 @@ def ladder_rows() -> Drawing:
     drawing.text((630, 20), "invented intervals", size=11)
     for y, name, middle, verdict in (
         (45, "A", 58, "decided: helps"),
-        (102, "B", 12, "undecided: holds 0"),
+        (102, "B", 12, "undecided: contains 0"),
         (159, "C", -62, "decided: harms"),
     ):
         row = drawing.box((165, y - 20), (130, 40), f"model +|change {name}")

@@ -1,4 +1,4 @@
-"""Pictures of one fixed size, as source 000 wants them: the same pixels in training, validation and reading."""
+"""Pictures of one fixed size, as the OCR report wants them: the same pixels in training, validation and reading."""
 
 import dataclasses
 import json

@@ -126,7 +126,7 @@ class LineBatches:
             comes alone.
         step: see `bucket_width`.
         box_width: 0 keeps the proportions; above 0 every picture is squeezed or
-            stretched to this width, as in the OCR report (source 000).
+            stretched to this width, as in the OCR report.
         seed: of order and augmentation.
         shuffle: False keeps one order for all epochs, narrow lines first, as validation
             wants it.

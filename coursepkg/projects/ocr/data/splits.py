@@ -1,6 +1,6 @@
 """Three ways to part lines into training, validation and test.
 
-- `line`: any line anywhere, as the OCR report did (source 000). Lines of one receipt
+- `line`: any line anywhere, as the OCR report did. Lines of one receipt
   stand on both sides.
 - `receipt`: whole receipts. A shop's name and address still stand on both sides.
 - `seller`: whole shops. Receipts whose sellers are written alike stay together.

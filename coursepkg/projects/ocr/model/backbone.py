@@ -5,8 +5,8 @@
 
 A line is read along its width, and CTC needs at least one column a character: the small
 CNN shrinks the width by 4 only, which leaves four to five columns for a letter of a
-line 40 pixels high. The ResNet of the notes (source 001) keeps H/8, so its last stages
-have stride 1.
+line 40 pixels high. The ResNet of the text recognition notes keeps H/8, so its last
+stages have stride 1.
 
 A convolution would carry padding back into the line. Here padding is set to zero before
 every convolution, so a padded line gives exactly the numbers of an unpadded one.
@@ -14,7 +14,7 @@ every convolution, so a padded line gives exactly the numbers of an unpadded one
     fold   height goes into the channels: (C, H, W) -> W steps of C * H numbers
     grid   every place is a step: (C, H, W) -> W * H steps of C, positions in 2-D
 
-Source: the text recognition notes (source 001, section 1); He et al., "Deep Residual
+Source: the text recognition notes (section 1); He et al., "Deep Residual
 Learning for Image Recognition" (arXiv 1512.03385), table 1.
 """
 

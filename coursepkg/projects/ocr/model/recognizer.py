@@ -75,7 +75,7 @@ class LineLogits(NamedTuple):
 class LineTransformer(nn.Module):
     """Reads the picture of a line.
 
-    Source: the network of the text recognition notes (source 001, section 3); the CTC
+    Source: the network of the text recognition notes (section 3); the CTC
     head beside attention is that of Watanabe et al., "Hybrid CTC/Attention
     Architecture" (IEEE JSTSP 11(8), 2017), section III.
 

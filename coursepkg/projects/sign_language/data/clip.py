@@ -4,7 +4,7 @@ At an even frame rate the frames are those of the contest's baseline, `linspace(
 1, T)` rounded down. At an uneven one they are the pictures that are on the screen at T
 evenly spaced moments: a frame number says nothing about time there.
 
-Source: source 002, sections IV.1 and V.1.
+Source: the Olympiad tutorials, sections IV.1 and V.1.
 
 One clip of a signed word: what data sets, generators and models of this project hand
 to one another.
@@ -17,8 +17,8 @@ ImageNet.
 
     x = (pixel / 255 - mean) / std
 
-Source: the constants of the pretrained networks, computed on ImageNet; source 002,
-section V.1.
+Source: the constants of the pretrained networks, computed on ImageNet; the Olympiad
+tutorials, section V.1.
 """
 
 from collections.abc import Callable
@@ -151,7 +151,7 @@ class Framing:
     """
     fit: Fit = "crop"
     """How a frame becomes a square: the middle of it, all of it with black beside it,
-    or squeezed as the contest (source 002) does."""
+    or squeezed as the contest does."""
     most_side: int = 640
     """With `size` 0: longest side in pixels; a larger frame is scaled down to it, a
     smaller one stays. 0 sets no limit."""

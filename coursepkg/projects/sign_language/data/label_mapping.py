@@ -227,7 +227,7 @@ def _checked(content: Any, path: Path) -> LabelMapping:
 Band = Literal["head", "body", "tail"]
 BANDS: tuple[Band, ...] = ("head", "body", "tail")
 HEAD = 50
-"""A word with at least so many clips is of the head (source 002, section III.3)."""
+"""A word with at least so many clips is of the head (Olympiad tutorials, III.3)."""
 TAIL = 20
 """A word with fewer clips than this is of the tail."""
 

@@ -15,17 +15,18 @@ sign at the chin and the same sign at the chest have the same mean.
 In a clip of a sign the hands are down again at the end, so the last frame says least.
 An LSTM must carry the sign through that rest; a mean cannot leave it out; attention
 can. A convolution over time sees motion, a Transformer layer everything at once. The
-baseline of source 002 and its improved model are two configurations of this network.
+baseline of the Olympiad tutorials and its improved model are two configurations of this
+network.
 
 Each depth has a learning rate: what was trained on ImageNet moves little.
 
     rate(part k of n) = rate * backbone_rate * layer_decay^(n - 1 - k)
     rate(all behind the backbone) = rate                     k = 0 is the stem
 
-Sources: source 002, second tutorial, section VI.3; additive attention with a learnt
-query, Bahdanau et al. (arXiv 1409.0473), section A.1.2; discriminative fine-tuning,
-ULMFiT (arXiv 1801.06146), section 3.2; layer-wise decay, BEiT (arXiv 2106.08254),
-section 3.
+Sources: the Olympiad tutorials, second tutorial, section VI.3; additive attention with
+a learnt query, Bahdanau et al. (arXiv 1409.0473), section A.1.2; discriminative
+fine-tuning, ULMFiT (arXiv 1801.06146), section 3.2; layer-wise decay, BEiT (arXiv
+2106.08254), section 3.
 """
 
 import dataclasses
@@ -213,8 +214,8 @@ class Temporal(nn.Module):
     """Frames' vectors in, as many out, each of which knows of the others.
 
     What enters is projected to E first where it has another width, but for an LSTM,
-    which takes any: the baseline of source 002 has no layer between its ResNet and its
-    LSTM.
+    which takes any: the baseline of the Olympiad tutorials has no layer between its
+    ResNet and its LSTM.
 
     Args:
         config: `temporal`, `n_convolutions` and their sizes.
@@ -272,7 +273,7 @@ class Temporal(nn.Module):
 
 
 def _layers(config: ModelConfig) -> TransformerConfig:
-    """Pre-norm GELU layers with sinusoidal positions, as over frames in source 002."""
+    """Pre-norm GELU layers with sinusoidal positions, as in the Olympiad tutorials."""
     return TransformerConfig(
         vocab_size=1,
         d_model=config.d_model,
@@ -301,7 +302,7 @@ class ClipScores(NamedTuple):
 class ClipClassifier(nn.Module):
     """Names the word that is signed in a clip.
 
-    Source: the Olympiad tutorials (source 002), second tutorial, sections IV.2 and VI.
+    Source: the Olympiad tutorials, second tutorial, sections IV.2 and VI.
 
     Args:
         config: sizes and choices.

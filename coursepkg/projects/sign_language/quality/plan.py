@@ -5,9 +5,9 @@ applied where clips are read. Clean the training part only: a clip that is score
 however broken it is, or scores of two models are no longer of the same clips. Files are
 named relative to the folder of the data, so a plan holds on another machine.
 
-Source: the rules of source 002, section VIII.1. One of them is mended: whether a word
-is rare is told by its different clips, not by all of them, or a word of 22 clips with
-five copies would lose these and end up rare.
+Source: the rules of the Olympiad tutorials, section VIII.1. One of them is mended:
+whether a word is rare is told by its different clips, not by all of them, or a word of
+22 clips with five copies would lose these and end up rare.
 """
 
 import hashlib
@@ -325,7 +325,7 @@ def plan_cleaning(found: Survey, rules: CleaningRules | None = None) -> Cleaning
 
     Args:
         found: what was found in the training part.
-        rules: None for those of source 002.
+        rules: None for those of the Olympiad tutorials.
     """
     rules = rules or CleaningRules()
     kept = {i: _kept_of(clip, rules) for i, clip in enumerate(found.clips)}

@@ -1,6 +1,6 @@
 """What was found in a data set, beside the contest's figures, as text and as JSON.
 
-The contest's figures are those of the second tutorial in source 002 (sections III and
+The contest's figures are those of the second Olympiad tutorial (sections III and
 VIII.1) and its slides. Its plots are lost, so a figure that only they showed is given
 as the text words it.
 """
@@ -157,7 +157,7 @@ def as_text(
     told = as_json(found, label_list, parts)
     where = "" if parts is None else ", training part"
     lines = [
-        ("", "these clips", "contest (source 002)"),
+        ("", "these clips", "contest"),
         *_size_rows(told),
         *_class_rows(told, where),
     ]

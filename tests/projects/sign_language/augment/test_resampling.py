@@ -1,4 +1,4 @@
-"""Clips played at another speed: the frames of source 002, which are nearly those of the clip as it is."""
+"""Clips played at another speed: the frames of the Olympiad tutorials, which are nearly those of the clip as it is."""
 
 import numpy as np
 import pytest

@@ -70,7 +70,7 @@ def test_a_warp_belongs_to_its_chance_alone() -> None:
 
 
 def by_the_source(n_frames: int, n_samples: int, speed: float) -> Shift:
-    """`_speed_augment` and `_downsample_frames` of source 002, run on the numbers of frames."""
+    """`_speed_augment` and `_downsample_frames` of the Olympiad tutorials, run on the numbers of frames."""
     frames = torch.arange(n_frames)
 
     def sample(some: torch.Tensor) -> torch.Tensor:
