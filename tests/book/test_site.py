@@ -6,16 +6,21 @@ import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from lxml import html
 from PIL import Image
+from sphinx.application import Sphinx
 
 from tests.book.sources import ROOT, documents
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import accessible
+import assertions
 import flipbooks
 import formulas
 import page_assets
@@ -166,6 +171,23 @@ class TestAccessible:
         accessible.mend(page)
         assert "<td></td><th>loss</th><td><p></p></td>" in written(page)
 
+    @pytest.mark.parametrize(
+        ("columns", "letters", "is_wordy"), [(4, 40, True), (4, 5, False), (5, 40, False)]
+    )
+    def test_cells_of_a_wordy_table_name_their_columns(
+        self, columns: int, letters: int, is_wordy: bool
+    ) -> None:
+        head = "".join(f"<th>c{number}</th>" for number in range(columns))
+        row = f"<td>{letters * 'a'}</td>" * columns
+        page = parse(
+            f"<table class='table'><thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody></table>"
+        )
+        accessible.mend(page)
+        assert [cell.get("data-column") for cell in page.iter("td")] == (
+            ["c0", "c1", "c2", "c3"] if is_wordy else [None] * columns
+        )
+        assert page.find(".//table").get("role") == ("table" if is_wordy else None)
+
     def test_a_button_is_called_by_what_it_shows(self) -> None:
         page = parse(
             '<button aria-label="Search" title="Search"><i class="fa-solid"></i><span>Find</span></button>'
@@ -289,3 +311,41 @@ class TestAddress:
             "https://a.b/x.html",
             "https://a.b/y/z.html",
         ]
+
+
+class TestAssertions:
+    """What a cell asserts stands in the notebook; the page shows what it prints."""
+
+    @pytest.mark.parametrize(
+        ("code", "shown"),
+        [
+            ("x = f()\nprint(x)\nassert x == 1", "x = f()\nprint(x)"),
+            ("x = 1\n# Any machine.\nassert (\n    x == 1\n)\n\n\nprint(x)", "x = 1\n\n\nprint(x)"),
+            ("for x in y:\n    assert x", "for x in y:\n    assert x"),
+            ("assert x", "assert x"),
+            ("%env A=1\nassert x", "%env A=1\nassert x"),
+        ],
+    )
+    def test_statements_of_the_cell_itself_are_left_out(self, code: str, shown: str) -> None:
+        assert assertions.without_assertions(code) == shown
+
+    @pytest.mark.parametrize(
+        ("classes", "parts", "is_shown"),
+        [
+            ([], ["cell_input", "cell_output"], False),
+            ([], ["cell_input"], True),
+            (["tag_hide-input"], ["cell_input", "cell_output"], True),
+        ],
+    )
+    def test_a_cell_without_output_and_a_folded_one_keep_them(
+        self, classes: list[str], parts: list[str], is_shown: bool
+    ) -> None:
+        block = nodes.literal_block("", "print(x)\nassert x")
+        cell = nodes.container(classes=["cell", *classes])
+        for part in parts:
+            cell += nodes.container(classes=[part])
+        cell.children[0] += block
+        document = new_document("a page")
+        document += cell
+        assertions.shorten_cells(MagicMock(spec=Sphinx), document)
+        assert ("assert x" in block.astext()) == is_shown
