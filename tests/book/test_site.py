@@ -14,6 +14,7 @@ from docutils.utils import new_document
 from lxml import html
 from PIL import Image
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from tests.book.sources import ROOT, documents
 
@@ -23,6 +24,7 @@ import accessible
 import assertions
 import flipbooks
 import formulas
+import live_models
 import page_assets
 import pictures
 import search_index
@@ -311,6 +313,22 @@ class TestAddress:
             "https://a.b/x.html",
             "https://a.b/y/z.html",
         ]
+
+
+class TestDemos:
+    """A chapter shows the demo of its model with the form of the page of all demos."""
+
+    def test_the_form_is_that_of_the_page(self) -> None:
+        markdown = (ROOT / live_models.FORMS).read_text(encoding="utf-8")
+        for name in live_models.MODELS:
+            form = live_models.form_of(name, markdown)
+            assert form.startswith("<form")
+            assert form in markdown
+            assert "```" not in form
+
+    def test_a_model_without_a_form_is_named(self) -> None:
+        with pytest.raises(ExtensionError, match=r"book/try_it\.md has no form for the model speech"):
+            live_models.form_of("speech", "```{try-it} ocr\n<form>\n```\n")
 
 
 class TestAssertions:
