@@ -38,9 +38,10 @@ def shorten_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Take the assertions out of every code cell that is not folded and has an output."""
     for cell in doctree.findall(nodes.container):
         kinds = {
-            part["classes"][0]: part
+            kind: part
             for part in cell.children
             if isinstance(part, nodes.container)
+            for kind in part["classes"]
         }
         folded = {"tag_hide-cell", "tag_hide-input"} & set(cell["classes"])
         if folded or not {"cell_input", "cell_output"} <= kinds.keys():
