@@ -16,6 +16,8 @@ LINE, TRACK, FOOT = 16, 22, 44
 """Heights of a line of text, of the line with the dot, and of the axis."""
 COLUMNS = 72
 """Letters in a line of a label."""
+HALO = 'paint-order="stroke" stroke="white" stroke-width="4"'
+"""Keeps a label readable where the line of 1 passes behind it."""
 SVG = (
     '<svg class="chart" role="img" aria-label="{label}" width="{width}" height="{height}"'
     ' viewBox="0 0 {width} {height}" font-size="12" font-family="sans-serif">{drawn}</svg>'
@@ -31,8 +33,8 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def ratio_chart(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The timed rows of a result as SVG, or nothing where none was timed."""
-    timed = [row for row in rows if row["low"] is not None and row["low"] > 0]
+    """The timed rows of a result as SVG, or nothing where none was timed; quotients of memory and growth are none."""
+    timed = [row for row in rows if row["low"] and not row["at_most"]]
     if not timed:
         return ""
     numbers = [1.0, *(row[name] for row in timed for name in ("low", "high"))]
@@ -48,7 +50,7 @@ def ratio_chart(rows: Sequence[Mapping[str, Any]]) -> str:
         label = f"{row['case']}: {row['candidate']} against {row['baseline']}"
         for line in textwrap.wrap(label, COLUMNS):
             top += LINE
-            drawn.append(f'<text x="{LEFT}" y="{top}">{escape(line)}</text>')
+            drawn.append(f'<text x="{LEFT}" y="{top}" {HALO}>{escape(line)}</text>')
         middle = top + TRACK // 2
         if row["target"]:
             at = place(row["target"])
