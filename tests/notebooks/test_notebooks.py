@@ -63,7 +63,9 @@ def test_the_prose_is_short() -> None:
 
 
 def test_words_are_counted_without_code_formulas_and_addresses() -> None:
-    text = "One *word*, [a link](far/away.ipynb) and $x + y$.\n\n```python\nno = 1\n```\n\n## Self-check\n\nWhy?"
+    text = (
+        "One *word*, [a link](far/away.ipynb) and $x + y$.\n\n```python\nno = 1\n```\n\n## Self-check\n\nWhy?"
+    )
     assert n_words(new_notebook(cells=[new_markdown_cell(text), code("print(1)")])) == (5, 7)
 
 
