@@ -17,6 +17,11 @@ FOLDED = {"hide-input", "hide-cell"}
 WIDEST = 88
 """Columns of the longest line of code: what a page shows at 1280 pixels."""
 
+MOST_WORDS = 4_500
+"""Words of prose that a chapter may have before its self-check and its exercises."""
+MOST_WORDS_OF_ALL = 155_000
+"""Words of prose of all chapters together, exercises and their solutions included."""
+
 MYST = {
     "a MyST directive": re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\s*\{", re.MULTILINE),
     "a MyST colon fence": re.compile(r"^\s*:{3,}", re.MULTILINE),
@@ -42,6 +47,9 @@ CODE_SPAN = re.compile(
 # A claim about a clock would fail on a busy machine; print the time and assert a count.
 ON_A_CLOCK = re.compile(r"^[ \t]*assert\b.*?(?:seconds|_ms\b|elapsed)", re.MULTILINE)
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+WORD = re.compile(r"[^\W\d_][\w'’-]*")
+PRACTICE = re.compile(r"^## (?:Self-check|Exercises)$", re.MULTILINE)
+"""Where a chapter's own text ends."""
 
 
 def notebook_paths(root: Path = ROOT) -> list[Path]:
@@ -89,6 +97,15 @@ def broken_links(notebook: NotebookNode, path: Path) -> list[str]:
             if not (path.parent / target).exists():
                 found.append(f"cell {index}: link to {target!r} leads to no file")
     return found
+
+
+def n_words(notebook: NotebookNode) -> tuple[int, int]:
+    """Words of prose before self-check and exercises, and in all, without code, formulas and addresses of links."""
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    text = re.sub(r"<[^>]+>", " ", MATH.sub(" ", _prose("\n\n".join(cells))))
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    own = PRACTICE.split(text)[0]
+    return len(WORD.findall(own)), len(WORD.findall(text))
 
 
 def _opening(notebook: NotebookNode) -> list[str]:

@@ -29,7 +29,7 @@ COLUMN = 680
 """Pixels of the printed column: A4 less the margins of print_book.css, at 96 pixels an inch."""
 ON_SCREEN_ONLY = (
     "script, style, a.headerlink, .cell.tag_setup, details.hide:has(.cell_input),"
-    " details.toggle-details > summary, button, .flipbook-control, .flipbook-page[hidden]"
+    " details.toggle-details > summary, button, .try-it, .flipbook-control, .flipbook-page[hidden]"
 )
 # Shrinks what is wider than the column; nothing is cut off, nothing has to be scrolled.
 FIT = """

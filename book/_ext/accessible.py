@@ -20,12 +20,17 @@ BETWEEN = re.compile(
     rf"[ ,]{{1,2}}(?:(?!(?:{ENGLISH})\b)[A-Za-z]{{1,6}}[ ,]{{1,2}}){{0,2}}"
 )
 """What may stand between two marked syllables of one phrase: up to two syllables without marks."""
+SPOKEN = "[not(ancestor::*[@class='katex-mathml'])]"
+"""Text of a formula counts once."""
+WORDY = 65
+"""Letters in a row of a table, on average, from which its last column would lie beyond the edge of a phone."""
 UNSPOKEN = {"script", "style", "math", "svg", "textarea", "title"}
 
 
 def mend(page: html.HtmlElement) -> None:
     """All repairs of one page, in place."""
     mend_table_headers(page)
+    mark_wordy_tables(page)
     mend_bibliography(page)
     mend_buttons(page)
     for article in page.iterfind(".//article"):
@@ -38,6 +43,33 @@ def mend_table_headers(page: html.HtmlElement) -> None:
     for header in page.xpath("//table//th"):
         if not header.text_content().strip() and not header.xpath(".//img | .//input"):
             header.tag = "td"
+
+
+def mark_wordy_tables(page: html.HtmlElement) -> None:
+    """A table of four columns of text is shown row below row on a phone; each cell then names its column.
+
+    The roles keep it a table for screen readers when the style sheet shows its rows as blocks.
+    """
+    for table in page.xpath("//article//table[thead/tr and tbody/tr]"):
+        names = [one.text_content().strip() for one in table.xpath("./thead/tr[1]/*")]
+        rows = table.xpath("./tbody/tr")
+        n_letters = sum(
+            len(text.strip()) for text in table.xpath(f"./tbody//text(){SPOKEN}")
+        )
+        if len(names) != 4 or not all(names) or n_letters < WORDY * len(rows):
+            continue
+        table.set("class", f"{table.get('class', '')} wordy".strip())
+        table.set("role", "table")
+        for group in table.xpath("./thead | ./tbody"):
+            group.set("role", "rowgroup")
+        for row in table.iter("tr"):
+            row.set("role", "row")
+        for header in table.xpath("./thead/tr/th"):
+            header.set("role", "columnheader")
+        for row in rows:
+            for name, cell in zip(names, row, strict=False):
+                cell.set("role", "cell")
+                cell.set("data-column", name)
 
 
 def mend_bibliography(page: html.HtmlElement) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import nbformat
 import yaml
+from charts import ratio_chart
 from docutils import nodes
 from docutils.statemachine import StringList
 from myst_parser.mdit_to_docutils.base import default_slugify
@@ -321,7 +322,11 @@ class BenchResults(SphinxDirective):
         result = json.loads(path.read_text(encoding="utf-8"))
         section = nodes.section(ids=[nodes.make_id(path.stem)], names=[path.stem])
         section += nodes.title(text=f"{result['suite']}: {result['machine']['name']}")
-        section += parsed(self, bench_lines(result))
+        where, *lines = bench_lines(result)
+        section += parsed(self, [where])
+        if chart := ratio_chart(result["rows"]):
+            section += nodes.raw("", chart, format="html")
+        section += parsed(self, lines)
         return section
 
 

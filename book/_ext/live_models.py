@@ -4,16 +4,18 @@
     the form, in HTML
     ```
 
-stands for a button that loads the model, and the form behind it. The command of the model writes it below
-_build/models, again only when its weights or what exports it change; the finished site gets its files compressed. Where
-the packages that an export needs are not installed there is a sentence instead of the button. JavaScript:
-book/scripts/try_it.
+stands for a button that loads the model, and the form behind it. `<div data-try-it="translation"></div>` in a chapter
+stands for the same demo; elsewhere a notebook shows nothing there, so a link to the page stands above it. The command
+of the model writes it below _build/models, again only when its weights or what exports it change; the finished site
+gets its files compressed. Where the packages that an export needs are not installed there is a sentence instead of the
+button. JavaScript: book/scripts/try_it.
 """
 
 import gzip
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,10 +79,15 @@ MODELS = {
 """By the name that the directive takes."""
 EXPORT_NEEDS = ("ai_edge_litert", "onnx", "onnxscript")
 RUNTIME = "book/vendor/onnxruntime"
+FORMS = "book/try_it.md"
+"""The page with the forms."""
+MARK = re.compile(r'<div data-try-it="(\w+)"></div>')
+"""Where a chapter shows a demo."""
 NO_MODELS = "This copy of the site was built without the models. Run make book, which installs what exports them."
 FRAME = """
 <div class="try-it" data-demo="{name}">
-<p class="try-it-note">This demo needs JavaScript. The commands on this page do the same without a browser.</p>
+<p class="try-it-note">This demo needs JavaScript. The command line of the course does
+the same without a browser.</p>
 <p><button type="button" class="try-it-load" hidden>{label}: load the model ({size:.0f} MB)</button>
 <span role="status"></span></p>
 <div class="try-it-form" hidden>
@@ -168,6 +175,57 @@ def copy_all(app: Sphinx, failure: Exception | None) -> None:
         )
 
 
+def demo(app: Sphinx, document: str, name: str, form: str) -> nodes.Node:
+    """A demo of a page: the button that loads the model, and the form behind it."""
+    if not can_export():
+        return nodes.paragraph(text=NO_MODELS)
+    root, folder = Path(app.srcdir), models_folder(app) / name
+    loaded = [
+        *folder.glob("*.gz"),
+        folder / "export.json",
+        *(root / RUNTIME).iterdir(),
+    ]
+    size = sum(path.stat().st_size for path in loaded) / 1e6
+    static = "../" * document.count("/") + "_static/"
+    html = FRAME.format(
+        name=name,
+        label=MODELS[name].label,
+        size=size,
+        form=form.replace("../_static/", static),
+        static=static,
+    )
+    return nodes.raw("", html, format="html")
+
+
+def form_of(name: str, markdown: str) -> str:
+    """The form of a demo, as the page of all demos has it.
+
+    Raises:
+        ExtensionError: for a model without a form there.
+    """
+    found = re.search(
+        rf"^```\{{try-it\}} {name}\n(.*?)\n```$", markdown, re.MULTILINE | re.DOTALL
+    )
+    if found is None:
+        raise ExtensionError(f"{FORMS} has no form for the model {name}")
+    return found[1]
+
+
+def fill_chapters(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the demo where a chapter has its mark; other builders, which run no script, show the link alone."""
+    for place in list(doctree.findall(nodes.raw)):
+        mark = MARK.search(place.astext())
+        if mark is None:
+            continue
+        app.env.note_dependency(FORMS)
+        if app.builder.format != "html":
+            place.parent.remove(place)
+            continue
+        markdown = (Path(app.srcdir) / FORMS).read_text(encoding="utf-8")
+        form = form_of(mark[1], markdown)
+        place.replace_self(demo(app, app.env.docname, mark[1], form))
+
+
 class TryIt(SphinxDirective):
     """The form of a model behind the button that loads it."""
 
@@ -176,27 +234,16 @@ class TryIt(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Raw HTML for the site; nothing for other builders, which run no script and export no model."""
-        name = self.arguments[0]
-        if self.env.app.builder.format != "html":
+        app = self.env.app
+        if app.builder.format != "html":
             return []
-        if not can_export():
-            return [nodes.paragraph(text=NO_MODELS)]
-        root, folder = Path(self.env.srcdir), models_folder(self.env.app) / name
-        loaded = [
-            *folder.glob("*.gz"),
-            folder / "export.json",
-            *(root / RUNTIME).iterdir(),
-        ]
-        size = sum(path.stat().st_size for path in loaded) / 1e6
-        static = "../" * self.env.docname.count("/") + "_static/"
-        label = MODELS[name].label
         form = "\n".join(self.content)
-        html = FRAME.format(name=name, label=label, size=size, form=form, static=static)
-        return [nodes.raw("", html, format="html")]
+        return [demo(app, self.env.docname, self.arguments[0], form)]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("try-it", TryIt)
     app.connect("builder-inited", export_all)
+    app.connect("doctree-read", fill_chapters)
     app.connect("build-finished", copy_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -94,7 +94,8 @@ def opened(
     page.on("requestfailed", lambda request: visit.failed.append(request.url))
     page.on("response", lambda answer: visit.failed.append(answer.url) if answer.status >= 400 else None)
     try:
-        page.goto(f"{site}{document}.html", wait_until="networkidle")
+        page.goto(f"{site}{document}.html", wait_until="load")
+        page.wait_for_load_state("networkidle")
         yield page, visit
     finally:
         context.close()

@@ -55,6 +55,10 @@
     theme: document.documentElement.dataset.theme,
     overflow: document.documentElement.scrollWidth - innerWidth,
     wide: wide.slice(0, 5),
+    height: document.documentElement.scrollHeight,
+    scrolledTables: [...article.querySelectorAll("table")]
+      .filter((e) => shown(e) && e.parentElement.scrollWidth > e.parentElement.clientWidth + 1)
+      .map(brief),
     faint: [...new Set(faint)].slice(0, 8),
     unnamed: images.filter((e) => !e.alt.trim()).map((e) => e.src.slice(0, 80)),
     broken: images.filter((e) => shown(e) && e.complete && e.naturalWidth === 0).map((e) => e.src.slice(0, 80)),

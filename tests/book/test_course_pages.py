@@ -5,6 +5,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -16,6 +17,7 @@ from tests.book.sources import ROOT, load, toc
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 pages = load("book/_ext/course_pages.py")
+charts = load("book/_ext/charts.py")
 teaching = load("book/_ext/teaching_pages.py")
 vendor = load("scripts/vendor_assets.py")
 
@@ -259,6 +261,27 @@ def test_bench_lines_name_machine_versions_and_commit() -> None:
 @pytest.mark.parametrize(("met", "verdict"), [(False, "missed"), (None, "not measured")])
 def test_bench_says_when_a_target_was_not_met(met: bool | None, verdict: str) -> None:
     assert f"at least 0.75: {verdict}" in pages.bench_row({**ROW, "met": met})
+
+
+def test_a_chart_has_a_dot_and_a_line_for_every_timed_row() -> None:
+    counted = {**ROW, "case": "memory", "low": None, "high": None, "target": None}
+    growth = {**ROW, "case": "growth", "at_most": True}
+    rows = [ROW, {**ROW, "ratio": 2.0, "high": 4.0}, counted, growth]
+    drawn = ElementTree.fromstring(charts.ratio_chart(rows))
+    dots = [float(dot.attrib["cx"]) for dot in drawn.iter("circle")]
+    assert len(dots) == 2
+    assert dots[0] < dots[1]
+    assert "causal, tiled: 0.812" in drawn.attrib["aria-label"]
+    assert not [name for name in ("memory", "growth") if name in drawn.attrib["aria-label"]]
+    assert charts.ratio_chart([counted]) == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.6, 3.0, [1, 2]), (0.9, 11, [1, 2, 5, 10]), (0.5, 2000, [1, 10, 100, 1000])],
+)
+def test_an_axis_has_few_round_numbers(low: float, high: float, expected: list[float]) -> None:
+    assert charts.ticks(low, high) == expected
 
 
 def test_stored_results_can_be_shown() -> None:

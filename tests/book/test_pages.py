@@ -1,5 +1,6 @@
 """The built pages in a real browser: desktop in the light, phone in the dark."""
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -12,6 +13,8 @@ pytestmark = pytest.mark.browser
 
 WIDEST = 88
 """Columns of the longest line of code in the package and in the notebooks."""
+TALLEST = 40_000
+"""Pixels of the longest page on a desktop."""
 DESKTOP, PHONE = (1280, "light"), (390, "dark")
 PAGES = [*documents(), "search", "genindex", "404"]
 FLIPBOOKS = [
@@ -66,6 +69,17 @@ def test_a_desktop_shows_whole_lines_of_code(browser: Browser, site: str) -> Non
             }"""
         )
     assert columns >= WIDEST
+
+
+@pytest.mark.parametrize("document", ["book/glossary", "book/corrections"])
+def test_a_phone_shows_every_column_of_a_table_of_text(
+    visit: Callable[[str, int, str], Visit], document: str
+) -> None:
+    assert visit(document, *PHONE).found["scrolledTables"] == []
+
+
+def test_no_page_is_endless(visits: list[Visit]) -> None:
+    assert visits[0].found["height"] <= TALLEST
 
 
 def test_text_stands_out_from_its_background(visits: list[Visit]) -> None:

@@ -6,18 +6,25 @@ import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from lxml import html
 from PIL import Image
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from tests.book.sources import ROOT, documents
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import accessible
+import assertions
 import flipbooks
 import formulas
+import live_models
 import page_assets
 import pictures
 import search_index
@@ -166,6 +173,23 @@ class TestAccessible:
         accessible.mend(page)
         assert "<td></td><th>loss</th><td><p></p></td>" in written(page)
 
+    @pytest.mark.parametrize(
+        ("columns", "letters", "is_wordy"), [(4, 40, True), (4, 5, False), (5, 40, False)]
+    )
+    def test_cells_of_a_wordy_table_name_their_columns(
+        self, columns: int, letters: int, is_wordy: bool
+    ) -> None:
+        head = "".join(f"<th>c{number}</th>" for number in range(columns))
+        row = f"<td>{letters * 'a'}</td>" * columns
+        page = parse(
+            f"<table class='table'><thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody></table>"
+        )
+        accessible.mend(page)
+        assert [cell.get("data-column") for cell in page.iter("td")] == (
+            ["c0", "c1", "c2", "c3"] if is_wordy else [None] * columns
+        )
+        assert page.find(".//table").get("role") == ("table" if is_wordy else None)
+
     def test_a_button_is_called_by_what_it_shows(self) -> None:
         page = parse(
             '<button aria-label="Search" title="Search"><i class="fa-solid"></i><span>Find</span></button>'
@@ -289,3 +313,57 @@ class TestAddress:
             "https://a.b/x.html",
             "https://a.b/y/z.html",
         ]
+
+
+class TestDemos:
+    """A chapter shows the demo of its model with the form of the page of all demos."""
+
+    def test_the_form_is_that_of_the_page(self) -> None:
+        markdown = (ROOT / live_models.FORMS).read_text(encoding="utf-8")
+        for name in live_models.MODELS:
+            form = live_models.form_of(name, markdown)
+            assert form.startswith("<form")
+            assert form in markdown
+            assert "```" not in form
+
+    def test_a_model_without_a_form_is_named(self) -> None:
+        with pytest.raises(ExtensionError, match=r"book/try_it\.md has no form for the model speech"):
+            live_models.form_of("speech", "```{try-it} ocr\n<form>\n```\n")
+
+
+class TestAssertions:
+    """What a cell asserts stands in the notebook; the page shows what it prints."""
+
+    @pytest.mark.parametrize(
+        ("code", "shown"),
+        [
+            ("x = f()\nprint(x)\nassert x == 1", "x = f()\nprint(x)"),
+            ("x = 1\n# Any machine.\nassert (\n    x == 1\n)\n\n\nprint(x)", "x = 1\n\n\nprint(x)"),
+            ("for x in y:\n    assert x", "for x in y:\n    assert x"),
+            ("assert x", "assert x"),
+            ("%env A=1\nassert x", "%env A=1\nassert x"),
+        ],
+    )
+    def test_statements_of_the_cell_itself_are_left_out(self, code: str, shown: str) -> None:
+        assert assertions.without_assertions(code) == shown
+
+    @pytest.mark.parametrize(
+        ("classes", "parts", "is_shown"),
+        [
+            ([], ["cell_input", "cell_output"], False),
+            ([], ["cell_input"], True),
+            (["tag_hide-input"], ["cell_input", "cell_output"], True),
+        ],
+    )
+    def test_a_cell_without_output_and_a_folded_one_keep_them(
+        self, classes: list[str], parts: list[str], is_shown: bool
+    ) -> None:
+        block = nodes.literal_block("", "print(x)\nassert x")
+        cell = nodes.container(classes=["cell", *classes])
+        for part in parts:
+            cell += nodes.container(classes=[part])
+        cell.children[0] += block
+        document = new_document("a page")
+        document += cell
+        assertions.shorten_cells(MagicMock(spec=Sphinx), document)
+        assert ("assert x" in block.astext()) == is_shown

@@ -130,6 +130,30 @@ def test_nothing_is_loaded_before_the_click(browser: Browser, live: str) -> None
         assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
 
 
+CHAPTERS = {
+    "notebooks/translation/modern_model": "translation",
+    "notebooks/ocr/recogniser": "ocr",
+    "notebooks/sign_language/sign_landmarks": "sign_language",
+}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_chapter_on_a_model_runs_it_too(browser: Browser, live: str, chapter: str) -> None:
+    name = CHAPTERS[chapter]
+    with opened(browser, live, chapter, 1280, "light") as (page, visit):
+        assert page.locator(".try-it").count() == 1
+        if name == "sign_language":
+            # Its networks are tried on the page of all demos.
+            expect(demo(page, name).locator(".try-it-load")).to_be_visible()
+            return
+        load(page, name)
+        if name == "translation":
+            assert "Khách sạn" in translated(page, "Where is the hotel?", ("en", "vi"))
+        else:
+            assert len(lines_read(page, "Read this example")) == 4
+        assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
+
+
 def test_translations_are_those_of_the_package_and_need_no_network(browser: Browser, live: str) -> None:
     translator = Translator.load_default()
     with opened(browser, live, PAGE, 1280, "light") as (page, _):

@@ -7,7 +7,15 @@ import nbformat
 import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from notebook_rules import LARGEST, broken_links, notebook_paths, problems
+from notebook_rules import (
+    LARGEST,
+    MOST_WORDS,
+    MOST_WORDS_OF_ALL,
+    broken_links,
+    n_words,
+    notebook_paths,
+    problems,
+)
 from setup_cell import ROOT, first_cell
 
 SECTIONS = {
@@ -46,6 +54,19 @@ def test_chapter_has_its_sections(notebook_path: Path) -> None:
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown").lower()
     missing = [name for name, signs in SECTIONS.items() if not any(sign in text for sign in signs)]
     assert missing == []
+
+
+def test_the_prose_is_short() -> None:
+    words = {path.stem: n_words(nbformat.read(path, as_version=4)) for path in notebook_paths()}
+    assert {name: own for name, (own, _) in words.items() if own > MOST_WORDS} == {}
+    assert sum(total for _, total in words.values()) <= MOST_WORDS_OF_ALL
+
+
+def test_words_are_counted_without_code_formulas_and_addresses() -> None:
+    text = (
+        "One *word*, [a link](far/away.ipynb) and $x + y$.\n\n```python\nno = 1\n```\n\n## Self-check\n\nWhy?"
+    )
+    assert n_words(new_notebook(cells=[new_markdown_cell(text), code("print(1)")])) == (5, 7)
 
 
 def test_package_code_is_shown(notebook_path: Path) -> None:

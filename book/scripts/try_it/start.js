@@ -7,13 +7,13 @@
         "(python -m http.server) and open its address, http://localhost:8000."
       : typeof WebAssembly !== "object" || typeof DecompressionStream !== "function"
         ? "This demo needs a browser with WebAssembly and DecompressionStream, such as any of 2023 or later. The " +
-          "commands on this page do the same without a browser."
+          "command line of the course does the same without a browser."
         : "";
   // A browser gives the camera only to pages from https or from the same machine.
   const noCamera = navigator.mediaDevices?.getUserMedia
     ? ""
     : "This demo needs a camera, and the browser gives none to this page: open it by https or from localhost. The " +
-      "commands on this page do the same without a browser.";
+      "command line of the course does the same without a browser.";
   // The script stands behind each demo of a page: the first one that sees a demo takes it.
   for (const demo of document.querySelectorAll(".try-it:not([data-started])")) {
     demo.dataset.started = "";
