@@ -267,6 +267,9 @@ def similar_command(wanted: options.Similar) -> int:
         found = find_similar(course, name, wanted.threshold)
         for student, reason in found.unreadable:
             log_to_stderr(f"{name}, {student}: not compared: {reason}")
+        for one, students in found.shared_ids.items():
+            who = ", ".join(students)
+            print(f'{name}: {who} have the same numbers by hand, by STUDENT = "{one}"')
         rows += [
             (f"{one.similarity:.2f}", str(one.size), name, one.task, *one.students)
             for one in found.pairs

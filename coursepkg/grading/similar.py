@@ -7,7 +7,8 @@ the notebook that was handed out does not count. Of two bags A and B
 
     similarity = 2 |A and B| / (|A| + |B|)
 
-An answer in words is the bag of its runs of five words.
+An answer in words is the bag of its runs of five words. Two notebooks with the same line
+`STUDENT = "..."` have the same numbers to work out by hand, so they are told, too.
 """
 
 import ast
@@ -64,6 +65,8 @@ class Similar:
     """Solutions that were long enough to be compared, by task."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Student and why the notebook, or a cell of it, could not be compared."""
+    shared_ids: dict[str, list[str]] = field(default_factory=dict)
+    """What several students wrote as their `STUDENT`, and who they are."""
 
 
 def find_similar(course: Course, name: str, threshold: float) -> Similar:
@@ -80,6 +83,7 @@ def find_similar(course: Course, name: str, threshold: float) -> Similar:
     starter = _starter(read_cells(course.release(name)))
     found = Similar()
     bags: dict[str, dict[str, Bag]] = {}
+    ids: dict[str, list[str]] = {}
     for student in course.students(name):
         try:
             path = find_notebook(course.submission(student, name))
@@ -87,6 +91,8 @@ def find_similar(course: Course, name: str, threshold: float) -> Similar:
         except (OSError, ValueError) as reason:
             found.unreadable.append((student, clean_text(one_line(reason))))
             continue
+        for one in {one for cell in cells for one in _student_ids(cell)}:
+            ids.setdefault(one, []).append(student)
         for task, text, is_code in _answers(assignment, cells):
             try:
                 bag = trees(text) if is_code else runs_of_words(text)
@@ -100,8 +106,23 @@ def find_similar(course: Course, name: str, threshold: float) -> Similar:
     for task, by_student in bags.items():
         found.compared[task] = len(by_student)
         found.pairs += _pairs(name, task, by_student, threshold)
+    found.shared_ids = {one: who for one, who in sorted(ids.items()) if len(who) > 1}
     found.pairs.sort(key=lambda one: (-one.similarity, one.task, one.students))
     return found
+
+
+def _student_ids(cell: Cell) -> Iterator[str]:
+    """What a cell gives to `STUDENT`, as the numbers to work by hand depend on it."""
+    try:
+        program = ast.parse(cell.source if cell.kind == "code" else "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in program.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id="STUDENT")], value=ast.Constant(value=str() as one)
+            ) if one.strip():
+                yield clean_text(one_line(one.strip().casefold()))
 
 
 def _pairs(

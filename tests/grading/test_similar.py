@@ -189,6 +189,30 @@ def test_code_in_cells_that_were_added_is_compared(course: Course) -> None:
     assert pair["size"] >= LEAST_TREES
 
 
+def test_who_has_the_numbers_of_another_student_is_named(course: Course) -> None:
+    lines = {
+        "an": 'STUDENT = "An\\x1b[31m"',
+        "binh": "x = 1\nSTUDENT = ' an\\x1b[31m '",
+        "chi": 'STUDENT = "chi"',
+        "dung": 'STUDENT = ("an',
+        "em": 'STUDENT = ""',
+        "giang": "STUDENT = ' '",
+    }
+    handed_in(course, {one: {} for one in lines})
+    for student, code in lines.items():
+        path = course.submission(student, "sample") / "sample.ipynb"
+        book = json.loads(path.read_text("utf-8"))
+        book["cells"].insert(0, {"cell_type": "code", "metadata": {}, "source": code})
+        path.write_text(json.dumps(book), "utf-8")
+    done = said("class", "similar", "--course", course.root, "--json")
+    assert done.out.splitlines()[0].startswith(
+        'sample: an, binh have the same numbers by hand, by STUDENT = "an'
+    )
+    assert "\x1b" not in done.out
+    (shared,) = done.document["assignments"][0]["shared_ids"].values()
+    assert shared == ["an", "binh"]
+
+
 @pytest.mark.parametrize("value", [0, 1.1, "nan"])
 def test_a_threshold_out_of_range_is_a_mistake(course: Course, value: object) -> None:
     mistake = said("class", "similar", "--threshold", value, "--course", course.root).mistake
