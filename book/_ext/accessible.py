@@ -46,7 +46,7 @@ def mend_table_headers(page: html.HtmlElement) -> None:
 
 
 def mark_wordy_tables(page: html.HtmlElement) -> None:
-    """A table of four columns of text is shown row below row on a phone; the cells after the first then name their columns.
+    """A table of four columns of text is shown row below row on a phone; its cells then name their columns.
 
     The roles keep it a table for screen readers when the style sheet shows its rows as blocks.
     """
