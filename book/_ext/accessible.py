@@ -46,7 +46,7 @@ def mend_table_headers(page: html.HtmlElement) -> None:
 
 
 def mark_wordy_tables(page: html.HtmlElement) -> None:
-    """A table of four columns of text is shown row below row on a phone; each cell then names its column.
+    """A table of four columns of text is shown row below row on a phone; its cells then name their columns.
 
     The roles keep it a table for screen readers when the style sheet shows its rows as blocks.
     """
@@ -67,9 +67,11 @@ def mark_wordy_tables(page: html.HtmlElement) -> None:
         for header in table.xpath("./thead/tr/th"):
             header.set("role", "columnheader")
         for row in rows:
-            for name, cell in zip(names, row, strict=False):
+            for place, cell in enumerate(row):
                 cell.set("role", "cell")
-                cell.set("data-column", name)
+                # The first cell is the title of its row.
+                if place:
+                    cell.set("data-column", names[place])
 
 
 def mend_bibliography(page: html.HtmlElement) -> None:

@@ -186,7 +186,7 @@ class TestAccessible:
         )
         accessible.mend(page)
         assert [cell.get("data-column") for cell in page.iter("td")] == (
-            ["c0", "c1", "c2", "c3"] if is_wordy else [None] * columns
+            [None, "c1", "c2", "c3"] if is_wordy else [None] * columns
         )
         assert page.find(".//table").get("role") == ("table" if is_wordy else None)
 
