@@ -70,7 +70,7 @@ def architecture_diagram(
     """Draws the model: stacks side by side, tokens enter below.
 
     Args:
-        config: of the model: norms before or behind, kind of norm, positions, key-value
+        config: of the model: norms before or after, kind of norm, positions, key-value
             heads, activation, layers.
         highlight: names of parts that get a thick frame.
         decoder_only: for a `LanguageModel`.

@@ -12,7 +12,7 @@ def padded_batch() -> Drawing:
         700,
         200,
         "Three sentences of five, three and four tokens become one tensor. The batch"
-        " has three rows and five columns; the places behind a short sentence are"
+        " has three rows and five columns; the places after a short sentence are"
         " padding, drawn as crossed squares. Each token is a vector of four features,"
         " so the tensor has the shape three by five by four.",
     )
