@@ -47,7 +47,7 @@ const kinds = {
 const watcher = new ResizeObserver((entries) => entries.forEach(({ target }) => reach(target)));
 const reach = (element) => {
   const name = Object.entries(kinds).find(([kind]) => element.matches(kind))[1];
-  const scrolls = element.scrollWidth > element.clientWidth + 1;
+  const scrolls = element.scrollWidth > element.clientWidth;
   const wanted = scrolls ? { tabindex: "0", role: "group", "aria-label": name } : {};
   for (const key of ["tabindex", "role", "aria-label"])
     wanted[key] ? element.setAttribute(key, wanted[key]) : element.removeAttribute(key);
