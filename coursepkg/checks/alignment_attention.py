@@ -1,12 +1,13 @@
 """Checks of the exercises in the chapter on additive and multiplicative attention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
+from coursepkg.checks.error_lists import read_labels
 
 
 def additive_scores(
@@ -147,3 +148,19 @@ def choose_score(
         )
         assert chosen == best, f"{case} the score is {chosen}; {best} fits and is asked"
         assert units == m, f"{case} m is {units}; {m} is the largest that fits"
+
+
+LABELS = (
+    "number",
+    "repetition",
+    "omission",
+    "addition",
+    "one place",
+    "several places",
+)
+"""The kinds of wrong translations, as the exercise names them."""
+
+
+def wrong_translations(student: Callable[[], Sequence[str]]) -> str:
+    """Fifty labels against those of the reference."""
+    return expect.labels(student(), *read_labels("gru_translations"), LABELS)

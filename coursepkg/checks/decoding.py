@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.checks import expect
+from coursepkg.checks.error_lists import read_labels
 
 Ended = list[tuple[int, float]]
 """(row, log-probability) of what ended."""
@@ -210,3 +211,19 @@ def can_stop(
                 " lp(limit)"
             ),
         )
+
+
+LABELS = (
+    "search error",
+    "repetition",
+    "other order",
+    "shorter",
+    "one word",
+    "several words",
+)
+"""The kinds of greedy errors, as the exercise names them."""
+
+
+def greedy_errors(student: Callable[[], Sequence[str]]) -> str:
+    """Fifty labels against those of the reference."""
+    return expect.labels(student(), *read_labels("greedy_translations"), LABELS)

@@ -8,6 +8,7 @@ from torch import Tensor
 from coursepkg.attention.position_bias import alibi_bias
 from coursepkg.attention.rope import RotaryEmbedding
 from coursepkg.checks import expect
+from coursepkg.checks.error_lists import read_labels
 
 
 def rotate(student: Callable[[Tensor, int], Tensor]) -> None:
@@ -155,3 +156,18 @@ def scaled_angles(student: str) -> None:
             9.0: "pair 8 lies a little below 2",
         },
     )
+
+
+LABELS = (
+    "six back",
+    "nearer",
+    "five or seven back",
+    "farther",
+    "not shown",
+)
+"""The places where a wrong symbol stands, as the exercise names them."""
+
+
+def wrong_symbols(student: Callable[[], Sequence[str]]) -> str:
+    """Fifty labels against those of the reference."""
+    return expect.labels(student(), *read_labels("recalled_symbols"), LABELS)

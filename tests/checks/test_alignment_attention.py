@@ -4,6 +4,7 @@ import torch
 
 from coursepkg.attention import AdditiveAttention, MultiplicativeAttention
 from coursepkg.bench.measure import peak_bytes
+from coursepkg.checks.error_lists import read_labels
 from tests.checks.solutions import solution_tests
 
 
@@ -49,6 +50,8 @@ def chosen(E, T, S, max_parameters, max_bytes, *, mind=("parameters", "bytes"), 
     return ("general", 0) if max_parameters >= E * E else ("dot", 0)
 
 
+LABELS, _ = read_labels("gru_translations")
+
 RIGHT = {
     "additive_scores": scored,
     "padded_weights": right,
@@ -56,6 +59,8 @@ RIGHT = {
     "alignment_hits": counted,
     "memory_growth": ((4, 2), peak),
     "choose_score": chosen,
+    "wrong_translations": lambda: LABELS,
+    "wrong_translations with ten that differ": lambda: ["one place"] * 10 + LABELS[10:],
 }
 
 WRONG = {
@@ -104,6 +109,20 @@ WRONG = {
         "52 is the largest",
     ),
     "choose_score always general": (lambda *a: ("general", 0), "additive fits and is asked"),
+    "wrong_translations all alike": (
+        lambda: ["one place"] * 50,
+        "Cohen's kappa 0.00; 0.6 is needed; item 1 is 'repetition'",
+    ),
+    "wrong_translations shifted by one": (lambda: LABELS[1:] + LABELS[:1], "0.6 is needed"),
+    "wrong_translations one too few": (lambda: LABELS[1:], "49 labels; 50 are expected"),
+    "wrong_translations of another list": (
+        lambda: ["grammar", *LABELS[1:]],
+        "label 1 is 'grammar'; need one of number",
+    ),
+    "wrong_translations omissions and additions by length": (
+        lambda: [{"one place": "omission", "several places": "addition"}.get(one, one) for one in LABELS],
+        "is 'one place' and not 'omission': ngày_mai for chiều mai",
+    ),
 }
 
 test_right, test_wrong = solution_tests("alignment_attention", RIGHT, WRONG)

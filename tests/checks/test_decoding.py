@@ -2,6 +2,7 @@
 
 import torch
 
+from coursepkg.checks.error_lists import read_labels
 from tests.checks.solutions import solution_tests
 
 
@@ -97,6 +98,8 @@ def n_kept_without_the_crossing(probs, temperature, p):
     return int(((shaped / shaped.sum()).cumsum(0) <= p).sum())
 
 
+LABELS, _ = read_labels("greedy_translations")
+
 RIGHT = {
     "penalised": lambda s, n, alpha: s / ((5 + n) / 6) ** alpha,
     "nucleus": nucleus,
@@ -105,6 +108,8 @@ RIGHT = {
     "best_of": best_of,
     "kept_tokens": ({0.5: 1, 1.0: 2, 2.0: 5}, n_kept),
     "kept_tokens predicted nearly": ({0.5: 2, 1.0: 3, 2.0: 4}, n_kept),
+    "greedy_errors": lambda: LABELS,
+    "greedy_errors with ten that differ": lambda: ["one word"] * 10 + LABELS[10:],
 }
 
 WRONG = {
@@ -141,6 +146,22 @@ WRONG = {
     "kept_tokens drops the token that crosses": (
         ({0.5: 1, 1.0: 2, 2.0: 5}, n_kept_without_the_crossing),
         "the token that crosses p",
+    ),
+    "greedy_errors all alike": (
+        lambda: ["one word"] * 50,
+        "Cohen's kappa 0.00; 0.6 is needed; item 2 is 'shorter'",
+    ),
+    "greedy_errors shifted by one": (lambda: LABELS[1:] + LABELS[:1], "0.6 is needed"),
+    "greedy_errors one too few": (lambda: LABELS[1:], "49 labels; 50 are expected"),
+    "greedy_errors of another list": (
+        lambda: ["grammar", *LABELS[1:]],
+        "label 1 is 'grammar'; need one of search error",
+    ),
+    "greedy_errors without the numbers": (
+        lambda: [
+            {"search error": "repetition", "other order": "several words"}.get(one, one) for one in LABELS
+        ][::-1],
+        "0.6 is needed",
     ),
 }
 

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from coursepkg.checks.error_lists import read_errors, read_labels
 from tests.checks.solutions import solution_tests
 
 
@@ -46,6 +47,9 @@ def half_pairs(x, position, *, neighbours=False, sign=1):
     return x * angle.cos() + sign * torch.cat((-b, a)) * angle.sin()
 
 
+LABELS, _ = read_labels("recalled_symbols")
+MOSTLY = {"RoPE": "not shown", "linear scaling": "six back", "NTK-aware": "not shown", "ALiBi": "nearer"}
+
 RIGHT = {
     "rotate": rotate,
     "slow_pairs": slow,
@@ -54,6 +58,8 @@ RIGHT = {
     "half_layout": half_pairs,
     "half_layout by permutation": half,
     "scaled_angles": "8 pairs",
+    "wrong_symbols": lambda: LABELS,
+    "wrong_symbols with ten that differ": lambda: ["six back"] * 10 + LABELS[10:],
 }
 
 WRONG = {
@@ -79,6 +85,20 @@ WRONG = {
     "scaled_angles of linear scaling": ("0 pairs", "linear scaling"),
     "scaled_angles one too few": ("7 pairs", "count from 0"),
     "scaled_angles one too many": ("9 pairs", "a little below 2"),
+    "wrong_symbols all alike": (
+        lambda: ["six back"] * 50,
+        "Cohen's kappa 0.00; 0.6 is needed; item 1 is 'farther'",
+    ),
+    "wrong_symbols shifted by one": (lambda: LABELS[1:] + LABELS[:1], "0.6 is needed"),
+    "wrong_symbols one too few": (lambda: LABELS[1:], "49 labels; 50 are expected"),
+    "wrong_symbols of another list": (
+        lambda: ["grammar", *LABELS[1:]],
+        "label 1 is 'grammar'; need one of six back",
+    ),
+    "wrong_symbols by the layer alone": (
+        lambda: [MOSTLY[error["layer"]] for error in read_errors("recalled_symbols")],
+        "0.6 is needed; item 1 is 'farther' and not 'not shown': F stands 8 back",
+    ),
 }
 
 test_right, test_wrong = solution_tests("rope", RIGHT, WRONG)

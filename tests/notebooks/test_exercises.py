@@ -67,6 +67,7 @@ EVERYWHERE = {
     "predict, then measure",
     "read a plot",
     "design under a budget",
+    "classify errors",
 }
 """Kinds of exercise that each part of the book has."""
 
@@ -79,7 +80,6 @@ def test_each_part_has_exercises_of_every_kind(part: str) -> None:
     chapters = [path for path in notebook_paths() if path.parent.name == part]
     kinds = {exercise.kind for path in chapters for exercise in exercises_of(path)}
     assert EVERYWHERE - kinds == set()
-    assert part in PARTS[:3] or "classify errors" in kinds
 
 
 def test_solutions_pass_their_checks(notebook_path: Path) -> None:
