@@ -7,8 +7,8 @@ the notebook that was handed out does not count. Of two bags A and B
 
     similarity = 2 |A and B| / (|A| + |B|)
 
-An answer in words is the bag of its runs of five words. Two notebooks with the same line
-`STUDENT = "..."` have the same numbers to work out by hand, so they are told, too.
+An answer in words is the bag of its runs of five words. Two notebooks with the same
+line `STUDENT = "..."` have the same numbers to work out by hand; they are named, too.
 """
 
 import ast
