@@ -192,7 +192,7 @@ def ladder_rows() -> Drawing:
     drawing.text((630, 20), "invented intervals", size=11)
     for y, name, middle, verdict in (
         (45, "A", 58, "decided: helps"),
-        (102, "B", 12, "undecided: contains 0"),
+        (102, "B", 12, "undecided: 0 within"),
         (159, "C", -62, "decided: harms"),
     ):
         row = drawing.box((165, y - 20), (130, 40), f"model +|change {name}")
