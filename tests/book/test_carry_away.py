@@ -165,6 +165,8 @@ def test_the_zip_opens_from_a_folder(site: str, browser: Browser, tmp_path: Path
     page.on("pageerror", lambda error: lost.append(str(error)))
     page.goto((folder / "index.html").as_uri(), wait_until="load")
     page.wait_for_url("**/book/intro.html")
+    # Going on earlier would break off what the first page still asks for.
+    page.wait_for_load_state("networkidle")
     page.goto((folder / f"{CHAPTER}.html").as_uri(), wait_until="load")
     assert "Rotary" in page.locator("h1").first.inner_text()
     assert page.locator("article img").first.evaluate("one => one.naturalWidth") > 0
