@@ -280,6 +280,17 @@ def one_line(reason: object) -> str:
     return text or (type(reason).__name__ if isinstance(reason, BaseException) else "")
 
 
+def error_line(reason: BaseException, most: int = 300) -> str:
+    r"""The kind of an exception, and what it says in one line of at most `most` letters.
+
+    Example:
+        >>> error_line(ValueError("no such\n  thing")), error_line(MemoryError())
+        ('ValueError: no such thing', 'MemoryError')
+    """
+    kind, said = type(reason).__name__, one_line(reason)
+    return kind if said == kind else f"{kind}: {said[:most]}"
+
+
 def differences(old: dict[str, Any], new: dict[str, Any], form: str) -> str:
     """The entries in which two sets of settings differ, told by a format string.
 

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from coursepkg.checks.assignments.measure import LargestTensor
 from coursepkg.grading.plain import encode
-from coursepkg.validation import one_line
+from coursepkg.validation import error_line
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,7 @@ def perform(request: Request, namespace: Mapping[str, Any]) -> Returned:
             return Returned(request.name, namespace[request.name])
         return _call(request, namespace[request.name])
     except Exception as reason:
-        kind, said = type(reason).__name__, one_line(reason)
-        message = f"raised {kind}" if said == kind else f"raised {kind}: {said[:300]}"
+        kind, message = type(reason).__name__, f"raised {error_line(reason)}"
         return Returned(request.name, raised=kind, message=message)
 
 

@@ -20,7 +20,7 @@ import torch
 
 from coursepkg.grading.calls import Request, Returned, perform
 from coursepkg.grading.plain import decode, encode
-from coursepkg.validation import one_line
+from coursepkg.validation import error_line
 
 FRAME = struct.Struct("<iQ")
 """Number of a request (-1: problems of cells) and bytes of its answer."""
@@ -81,8 +81,7 @@ def run_cell(code: str, namespace: dict[str, Any]) -> str:
             program = compile(without_magics(code), "<cell>", "exec")
         exec(program, namespace)
     except BaseException as reason:
-        kind, said = type(reason).__name__, one_line(reason)
-        return kind if said == kind else f"{kind}: {said[:300]}"
+        return error_line(reason)
     return ""
 
 

@@ -27,7 +27,7 @@ from typing import Any
 from coursepkg.checks.expect import close, equal, is_tensor
 from coursepkg.checks.runner import NotAttempted
 from coursepkg.grading.calls import Request, Returned, perform
-from coursepkg.validation import one_line
+from coursepkg.validation import error_line, one_line
 
 __all__ = [
     "HiddenTest",
@@ -150,7 +150,6 @@ class RunningTest:
             return Verdict(
                 self.name,
                 self.about,
-                "the check could not read the result"
-                f" ({type(reason).__name__}: {one_line(reason)[:200]})",
+                f"the check could not read the result ({error_line(reason, 200)})",
                 is_author_error=True,
             )

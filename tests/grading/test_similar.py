@@ -125,6 +125,14 @@ def handed_in(course: Course, answers: dict[str, dict[str, str]]) -> None:
         sample.hand_in(path, sample.solved(course.release("sample"), own))
 
 
+def add_cell(course: Course, student: str, code: str) -> None:
+    """Puts a cell of code before all others of a submission."""
+    path = course.submission(student, "sample") / "sample.ipynb"
+    book = json.loads(path.read_text("utf-8"))
+    book["cells"].insert(0, {"cell_type": "code", "metadata": {}, "source": code})
+    path.write_text(json.dumps(book), "utf-8")
+
+
 ESSAY = (
     "Without the shift the exponential of a large score overflows to infinity, and infinity divided by infinity"
     " is no number. After the shift the largest exponent is zero, so every power lies between zero and one."
@@ -180,10 +188,7 @@ def test_what_was_handed_out_does_not_count(course: Course, tmp_path: Path) -> N
 def test_code_in_cells_that_were_added_is_compared(course: Course) -> None:
     handed_in(course, {one: {"softmax": "softmax = mine"} for one in ("an", "binh")})
     for student, code in (("an", ORIGINAL), ("binh", COPY)):
-        path = course.submission(student, "sample") / "sample.ipynb"
-        book = json.loads(path.read_text("utf-8"))
-        book["cells"].insert(0, {"cell_type": "code", "metadata": {}, "source": code})
-        path.write_text(json.dumps(book), "utf-8")
+        add_cell(course, student, code)
     (pair,) = said("class", "similar", "--course", course.root, "--json").document["assignments"][0]["pairs"]
     assert pair["task"] == "other cells"
     assert pair["size"] >= LEAST_TREES
@@ -200,10 +205,7 @@ def test_who_has_the_numbers_of_another_student_is_named(course: Course) -> None
     }
     handed_in(course, {one: {} for one in lines})
     for student, code in lines.items():
-        path = course.submission(student, "sample") / "sample.ipynb"
-        book = json.loads(path.read_text("utf-8"))
-        book["cells"].insert(0, {"cell_type": "code", "metadata": {}, "source": code})
-        path.write_text(json.dumps(book), "utf-8")
+        add_cell(course, student, code)
     done = said("class", "similar", "--course", course.root, "--json")
     assert done.out.splitlines()[0].startswith(
         'sample: an, binh have the same numbers by hand, by STUDENT = "an'

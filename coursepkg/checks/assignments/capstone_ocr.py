@@ -143,7 +143,7 @@ def _judge_split(case: Case, answer: Any) -> None:
         assert a != b or right[one[0]] == right[other[0]], (
             f"{pair} stand in one group, and no chain of photographs links them"
         )
-    _judge_drawn(kept, {name for name in where if where[name][0] == "test"}, case)
+    _judge_drawn(kept, right, {name for group in test for name in group}, case)
     for kind, names in _faults(photos, bits).items():
         has_kind = isinstance(faults, Mapping) and faults.get(kind) is not None
         assert has_kind, f"the faults have no {kind!r}; need " + ", ".join(FAULTS)
@@ -169,16 +169,16 @@ def _drawn(kept: Sequence[Photo], group: Mapping[str, int], case: Case) -> set[s
     return test
 
 
-def _judge_drawn(kept: Sequence[Photo], test: set[str], case: Case) -> None:
-    _, share, bits, order = case
-    total, size = (
-        sum(photo[3] for photo in kept if part is None or photo[0] in part)
-        for part in (None, test)
-    )
+def _judge_drawn(
+    kept: Sequence[Photo], group: Mapping[str, int], test: set[str], case: Case
+) -> None:
+    _, share, _, order = case
+    total = sum(photo[3] for photo in kept)
+    size = sum(photo[3] for photo in kept if photo[0] in test)
     assert size <= share * total, (
         f"the test part has {size} of {total} lines; at most {share:.1%} are allowed"
     )
-    right = _drawn(kept, _groups(kept, bits), case)
+    right = _drawn(kept, group, case)
     for name in order:
         assert (name in test) == (name in right), (
             f"{name} belongs into the {'test' if name in right else 'learn'} part: take"
