@@ -281,7 +281,7 @@ def one_line(reason: object) -> str:
 
 
 def error_line(reason: BaseException, most: int = 300) -> str:
-    r"""The kind of an exception, and what it says in one line of at most `most` letters.
+    r"""The kind of an exception, and at most `most` letters of what it says, in a line.
 
     Example:
         >>> error_line(ValueError("no such\n  thing")), error_line(MemoryError())
