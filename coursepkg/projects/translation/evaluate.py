@@ -4,7 +4,7 @@ Several metrics, both conventions of Vietnamese, seen and unseen sources, interv
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -34,7 +34,11 @@ from coursepkg.projects.translation.corpus import (
     sentence_key,
     to_scorer,
 )
-from coursepkg.projects.translation.placeholders import copies
+from coursepkg.projects.translation.placeholders import (
+    copied_strings,
+    copies,
+    names,
+)
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.text.languages import language_of
 
@@ -54,6 +58,8 @@ class Evaluation:
     copied: tuple[int, int]
     """Numbers, codes, tags and links of the sources that the references keep: how many
     of them the hypotheses keep, and how many there are."""
+    names: tuple[int, int]
+    """The same of names in Latin letters, see `placeholders.names`."""
     notes: tuple[str, ...]
     """What a reader of the scores must know, one line each."""
     hypotheses: tuple[str, ...] = field(repr=False)
@@ -64,11 +70,12 @@ class Evaluation:
 
     def __str__(self) -> str:
         rows = [f"{name}: {one}" for name, one in self.scores.items()]
-        kept, n = self.copied
-        if n:
-            rows.append(
-                f"numbers and placeholders kept: {kept} of {n} ({kept / n:.1%})"
-            )
+        for what, (kept, n) in (
+            ("numbers and placeholders", self.copied),
+            ("names", self.names),
+        ):
+            if n:
+                rows.append(f"{what} kept: {kept} of {n} ({kept / n:.1%})")
         return "\n".join([*rows, *(f"note: {note}" for note in self.notes)])
 
     def as_json(self) -> dict[str, Any]:
@@ -79,6 +86,7 @@ class Evaluation:
             "n": len(self.references),
             "n_seen": self.n_seen,
             "copied": {"kept": self.copied[0], "of": self.copied[1]},
+            "names": {"kept": self.names[0], "of": self.names[1]},
             "scores": {name: score_as_json(one) for name, one in self.scores.items()},
             "notes": list(self.notes),
         }
@@ -144,11 +152,29 @@ def evaluate(
         scores |= _scores_apart(bleu, predictions, true, is_seen, options)
     ours, theirs = tuple(predictions), tuple(true)
     sources = tuple(p.source for p in pairs)
-    counts = [copies(*one) for one in zip(sources, ours, theirs, strict=True)]
-    copied = sum(kept for kept, _ in counts), sum(n for _, n in counts)
-    return Evaluation(
-        source, target, scores, n_seen, copied, tuple(told), ours, theirs, sources
+    triples = list(zip(sources, ours, theirs, strict=True))
+    copied, kept_names = (
+        _total(copies(*one, find=find) for one in triples)
+        for find in (copied_strings, names)
     )
+    return Evaluation(
+        source,
+        target,
+        scores,
+        n_seen,
+        copied,
+        kept_names,
+        tuple(told),
+        ours,
+        theirs,
+        sources,
+    )
+
+
+def _total(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The sums of both numbers."""
+    kept, wanted = zip(*counts, strict=True)
+    return sum(kept), sum(wanted)
 
 
 def _scores_apart(

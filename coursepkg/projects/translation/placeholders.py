@@ -13,6 +13,7 @@ for masking rare words so, see Luong et al. (arXiv 1410.8206).
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 from coursepkg.projects.translation.corpus import SentencePair
@@ -35,6 +36,8 @@ COPIED = re.compile(
 numbers, and the marks themselves."""
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
+NAME = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
+"""A word of unaccented Latin letters with a capital, as most names are written."""
 
 
 class Masked(NamedTuple):
@@ -111,13 +114,22 @@ def n_lost(line: str, part: Masked) -> int:
     return sum((mark in line) != (mark in part.values) for mark in MARKS)
 
 
-def copies(source: str, hypothesis: str, reference: str) -> tuple[int, int]:
+def names(text: str) -> list[str]:
+    """Words that may be names, in order; others that begin a sentence, too."""
+    return NAME.findall(text)
+
+
+def copies(
+    source: str,
+    hypothesis: str,
+    reference: str,
+    find: Callable[[str], list[str]] = copied_strings,
+) -> tuple[int, int]:
     """Strings that were to be copied: how many were, and how many in all.
 
-    Those count that source and reference both hold.
+    Those count that source and reference both hold. So of `names` a word that merely
+    begins a sentence hardly ever counts.
     """
-    given, true, ours = (
-        set(copied_strings(text)) for text in (source, reference, hypothesis)
-    )
+    given, true, ours = (set(find(text)) for text in (source, reference, hypothesis))
     wanted = given & true
     return len(wanted & ours), len(wanted)

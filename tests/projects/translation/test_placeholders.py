@@ -13,6 +13,7 @@ from coursepkg.projects.translation.placeholders import (
     mask,
     mask_pair,
     n_lost,
+    names,
     restore,
     with_own_marks,
 )
@@ -115,3 +116,16 @@ def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:
     assert copies(source, "10 trên %s", reference) == (2, 4)
     assert copies("3", "13", "3") == (0, 1)
     assert copies("không", "no", "no") == (0, 0)
+
+
+def test_names_are_words_of_latin_letters_with_a_capital() -> None:
+    assert names("Tom gặp Mary ở Hà Nội, B12 và Windows10.") == ["Tom", "Mary", "B12", "Windows10"]
+    assert names("在Microsoft Project中打开") == ["Microsoft", "Project"]
+    assert names("Đây là tôi. I am A. Ôm") == []
+
+
+def test_a_name_counts_where_source_and_reference_hold_it() -> None:
+    source, reference = "The boy saw Tom in Paris.", "Cậu bé thấy Tom ở Paris."
+    assert copies(source, reference, reference, find=names) == (2, 2)
+    assert copies(source, "Cậu bé thấy Tomi ở Paris.", reference, find=names) == (1, 2)
+    assert copies("The end.", "Hết.", "Hết.", find=names) == (0, 0)
