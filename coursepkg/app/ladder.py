@@ -213,6 +213,15 @@ class LadderRun:
         check_same_settings(path, document["recipe"], recipe.described(), usual)
         return document
 
+    def check_comparable(self, row: LadderRow, seed: int) -> None:
+        """Refuse a row whose `builds_on` is stored with other settings than it has.
+
+        Raises:
+            ValueError: the settings differ; they are named.
+        """
+        if row.builds_on:
+            self.stored(self.ladder.row(row.builds_on), seed)
+
     def read(self) -> list[dict[str, Any]]:
         """The stored rows under these conditions, in the ladder's order."""
         rows = stored_rows(self.results, list(self.ladder.rows), self.needs)
@@ -240,9 +249,15 @@ class LadderRun:
 
         Returns:
             row, seed and error of each that failed.
+
+        Raises:
+            ValueError: a row, or one that it is held against, is stored with other
+                settings.
         """
         ladder = self.ladder
         rows = ladder.with_needed(names or tuple(ladder.rows))
+        for row in rows:
+            self.check_comparable(row, seed)
         there = {row.name: self.stored(row, seed) is not None for row in rows}
         needed = {name for row in rows if not there[row.name] for name in row.needs}
         failed: dict[str, str] = {}

@@ -133,3 +133,15 @@ def test_stored_rows_of_other_settings_are_refused(tmp_path: Path) -> None:
         ValueError, match=r"other settings \(it differs in seconds, width\); choose another --res"
     ):
         other.stored(LADDER.row("wide"), 0)
+
+
+def test_a_row_is_not_held_against_one_of_other_settings(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [])
+    run.make(("wide",), 0, Maker(run), lambda document: "")
+    other = dataclasses.replace(run, base=Recipe(width=5, seconds=2.0))
+    maker = Maker(other)
+    with pytest.raises(ValueError, match=r"wide.seed0.json holds this row with other settings .*width"):
+        other.make(("slow",), 0, maker, lambda document: "")
+    assert maker.made == []
+    other.make(("slow",), 1, maker, lambda document: "")  # with seed 1 nothing is stored below it
+    assert maker.made == ["slow"]

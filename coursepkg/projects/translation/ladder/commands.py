@@ -27,6 +27,7 @@ from coursepkg.app.report import markdown_table
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ladder.comparison import verdict_lines
 from coursepkg.projects.translation.ladder.rates import (
+    SEED,
     Rates,
     choose_rate,
     rates_table,
@@ -118,6 +119,7 @@ def tune_rates(options: "Ladder", parts: Parts, results: Path) -> int:
         if not run.ladder.is_new(row, run.base):
             run.log(f"{row.name}: this is {row.builds_on} already, with these settings")
             continue
+        run.check_comparable(row, SEED)
         run.log(f"{row.name}: trying learning rates")
         try:
             choose_rate(run, row, parts)
