@@ -42,8 +42,8 @@ SUITES = {
         " export against PyTorch"
     ),
     "ocr": (
-        "reading lines against a VietOCR-sized network, lines a second, packed lines"
-        " against picture files"
+        "reading lines against a VietOCR-sized network, lines a second, the ONNX export"
+        " against PyTorch, packed lines against picture files"
     ),
     "ocr-rivals": (
         "error rate of the shipped recogniser against rapidocr's, seconds and memory of"

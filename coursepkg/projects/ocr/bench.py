@@ -6,8 +6,8 @@ github.com/pbcquoc/vietocr: VGG-19 with batch normalisation on pictures 32 pixel
 its maximum pooling replaced by averages of 2 x 2, 2 x 2, 2 x 1, 2 x 1 and 1 x 1,
 projected to width 256; 6 + 6 post-norm Transformer layers of 8 heads, 2048 wide inside;
 233 classes. Each greedy step runs the decoder over the whole prefix again, as
-vietocr/tool/translate.py does. Packed lines are raced against one picture file a line.
-A row that cannot be had says why.
+vietocr/tool/translate.py does. The exported ONNX program is raced against PyTorch, and
+packed lines against one picture file a line. A row that cannot be had says why.
 
 Source: Simonyan and Zisserman, "Very Deep Convolutional Networks" (arXiv 1409.1556),
 table 1, column E, for VGG-19.
@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -47,7 +47,11 @@ from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
+from coursepkg.requirements import missing_packages
 from coursepkg.validation import counted
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.options import AnyRecognizer
 
 BLOCKS = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
 """Channels and convolutions of VGG-19's five blocks."""
@@ -249,6 +253,7 @@ def cases(device: Device) -> list[BenchmarkCase | Measured]:
         # First, since a process that has read much reads some percent slower.
         Measured("throughput", throughput),
         _speed(),
+        Measured("exported program", partial(exported_program, device)),
         reading_contest(lines(N_PACKED, seed=2), folder.name),
     ]
 
@@ -308,6 +313,66 @@ def _speed() -> BenchmarkCase:
             )
             for name in ("small, CTC", "small, decoder letter by letter")
         ],
+    )
+
+
+EXPORTED, CTC = "exported to ONNX, CTC", "small, CTC"
+
+
+def exported_program(device: Device) -> list[CaseResult]:
+    """CTC by the exported ONNX program against PyTorch; a row says what is missing."""
+    missing = missing_packages(("onnx", "onnxscript", "onnxruntime"))
+    if missing:
+        note = f"the ONNX program needs {missing}: pip install 'coursepkg[onnx]'"
+        return [CaseResult("exported program", EXPORTED, CTC, None, note=note)]
+    from coursepkg.projects.ocr.export import ExportedReader, export_program
+
+    ours = small()
+    with tempfile.TemporaryDirectory() as folder:
+        export_program(ours, Path(folder) / "onnx", "onnx")
+        exported = ExportedReader(Path(folder) / "onnx")
+    return export_contest(exported, ours, lines(N_LINES, seed=1)).run(device)
+
+
+def export_contest(
+    exported: "AnyRecognizer", ours: Recognizer, read: Sequence[TextLine]
+) -> BenchmarkCase:
+    """The race; its gate asks for equal texts.
+
+    PyTorch reads the lines in batches, and one in a call, as a service gets them. The
+    program takes no padding, so that each line of another width is a run of its own in
+    any case.
+
+    Args:
+        exported: what is raced.
+        ours: the model that was exported.
+        read: the lines.
+    """
+
+    def texts(reader: "AnyRecognizer") -> list[str]:
+        images = [line.image for line in read]
+        return [one.text for one in reader.read_lines(images, reader="ctc")]
+
+    def one_by_one() -> list[LineReading]:
+        return [ours.read_lines([line.image], reader="ctc")[0] for line in read]
+
+    def equal() -> list[Tensor]:
+        pairs = zip(texts(exported), texts(ours), strict=True)
+        return [torch.tensor([one == other for one, other in pairs])]
+
+    def expected() -> list[Tensor]:
+        return [torch.ones(len(read))]
+
+    single = f"{CTC}, a line a call"
+    return BenchmarkCase(
+        name=f"exported program, {len(read)} lines",
+        variants={
+            EXPORTED: partial(texts, exported),
+            CTC: partial(texts, ours),
+            single: one_by_one,
+        },
+        comparisons=[Comparison(EXPORTED, CTC), Comparison(EXPORTED, single)],
+        gates=[Gate(EXPORTED, equal, expected, expected)],
     )
 
 

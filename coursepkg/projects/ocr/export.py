@@ -13,6 +13,7 @@ decoder writes letter by letter, which is a loop and no program.
 >>> program(picture).argmax(dim=-1)
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,28 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.app.export import (
+    CARD,
+    ONNX_PROGRAM,
+    PROGRAM,
     Graph,
     read_program,
     traced,
     write_program,
 )
 from coursepkg.app.options import ExportFormat
-from coursepkg.projects.ocr.data.images import fit_image
-from coursepkg.projects.ocr.line import decode_text, pad_images
-from coursepkg.projects.ocr.model.ctc import greedy_ctc
+from coursepkg.files import file_sha256
+from coursepkg.projects.ocr.line import LineReading, pad_images
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, folded_copy
-from coursepkg.projects.ocr.predict import Recognizer
+from coursepkg.projects.ocr.predict import (
+    Picture,
+    Recognizer,
+    line_reading,
+    prepare_all,
+    prepare_picture,
+)
+from coursepkg.projects.ocr.readers import read_ctc
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from coursepkg.validation import as_list, check_count
 
 LEAST_WIDTH = 5
 """Narrowest picture that the program takes, in pixels: two columns, for PyTorch traces
@@ -118,31 +129,129 @@ def line_program(model: LineTransformer) -> torch.export.ExportedProgram:
     return traced(LineProgram(model), (example, sizes))
 
 
+def is_export(folder: Path) -> bool:
+    """Whether a folder holds an exported program, or what is left of one."""
+    return any((folder / name).is_file() for name in (CARD, PROGRAM, ONNX_PROGRAM))
+
+
 class ExportedReader:
-    """Reads lines by an exported program: what to copy into a service of one's own.
+    """Reads lines by an exported program, as a `Recognizer` does by its network.
+
+    CTC alone reads, greedily and in float32. Lines of one width go through the program
+    together, for it takes no padding.
 
     Args:
         folder: that `export_program` wrote.
 
     Raises:
+        ImportError: it is ONNX, and onnxruntime is not installed.
         FileNotFoundError: a file is missing.
         ValueError: the program is not the one that the card names.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str | Path) -> None:
+        folder = Path(folder)
         needs = {"height": int, "box_width": int, "widths": list, "characters": list}
         self.program, self.card = read_program(folder, needs)
         self.vocabulary = Vocabulary((*SPECIALS, *self.card["characters"]))
+        self.fingerprint = file_sha256(folder / CARD)
+        """SHA-256 of the card, which names that of the program."""
 
-    def read(self, images: list[np.ndarray]) -> list[str]:
-        """What some lines say, uint8 (height, width) each, one after another."""
-        return [self._read(image) for image in images]
+    def read_lines(
+        self,
+        pictures: Sequence[Picture],
+        *,
+        batch_size: int = 64,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+        keep_going: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> list[LineReading]:
+        """Read pictures that show one line each, in order.
+
+        The arguments are those of `Recognizer.read_lines`; see `reading_settings` for
+        the ways of reading that there are.
+
+        Raises:
+            ValueError: a picture cannot be read, or an export cannot read so.
+            FileNotFoundError: there is no such picture.
+        """
+        pictures = as_list("pictures", pictures, Picture, "pictures")
+        check_count("batch_size", batch_size)
+        self.reading_settings(reader, beam_size, second_look)
+        images, found = prepare_all(pictures, self._prepare, names, keep_going)
+        by_width: dict[int, list[int]] = {}
+        for i, image in images.items():
+            by_width.setdefault(image.shape[1], []).append(i)
+        for alike in by_width.values():
+            for first in range(0, len(alike), batch_size):
+                chosen = alike[first : first + batch_size]
+                readings = self._read([images[i] for i in chosen])
+                found |= zip(chosen, readings, strict=True)
+        return [found[i] for i in range(len(pictures))]
+
+    def reading_settings(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> dict[str, Any]:
+        """Reader, beam_size, second_look and dtype of `read_lines` with these options.
+
+        Raises:
+            ValueError: they ask for what an export lacks.
+        """
+        if reader not in (None, "ctc"):
+            raise ValueError(
+                f"reader {reader} needs the decoder, which an export lacks; take reader"
+                " ctc, or the model itself"
+            )
+        if beam_size not in (None, 1):
+            raise ValueError(
+                f"beam_size must be 1 for an export, which reads greedily, got"
+                f" {beam_size}; leave it out, or take the model itself"
+            )
+        if second_look:
+            raise ValueError(
+                "second_look needs the decoder, which an export lacks; take second_look"
+                " 0, or the model itself"
+            )
+        return {"reader": "ctc", "beam_size": 1, "second_look": 0.0, "dtype": "float32"}
+
+    def tta_below(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> float:
+        """0: no line is read again. Raises as `reading_settings` does."""
+        settings = self.reading_settings(reader, beam_size, second_look)
+        return float(settings["second_look"])
+
+    def describe_reading(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> str:
+        """How `read_lines` reads with these options, for the signature of a score."""
+        settings = self.reading_settings(reader, beam_size, second_look)
+        kind = "onnx" if "files" in self.card else "pt2"
+        return f"{settings['reader']} beam {settings['beam_size']}, exported to {kind}"
+
+    def _prepare(self, picture: Picture, name: str) -> np.ndarray:
+        card = self.card
+        return prepare_picture(
+            picture, name, card["height"], card["box_width"], card["widths"][1]
+        )
 
     @torch.inference_mode()
-    def _read(self, image: np.ndarray) -> str:
-        height, (least, most) = self.card["height"], self.card["widths"]
-        fitted = fit_image(image, height, self.card["box_width"], most_width=most)
-        pixels, _ = pad_images([fitted], max(least, fitted.shape[1]))
+    def _read(self, images: Sequence[np.ndarray]) -> list[LineReading]:
+        """Lines of one width, uint8 (height, width) each."""
+        pixels, _ = pad_images(images, max(self.card["widths"][0], images[0].shape[1]))
         log_probs = self.program(pixels)
-        draft = greedy_ctc(log_probs, torch.tensor([log_probs.shape[1]]))[0]
-        return decode_text(draft.ids, self.vocabulary)
+        columns = torch.full((len(images),), log_probs.shape[1])
+        return [
+            line_reading(line, self.vocabulary) for line in read_ctc(log_probs, columns)
+        ]

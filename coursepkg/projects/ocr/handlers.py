@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.evaluation import limited, origin_of
 from coursepkg.app.model_folder import start_folder
@@ -58,6 +58,7 @@ from coursepkg.projects.ocr.options import (
     Export,
     Pack,
     Train,
+    open_reader,
     reading_options,
 )
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
@@ -70,6 +71,9 @@ from coursepkg.projects.ocr.training import (
 )
 from coursepkg.training.run_card import stored_card
 from coursepkg.validation import check_count, check_share, counted
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.options import AnyRecognizer
 
 
 def audit_command(options: Audit) -> int:
@@ -180,7 +184,7 @@ class ReadPart:
     readings: tuple[Reading, ...]
     result: Evaluation
     loss: PartLoss | None
-    """None where the model could train on none of the lines."""
+    """None of an export, and where the model could train on none of the lines."""
     notes: tuple[str, ...]
     """What a reader of the scores must know."""
 
@@ -199,10 +203,10 @@ def evaluate_command(options: Evaluate) -> int:
         check_share("--second-look", options.second_look)
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
-    recognizer = Recognizer.load(folder, precision=options.precision)
+    recognizer = open_reader(folder, options.precision)
     way = reading_options(options)
     # A way of reading that the model lacks is an error before anything is read.
-    recognizer.describe_reading(**way)
+    settings = recognizer.reading_settings(**way)
     card = stored_card(folder)
     corpus = _corpus(options.common, card)
     found = read_part(
@@ -228,14 +232,11 @@ def evaluate_command(options: Evaluate) -> int:
         "model": folder.name,
         "fingerprint": recognizer.fingerprint,
     }
-    document |= origin_of(recognizer.recipe, card, folder)
-    document["reading"] = {
-        "reader": options.reader or recognizer.recipe.reader,
-        "beam_size": options.beam_size or recognizer.recipe.beam_size,
-        "second_look": recognizer.tta_below(**way),
-        "dtype": str(recognizer.dtype).removeprefix("torch."),
-    }
-    document |= circumstances()
+    if isinstance(recognizer, Recognizer):
+        document |= origin_of(recognizer.recipe, card, folder)
+    else:
+        document["exported_from"] = recognizer.card.get("fingerprint")
+    document |= {"reading": settings, **circumstances()}
     if options.common.out is not None:
         _write(options, options.common.out, found, document)
     if options.common.json:
@@ -244,7 +245,7 @@ def evaluate_command(options: Evaluate) -> int:
 
 
 def read_part(
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     card: Mapping[str, Any],
     corpus: Corpus,
     part: str,
@@ -279,10 +280,15 @@ def read_part(
     )
     both = sort_lines(lines)
     reasons = [both.summary()] if both.unreadable else []
+    if isinstance(recognizer, Recognizer):
+        loss = part_loss(recognizer, both.lines)
+    else:
+        loss = None
+        reasons.append("no loss, which needs the model that was exported")
     return ReadPart(
         tuple(_reading(line, one) for line, one in zip(lines, found, strict=True)),
         result,
-        part_loss(recognizer, both.lines),
+        loss,
         (*corpus.notes, *reasons, *unclear),
     )
 
@@ -308,7 +314,7 @@ def part_loss(recognizer: Recognizer, lines: Sequence[TextLine]) -> PartLoss | N
 
 
 def _read(
-    recognizer: Recognizer, lines: Sequence[TextLine | Unreadable], **way: Any
+    recognizer: "AnyRecognizer", lines: Sequence[TextLine | Unreadable], **way: Any
 ) -> list[LineReading]:
     """A reading of each line; one without a picture has its reason as an error."""
     pictures = [line.image for line in lines if isinstance(line, TextLine)]

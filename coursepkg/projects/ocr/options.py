@@ -44,6 +44,11 @@ from coursepkg.validation import (
 
 if TYPE_CHECKING:
     from coursepkg.projects.ocr.corpus import Corpus
+    from coursepkg.projects.ocr.export import ExportedReader
+    from coursepkg.projects.ocr.predict import Recognizer
+
+    AnyRecognizer = Recognizer | ExportedReader
+    """What reads lines: a trained network, or an exported program."""
 
 PresetOption = Annotated[
     Literal["tiny", "small", "report"] | None, tyro.conf.arg(help=PRESET_HELP)
@@ -336,6 +341,33 @@ def reading_options(options: Evaluate | ReadOptions) -> dict[str, Any]:
     """Who reads and how, as `Recognizer.read_lines` takes it."""
     names = ("reader", "beam_size", "second_look")
     return {name: getattr(options, name) for name in names}
+
+
+def open_reader(folder: Path, precision: str) -> "AnyRecognizer":
+    """What reads lines by a folder that `train` or `export` wrote.
+
+    Args:
+        folder: the folder.
+        precision: of a trained model, see `Recognizer`.
+
+    Raises:
+        ImportError: it is an ONNX export, and onnxruntime is not installed.
+        FileNotFoundError: it holds neither, or a file is missing.
+        ValueError: a file is damaged, or an export cannot read in this precision.
+    """
+    from coursepkg.projects.ocr.predict import Recognizer
+
+    if not (folder / "model").is_dir():
+        from coursepkg.projects.ocr.export import ExportedReader, is_export
+
+        if is_export(folder):
+            if precision != "32-true":
+                raise ValueError(
+                    f"--precision {precision} is for trained models, and an export"
+                    " computes in float32; leave it out, or take the model itself"
+                )
+            return ExportedReader(folder)
+    return Recognizer.load(folder, precision=precision)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@
 ['Phở bò tái', '45.000']
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -168,16 +168,7 @@ class Recognizer:
         check_count("batch_size", batch_size)
         way = self._way(n_best, reader, beam_size)
         limit = self.tta_below(reader, beam_size, second_look)
-        if names is None:
-            names = [f"picture {i + 1}" for i in range(len(pictures))]
-        if len(names) != len(pictures):
-            raise ValueError(
-                f"names must be as many as pictures, {len(pictures)}, got {len(names)}"
-            )
-        images, errors = self._images(pictures, names, keep_going)
-        found: dict[int, LineReading] = {
-            i: LineReading((), reason) for i, reason in errors.items()
-        }
+        images, found = prepare_all(pictures, self.prepare, names, keep_going)
         ids: dict[int, list[tuple[int, ...]]] = {}
         order = sorted(images, key=lambda i: (images[i].shape[1], i))
         for first in range(0, len(order), batch_size):
@@ -185,14 +176,15 @@ class Recognizer:
             memory = encode_lines(self.fast, [images[i] for i in chosen])
             readings = read_encoded(self.fast, memory, way, n_best)
             for i, line in zip(chosen, readings, strict=True):
-                found[i], ids[i] = self._reading(line), [one.ids for one in line]
+                found[i] = line_reading(line, self.vocabulary)
+                ids[i] = [one.ids for one in line]
         unsure = [i for i in order if found[i].is_doubtful(limit)]
         for first in range(0, len(unsure), TTA_LINES):
             chosen = unsure[first : first + TTA_LINES]
             known, shown = [ids[i] for i in chosen], [images[i] for i in chosen]
             readings = read_augmented(self.fast, shown, way, n_best, known=known)
             for i, line in zip(chosen, readings, strict=True):
-                found[i] = self._reading(line)
+                found[i] = line_reading(line, self.vocabulary)
         return [found[i] for i in range(len(pictures))]
 
     def tta_below(
@@ -217,6 +209,25 @@ class Recognizer:
             return 0.0
         return below
 
+    def reading_settings(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> dict[str, Any]:
+        """Reader, beam_size, second_look and dtype of `read_lines` with these options.
+
+        Raises:
+            ValueError: an option is out of range, or the model cannot read so.
+        """
+        way = self._way(1, reader, beam_size)
+        return {
+            "reader": way.kind,
+            "beam_size": way.beam_size,
+            "second_look": self.tta_below(reader, beam_size, second_look),
+            "dtype": str(self.dtype).removeprefix("torch."),
+        }
+
     def describe_reading(
         self,
         reader: str | None = None,
@@ -224,11 +235,11 @@ class Recognizer:
         second_look: int | float | None = None,
     ) -> str:
         """How `read_lines` reads with these options, for the signature of a score."""
-        way = self._way(1, reader, beam_size)
-        below = self.tta_below(reader, beam_size, second_look)
+        found = self.reading_settings(reader, beam_size, second_look)
+        below = found["second_look"]
         looks = f", second look below {below:g}" if below else ""
-        half = ", bfloat16" if self.dtype == torch.bfloat16 else ""
-        return f"{way.kind} beam {way.beam_size}{looks}{half}"
+        half = ", bfloat16" if found["dtype"] == "bfloat16" else ""
+        return f"{found['reader']} beam {found['beam_size']}{looks}{half}"
 
     def _way(self, n_best: int, reader: str | None, beam_size: int | None) -> Reader:
         """How to read: as the recipe says, where nothing else is asked for."""
@@ -247,21 +258,6 @@ class Recognizer:
             )
         return way
 
-    def _images(
-        self, pictures: Sequence[Picture], names: Sequence[str], keep_going: bool
-    ) -> tuple[dict[int, np.ndarray], dict[int, str]]:
-        """By number the pictures at the model's height, and others' errors."""
-        images: dict[int, np.ndarray] = {}
-        errors: dict[int, str] = {}
-        for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
-            try:
-                images[i] = self.prepare(picture, name)
-            except (ValueError, OSError) as reason:
-                if not keep_going:
-                    raise
-                errors[i] = str(reason)
-        return images, errors
-
     def prepare(self, picture: Picture, name: str = "picture") -> np.ndarray:
         """One picture as the network takes it: grayscale, of its height, not too wide.
 
@@ -271,19 +267,79 @@ class Recognizer:
         Raises:
             ValueError: it cannot be read; it is named by its file or by `name`.
         """
-        height, most = self.model.config.height, self.model.config.max_width
-        if isinstance(picture, np.ndarray):
-            check_gray(picture, name)
-            image = picture
-        else:
-            image, name = read_gray(picture), str(picture)
-        return fit_image(image, height, self.recipe.box_width, name, most_width=most)
-
-    def _reading(self, candidates: Sequence[Candidate]) -> LineReading:
-        texts = [decode_text(one.ids, self.vocabulary) for one in candidates]
-        return LineReading(
-            tuple(
-                Alternative(text, one.confidence, one.score)
-                for text, one in zip(texts, candidates, strict=True)
-            )
+        config = self.model.config
+        return prepare_picture(
+            picture, name, config.height, self.recipe.box_width, config.max_width
         )
+
+
+def prepare_picture(
+    picture: Picture, name: str, height: int, box_width: int, most_width: int
+) -> np.ndarray:
+    """A picture as a network takes it, uint8 (height, width).
+
+    Args:
+        picture: a file, or pixels.
+        name: what messages call pixels.
+        height: of the result, in pixels.
+        box_width: of the result, in pixels; 0 keeps the proportions.
+        most_width: of the result, in pixels, where the proportions are kept.
+
+    Raises:
+        ValueError: it cannot be read.
+        FileNotFoundError: there is no such picture.
+    """
+    if isinstance(picture, np.ndarray):
+        check_gray(picture, name)
+        image = picture
+    else:
+        image, name = read_gray(picture), str(picture)
+    return fit_image(image, height, box_width, name, most_width=most_width)
+
+
+def prepare_all(
+    pictures: Sequence[Picture],
+    prepare: Callable[[Picture, str], np.ndarray],
+    names: Sequence[str] | None,
+    keep_going: bool,
+) -> tuple[dict[int, np.ndarray], dict[int, LineReading]]:
+    """By number the prepared pictures, and a reading with its error for each other.
+
+    Args:
+        pictures: files, or pixels.
+        prepare: makes one ready, given with its name.
+        names: what messages call pixels, one for each picture; None counts them.
+        keep_going: whether a picture that cannot be read stops nothing.
+
+    Raises:
+        ValueError: there are not as many names, or a picture cannot be read.
+        FileNotFoundError: there is no such picture.
+    """
+    if names is None:
+        names = [f"picture {i + 1}" for i in range(len(pictures))]
+    if len(names) != len(pictures):
+        raise ValueError(
+            f"names must be as many as pictures, {len(pictures)}, got {len(names)}"
+        )
+    images: dict[int, np.ndarray] = {}
+    failed: dict[int, LineReading] = {}
+    for i, (picture, name) in enumerate(zip(pictures, names, strict=True)):
+        try:
+            images[i] = prepare(picture, name)
+        except (ValueError, OSError) as reason:
+            if not keep_going:
+                raise
+            failed[i] = LineReading((), str(reason))
+    return images, failed
+
+
+def line_reading(
+    candidates: Sequence[Candidate], vocabulary: Vocabulary
+) -> LineReading:
+    """What a line says, by its candidates, best first."""
+    return LineReading(
+        tuple(
+            Alternative(decode_text(one.ids, vocabulary), one.confidence, one.score)
+            for one in candidates
+        )
+    )

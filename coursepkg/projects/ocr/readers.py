@@ -130,9 +130,7 @@ def _read_part(
     if reader.kind != "attention" or is_drafted:
         log_probs = ctc_log_softmax(model, memory)
     if reader.kind == "ctc" and log_probs is not None:
-        texts = _ctc_texts(log_probs, columns, reader.beam_size, n_best)
-        scores = score_ctc(log_probs, columns, texts)
-        return [ranked(own, values) for own, values in zip(texts, scores, strict=True)]
+        return read_ctc(log_probs, columns, reader.beam_size, n_best)
     if reader.kind == "joint" and log_probs is not None:
         return _read_joint(model, memory, log_probs, columns, reader)
     return [
@@ -146,6 +144,23 @@ def ctc_log_softmax(model: LineTransformer, memory: Memory) -> Tensor:
     logits = to_float32(model.ctc_logits(memory))
     logits[..., [BOS, EOS, UNK]] = -torch.inf
     return logits.log_softmax(dim=-1)
+
+
+def read_ctc(
+    log_probs: Tensor, columns: Tensor, beam_size: int = 1, n_best: int = 1
+) -> list[list[Candidate]]:
+    """What CTC reads by itself: for each line at most `n_best` texts, best first.
+
+    Args:
+        log_probs: (B, columns, V), normalised; a token that no text holds is never
+            probable.
+        columns: (B,) columns that count.
+        beam_size: beams of the search; 1 is greedy.
+        n_best: at most `beam_size`.
+    """
+    texts = _ctc_texts(log_probs, columns, beam_size, n_best)
+    scores = score_ctc(log_probs, columns, texts)
+    return [ranked(own, values) for own, values in zip(texts, scores, strict=True)]
 
 
 def _ctc_texts(

@@ -100,7 +100,8 @@ def test_what_comes_out_is_used(told: dict[str, str], folder: Path) -> None:
     (page,) = [json.loads(line) for line in (folder / "photo.json").read_text("utf-8").splitlines()]
     assert {"seller", "address", "timestamp", "total"} <= page["fields"].keys()
     assert len(page["lines"]) > 5
-    assert len((folder / "lines.jsonl").read_text("utf-8").splitlines()) == N_LINES
+    for name in ("lines.jsonl", "lines-onnx.jsonl"):
+        assert len((folder / name).read_text("utf-8").splitlines()) == N_LINES
     assert [line.split()[0] for line in told["python"].splitlines()[:3]] == ["00.png", "01.png", "02.png"]
     cards = "\n".join(path.read_text("utf-8") for path in (folder / "runs" / "mine").rglob("*.json"))
     assert '"mine"' in cards

@@ -9,7 +9,12 @@ from coursepkg.app.jobs import FoundInputs
 from coursepkg.app.output import log_to_stderr, print_json
 from coursepkg.processor import check_threads, with_threads
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
-from coursepkg.projects.ocr.options import Predict, ReadOptions, reading_options
+from coursepkg.projects.ocr.options import (
+    Predict,
+    ReadOptions,
+    open_reader,
+    reading_options,
+)
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
@@ -125,12 +130,9 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     """What reads, and all that decides how; the detector is closed at the end."""
     from coursepkg.projects.ocr.detector.detector import open_detector
     from coursepkg.projects.ocr.page.output import line_reader, page_reader
-    from coursepkg.projects.ocr.predict import Recognizer
 
     common, read = options.common, options.read
-    recognizer = Recognizer.load(
-        common.model_folder(options.model), precision=options.precision
-    )
+    recognizer = open_reader(common.model_folder(options.model), options.precision)
     # A reader that the model lacks is an error of the command, not of every page.
     below = recognizer.tta_below(**reading_options(read))
     identity = asdict(read) | {"second_look": below, "lines": options.lines}

@@ -26,7 +26,7 @@ from coursepkg.projects.ocr.page.words import (
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
-    from coursepkg.projects.ocr.predict import Recognizer
+    from coursepkg.projects.ocr.options import AnyRecognizer
 
 
 class PageText(NamedTuple):
@@ -160,7 +160,7 @@ def _scored(
 def open_coursepkg(
     threads: int = 2,
     *,
-    recognizer: "Recognizer | None" = None,
+    recognizer: "AnyRecognizer | None" = None,
     options: ReadOptions | None = None,
 ) -> tuple[PageReader, Callable[[], None]]:
     """The detector and recogniser of this project, and what closes them.

@@ -37,7 +37,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,8 +53,10 @@ from coursepkg.projects.ocr.page.read import (
     read_single_lines,
 )
 from coursepkg.projects.ocr.page.sources import PagePicture, open_pages, page_title
-from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.validation import counted
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.options import AnyRecognizer
 
 SCHEMA = "coursepkg.ocr.page/1"
 
@@ -348,7 +350,7 @@ MOST_PIXELS = 8_000_000
 
 
 def page_reader(
-    detector: Detector, recognizer: Recognizer, options: ReadOptions
+    detector: Detector, recognizer: "AnyRecognizer", options: ReadOptions
 ) -> Read:
     """What reads whole pages."""
 
@@ -364,7 +366,7 @@ def page_reader(
     return lambda pictures: [page_of(one) for one in pictures]
 
 
-def line_reader(recognizer: Recognizer, options: ReadOptions) -> Read:
+def line_reader(recognizer: "AnyRecognizer", options: ReadOptions) -> Read:
     """What reads pictures of single lines, without a detector."""
 
     def read(pictures: Sequence[PagePicture]) -> list[Page | str]:

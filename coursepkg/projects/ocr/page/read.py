@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
@@ -30,7 +31,9 @@ from coursepkg.projects.ocr.detector.lines import (
 )
 from coursepkg.projects.ocr.line import LineReading
 from coursepkg.projects.ocr.options import ReadOptions, reading_options
-from coursepkg.projects.ocr.predict import Recognizer
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.options import AnyRecognizer
 
 LEFT_OUT = ("score", "confidence", "empty", "crop")
 """Why a box gives no line: the detector was not sure of it, the recogniser was not, it
@@ -191,7 +194,7 @@ LARGEST = 2.0
 def read_page(
     image: np.ndarray,
     detector: Detector,
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     options: ReadOptions | None = None,
     *,
     name: str = "page",
@@ -243,7 +246,7 @@ def read_page(
 
 def read_single_lines(
     images: Sequence[np.ndarray],
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     options: ReadOptions | None = None,
     *,
     names: Sequence[str] | None = None,
@@ -291,7 +294,7 @@ def _single(
 def _read_places(
     gray: np.ndarray,
     places: Sequence[PlacedLine],
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     options: ReadOptions,
 ) -> list[ReadLine]:
     """The lines that can be cut out, read."""
@@ -315,7 +318,7 @@ def _cut(gray: np.ndarray, box: TextBox, margin: float) -> np.ndarray | None:
 
 
 def _read(
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     crops: Sequence[np.ndarray],
     options: ReadOptions,
     *,
@@ -332,7 +335,7 @@ def _read(
 
 
 def _looked_at_again(
-    lines: Sequence[ReadLine], recognizer: Recognizer, options: ReadOptions
+    lines: Sequence[ReadLine], recognizer: "AnyRecognizer", options: ReadOptions
 ) -> list[ReadLine]:
     """The lines, those of little confidence read anew, with a second look."""
     below = recognizer.tta_below(**reading_options(options))
@@ -348,7 +351,7 @@ def _looked_at_again(
 def _right_way_up(
     gray: np.ndarray,
     lines: Sequence[ReadLine],
-    recognizer: Recognizer,
+    recognizer: "AnyRecognizer",
     options: ReadOptions,
 ) -> list[ReadLine]:
     def read(crops: Sequence[np.ndarray]) -> list[LineReading]:
@@ -359,7 +362,8 @@ def _right_way_up(
         places = place_lines(boxes, word_gap=options.word_gap, settle=False)
         return _read_places(gray, places, recognizer, options)
 
-    doubtful = DOUBTFUL[options.reader or recognizer.recipe.reader]
+    settings = recognizer.reading_settings(**reading_options(options))
+    doubtful = DOUBTFUL[settings["reader"]]
     return right_way_up(lines, read, from_other_end, doubtful=doubtful)
 
 

@@ -9,6 +9,8 @@ from coursepkg.bench.machine import Device
 from coursepkg.bench.measure import BenchmarkCase, CaseResult
 from coursepkg.processor import multiplies_bfloat16
 from coursepkg.projects.ocr import bench
+from coursepkg.projects.ocr.model.ctc import BLANK
+from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 
 CPU = Device("cpu", 1)
@@ -41,6 +43,24 @@ def test_the_gate_catches_other_weights(few: None, monkeypatch: pytest.MonkeyPat
         other.model.ctc_head.bias.add_(0.1)
     monkeypatch.setattr(bench, "small", lambda: other)
     assert "more than twice" in str(bench._speed().gates[0].failure())
+
+
+def test_the_export_must_read_the_same_texts() -> None:
+    ours, read = bench.small(), bench.lines(3, seed=1)
+    case = bench.export_contest(ours, ours, read)
+    assert [gate.failure() for gate in case.gates] == [None]
+    assert {len(work()) for work in case.variants.values()} == {3}
+    with torch.no_grad():
+        ours.model.ctc_head.bias[BLANK] += 100
+    silent = Recognizer(ours.model, ours.vocabulary, ours.recipe)
+    assert "more than twice" in str(bench.export_contest(silent, ours, read).gates[0].failure())
+
+
+def test_without_onnxruntime_the_row_of_the_export_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "missing_packages", lambda modules: "onnxruntime")
+    (row,) = bench.exported_program(CPU)
+    assert (row.ratio, row.failed) == (None, False)
+    assert row.note == "the ONNX program needs onnxruntime: pip install 'coursepkg[onnx]'"
 
 
 def test_the_opponent_has_vietocrs_size() -> None:

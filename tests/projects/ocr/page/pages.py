@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import torch
 from PIL import Image
 
 from coursepkg.projects.ocr.data.batches import character_vocabulary
@@ -97,7 +98,7 @@ class Matcher(Recognizer):
     def __init__(self, texts: Sequence[str]) -> None:
         self.known = [(text, _features(draw(text))) for text in texts]
         self.n_read = 0
-        self.recipe = Recipe()
+        self.recipe, self.dtype = Recipe(), torch.float32
 
     def read_lines(self, pictures: Sequence[np.ndarray], **options: object) -> list[LineReading]:  # type: ignore[override]
         self.n_read += len(pictures)

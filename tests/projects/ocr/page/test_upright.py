@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+import torch
 
 from coursepkg.projects.ocr.line import Alternative, LineReading
 from coursepkg.projects.ocr.options import ReadOptions
@@ -24,7 +25,7 @@ class Script(Recognizer):
     """Reads what it is told, whatever the picture: a list of texts with confidences for each call."""
 
     def __init__(self, *calls: Sequence[Said], reader: Literal["ctc", "joint"] = "joint") -> None:
-        self.calls, self.recipe = list(calls), Recipe(reader=reader)
+        self.calls, self.recipe, self.dtype = list(calls), Recipe(reader=reader), torch.float32
         self.asked: list[int] = []
 
     def read_lines(self, pictures: Sequence[np.ndarray], **options: object) -> list[LineReading]:  # type: ignore[override]
