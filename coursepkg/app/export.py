@@ -243,8 +243,11 @@ def read_program(
         FileNotFoundError: a file is missing.
         ValueError: the program is not the one that the card names.
     """
-    if (folder / ONNX_PROGRAM).is_file():
+    card = read_json(folder / CARD, needs=needs)
+    if "files" in card:
         sessions, card = read_onnx(folder, needs)
+        if ONNX_PROGRAM not in sessions:
+            raise ValueError(f"{folder / CARD} is damaged; export the model again")
         session = sessions[ONNX_PROGRAM]
         (only,) = session.get_inputs()
 
@@ -260,5 +263,7 @@ def read_program(
 
 
 def _check_whole(path: Path, sha256: str) -> None:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing; export the model again")
     if file_sha256(path) != sha256:
         raise ValueError(f"{path} was changed or cut short; export the model again")

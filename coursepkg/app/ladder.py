@@ -196,6 +196,10 @@ class LadderRun:
         """Where the numbers of a row are stored."""
         return self.results / self.scored / f"{row}.seed{seed}.json"
 
+    def files(self, row: str) -> list[Path]:
+        """The stored numbers of a row, one file a seed."""
+        return sorted((self.results / self.scored).glob(f"{row}.seed*.json"))
+
     def stored(self, row: LadderRow, seed: int) -> dict[str, Any] | None:
         """The numbers of a row, or None where none are stored.
 
@@ -207,20 +211,44 @@ class LadderRun:
         path = self.file(row.name, seed)
         if not path.exists():
             return None
-        document = read_json(path, needs=self.needs)
-        recipe = self.ladder.recipe(row, self.base)
-        usual = type(recipe)().described()
-        check_same_settings(path, document["recipe"], recipe.described(), usual)
-        return document
+        if differ := self._differing(path, row):
+            raise ValueError(
+                f"{path} holds this row with other settings (it differs in "
+                f"{', '.join(differ)}); choose another --results"
+            )
+        return read_json(path, needs=self.needs)
 
-    def check_comparable(self, row: LadderRow, seed: int) -> None:
-        """Refuse a row whose `builds_on` is stored with other settings than it has.
+    def check_comparable(self, names: Sequence[str], seeds: Sequence[int]) -> None:
+        """Refuse new rows if the row that they are compared with has other settings.
+
+        Args:
+            names: of the rows, as `make` takes them; those that are stored are not new.
+            seeds: of the rows.
 
         Raises:
-            ValueError: the settings differ; they are named.
+            ValueError: a stored row below one of them differs; the settings are named.
         """
-        if row.builds_on:
-            self.stored(self.ladder.row(row.builds_on), seed)
+        for row in self.ladder.with_needed(names or tuple(self.ladder.rows)):
+            is_new = any(not self.file(row.name, seed).exists() for seed in seeds)
+            if is_new and row.builds_on:
+                self._check_below(row)
+
+    def _check_below(self, row: LadderRow) -> None:
+        below = self.ladder.row(row.builds_on)
+        for path in self.files(below.name):
+            if differ := self._differing(path, below):
+                raise ValueError(
+                    f"{row.name} is compared with {below.name}, which {path} holds with"
+                    f" other settings (it differs in {', '.join(differ)}); choose"
+                    " another --results"
+                )
+
+    def _differing(self, path: Path, row: LadderRow) -> list[str]:
+        """Settings in which the numbers of a file differ from a row's."""
+        recipe = self.ladder.recipe(row, self.base)
+        stored = read_json(path, needs=self.needs)["recipe"]
+        usual = type(recipe)().described()
+        return differing_settings(stored, recipe.described(), usual)
 
     def read(self) -> list[dict[str, Any]]:
         """The stored rows under these conditions, in the ladder's order."""
@@ -249,15 +277,9 @@ class LadderRun:
 
         Returns:
             row, seed and error of each that failed.
-
-        Raises:
-            ValueError: a row, or one that it is held against, is stored with other
-                settings.
         """
         ladder = self.ladder
         rows = ladder.with_needed(names or tuple(ladder.rows))
-        for row in rows:
-            self.check_comparable(row, seed)
         there = {row.name: self.stored(row, seed) is not None for row in rows}
         needed = {name for row in rows if not there[row.name] for name in row.needs}
         failed: dict[str, str] = {}
@@ -310,31 +332,19 @@ def stored_rows(
     return sorted((read_json(path, needs=needs) for path in files), key=key)
 
 
-def check_same_settings(
-    path: Path,
-    stored: Mapping[str, Any],
-    now: Mapping[str, Any],
-    usual: Mapping[str, Any],
-) -> None:
-    """Refuse a stored row of other settings than are asked for.
+def differing_settings(
+    stored: Mapping[str, Any], now: Mapping[str, Any], usual: Mapping[str, Any]
+) -> list[str]:
+    """Names of the settings in which a stored row differs from what is asked for.
 
     Args:
-        path: of the stored row.
-        stored: its settings.
+        stored: settings of the stored row.
         now: those that are asked for.
         usual: defaults; a setting that came into being after the row was stored had
             its default then.
-
-    Raises:
-        ValueError: they differ; the settings in which they do are named.
     """
     old = {**usual, **stored}
-    differ = sorted(name for name in now if old[name] != now[name])
-    if differ:
-        raise ValueError(
-            f"{path} holds this row with other settings (it differs in "
-            f"{', '.join(differ)}); choose another --results"
-        )
+    return sorted(name for name in now if old[name] != now[name])
 
 
 def conditions_of(*parts: str, timed: bool = True) -> str:

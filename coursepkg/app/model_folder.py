@@ -25,12 +25,12 @@ def check_finished(folder: str | Path) -> Path:
     """
     folder = Path(folder)
     if not (folder / "model").is_dir():
-        unfinished = (folder / "run").is_dir()
-        hint = "training was not finished: add --resume"
-        raise FileNotFoundError(
-            f"{folder}: no finished model in it; "
-            f"{hint if unfinished else 'train one there first'}"
-        )
+        hint = "train one there first"
+        if (folder / "run").is_dir():
+            hint = "training was not finished: add --resume"
+        elif (folder / "export.json").is_file():
+            hint = "it holds an export: name the folder of the model itself"
+        raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
     return folder
 
 

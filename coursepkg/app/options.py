@@ -46,6 +46,15 @@ Model = Annotated[
     ),
 ]
 """The model that a verb uses."""
+ModelOrExport = Annotated[
+    Path | None,
+    tyro.conf.arg(
+        metavar="FOLDER",
+        help="Folder that `train` or `export` wrote. Without it the run of --preset, "
+        "and without both the model that ships.",
+    ),
+]
+"""The model, or its export, that a verb reads or translates with."""
 ExportFormat = Annotated[
     Literal["pt2", "onnx"],
     tyro.conf.arg(

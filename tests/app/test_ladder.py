@@ -135,13 +135,16 @@ def test_stored_rows_of_other_settings_are_refused(tmp_path: Path) -> None:
         other.stored(LADDER.row("wide"), 0)
 
 
-def test_a_row_is_not_held_against_one_of_other_settings(tmp_path: Path) -> None:
+def test_a_new_row_is_not_compared_with_one_of_other_settings(tmp_path: Path) -> None:
     run = run_of(tmp_path, [])
-    run.make(("wide",), 0, Maker(run), lambda document: "")
+    run.make(("wide",), 1, Maker(run), lambda document: "")
+    run.check_comparable(("wide", "slow"), [0, 1])
     other = dataclasses.replace(run, base=Recipe(width=5, seconds=2.0))
-    maker = Maker(other)
-    with pytest.raises(ValueError, match=r"wide.seed0.json holds this row with other settings .*width"):
-        other.make(("slow",), 0, maker, lambda document: "")
-    assert maker.made == []
-    other.make(("slow",), 1, maker, lambda document: "")  # with seed 1 nothing is stored below it
-    assert maker.made == ["slow"]
+    told = (
+        r"slow is compared with wide, which .*wide.seed1.json holds with other settings .*differs in width\)"
+    )
+    for seeds in ([0], [1], [0, 1]):
+        with pytest.raises(ValueError, match=told):
+            other.check_comparable(("slow",), seeds)
+    run.make(("slow",), 0, Maker(run), lambda document: "")
+    other.check_comparable(("slow",), [0])  # stored already, so nothing new is made

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ from coursepkg.projects.ocr.data.batches import character_vocabulary
 from coursepkg.projects.ocr.data.images import fit_image, read_gray, resize_to_height
 from coursepkg.projects.ocr.data.packed import PackedLines, pack_lines
 from coursepkg.projects.ocr.decode import encode_lines
-from coursepkg.projects.ocr.line import LineReading, TextLine
+from coursepkg.projects.ocr.line import LineReading, LineRecognizer, TextLine
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, build_model
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
@@ -49,9 +49,6 @@ from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 from coursepkg.requirements import missing_packages
 from coursepkg.validation import counted
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 BLOCKS = ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))
 """Channels and convolutions of VGG-19's five blocks."""
@@ -335,7 +332,7 @@ def exported_program(device: Device) -> list[CaseResult]:
 
 
 def export_contest(
-    exported: "AnyRecognizer", ours: Recognizer, read: Sequence[TextLine]
+    exported: LineRecognizer, ours: Recognizer, read: Sequence[TextLine]
 ) -> BenchmarkCase:
     """The race; its gate asks for equal texts.
 
@@ -349,7 +346,7 @@ def export_contest(
         read: the lines.
     """
 
-    def texts(reader: "AnyRecognizer") -> list[str]:
+    def texts(reader: LineRecognizer) -> list[str]:
         images = [line.image for line in read]
         return [one.text for one in reader.read_lines(images, reader="ctc")]
 

@@ -13,7 +13,7 @@ decoder writes letter by letter, which is a loop and no program.
 >>> program(picture).argmax(dim=-1)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,10 @@ a single one as a case of its own. A narrower one, which hardly shows a letter, 
 padded."""
 
 
+MOST_LINES = 4096
+"""Most lines that the program takes at once."""
+
+
 class LineProgram(nn.Module):
     """What is exported: CNN, encoder and CTC head of a recogniser.
 
@@ -77,7 +81,11 @@ class LineProgram(nn.Module):
 
 
 def export_program(
-    recognizer: Recognizer, out: Path, format: ExportFormat = "pt2"
+    recognizer: Recognizer,
+    out: Path,
+    format: ExportFormat = "pt2",
+    *,
+    training: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write program and card; the folder appears whole or not at all.
 
@@ -85,6 +93,8 @@ def export_program(
         recognizer: its CTC head must have been trained.
         out: folder, which must not exist.
         format: of the program.
+        training: the card of the model's training; the export's card repeats its `data`
+            and `start`, which say what the model learnt from.
 
     Returns:
         the card.
@@ -111,6 +121,9 @@ def export_program(
         "characters": list(recognizer.vocabulary.tokens[len(SPECIALS) :]),
         "fingerprint": recognizer.fingerprint,
     }
+    for name in ("data", "start"):
+        if training and name in training:
+            card[name] = training[name]
     graph = Graph(
         lambda: line_program(recognizer.model),
         {"images": ("B", 1, config.height, "width")},
@@ -122,7 +135,7 @@ def export_program(
 def line_program(model: LineTransformer) -> torch.export.ExportedProgram:
     """The program for any number of lines of any width that the model takes."""
     sizes = {
-        0: torch.export.Dim("lines", min=1, max=4096),
+        0: torch.export.Dim("lines", min=1, max=MOST_LINES),
         3: torch.export.Dim("width", min=LEAST_WIDTH, max=model.config.max_width),
     }
     example = torch.zeros(2, 1, model.config.height, 128)
@@ -146,13 +159,15 @@ class ExportedReader:
     Raises:
         ImportError: it is ONNX, and onnxruntime is not installed.
         FileNotFoundError: a file is missing.
-        ValueError: the program is not the one that the card names.
+        ValueError: the card is damaged, or the program is not the one that it names.
     """
 
     def __init__(self, folder: str | Path) -> None:
         folder = Path(folder)
         needs = {"height": int, "box_width": int, "widths": list, "characters": list}
         self.program, self.card = read_program(folder, needs)
+        if [type(width) for width in self.card["widths"]] != [int, int]:
+            raise ValueError(f"{folder / CARD} is damaged; export the model again")
         self.vocabulary = Vocabulary((*SPECIALS, *self.card["characters"]))
         self.fingerprint = file_sha256(folder / CARD)
         """SHA-256 of the card, which names that of the program."""
@@ -184,9 +199,10 @@ class ExportedReader:
         by_width: dict[int, list[int]] = {}
         for i, image in images.items():
             by_width.setdefault(image.shape[1], []).append(i)
+        size = min(batch_size, MOST_LINES)
         for alike in by_width.values():
-            for first in range(0, len(alike), batch_size):
-                chosen = alike[first : first + batch_size]
+            for first in range(0, len(alike), size):
+                chosen = alike[first : first + size]
                 readings = self._read([images[i] for i in chosen])
                 found |= zip(chosen, readings, strict=True)
         return [found[i] for i in range(len(pictures))]
@@ -218,16 +234,6 @@ class ExportedReader:
                 " 0, or the model itself"
             )
         return {"reader": "ctc", "beam_size": 1, "second_look": 0.0, "dtype": "float32"}
-
-    def tta_below(
-        self,
-        reader: str | None = None,
-        beam_size: int | None = None,
-        second_look: int | float | None = None,
-    ) -> float:
-        """0: no line is read again. Raises as `reading_settings` does."""
-        settings = self.reading_settings(reader, beam_size, second_look)
-        return float(settings["second_look"])
 
     def describe_reading(
         self,

@@ -5,9 +5,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coursepkg.app.evaluation import limited, origin_of
+from coursepkg.app.export import CARD as EXPORT_CARD
 from coursepkg.app.model_folder import start_folder
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import (
@@ -27,6 +28,7 @@ from coursepkg.app.verbs import (
     report_training,
 )
 from coursepkg.bench.machine import circumstances
+from coursepkg.files import read_json
 from coursepkg.projects.ocr.corpora import CORPORA
 from coursepkg.projects.ocr.corpus import PARTS, Corpus, pack_corpus
 from coursepkg.projects.ocr.data.audit import (
@@ -48,7 +50,13 @@ from coursepkg.projects.ocr.evaluation import (
     evaluate,
     training_texts,
 )
-from coursepkg.projects.ocr.line import LineReading, TextLine, Unreadable, sort_lines
+from coursepkg.projects.ocr.line import (
+    LineReading,
+    LineRecognizer,
+    TextLine,
+    Unreadable,
+    sort_lines,
+)
 from coursepkg.projects.ocr.model.recognizer import build_model
 from coursepkg.projects.ocr.options import (
     Audit,
@@ -58,7 +66,7 @@ from coursepkg.projects.ocr.options import (
     Export,
     Pack,
     Train,
-    open_reader,
+    load_recognizer,
     reading_options,
 )
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
@@ -71,9 +79,6 @@ from coursepkg.projects.ocr.training import (
 )
 from coursepkg.training.run_card import stored_card
 from coursepkg.validation import check_count, check_share, counted
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 
 def audit_command(options: Audit) -> int:
@@ -203,11 +208,12 @@ def evaluate_command(options: Evaluate) -> int:
         check_share("--second-look", options.second_look)
     check_out_folder(options.common.out)
     folder = options.common.model_folder(options.model)
-    recognizer = open_reader(folder, options.precision)
+    recognizer = load_recognizer(folder, options.precision)
     way = reading_options(options)
     # A way of reading that the model lacks is an error before anything is read.
     settings = recognizer.reading_settings(**way)
-    card = stored_card(folder)
+    is_model = isinstance(recognizer, Recognizer)
+    card = stored_card(folder) if is_model else read_json(folder / EXPORT_CARD)
     corpus = _corpus(options.common, card)
     found = read_part(
         recognizer,
@@ -235,7 +241,7 @@ def evaluate_command(options: Evaluate) -> int:
     if isinstance(recognizer, Recognizer):
         document |= origin_of(recognizer.recipe, card, folder)
     else:
-        document["exported_from"] = recognizer.card.get("fingerprint")
+        document["exported_from"] = card.get("fingerprint")
     document |= {"reading": settings, **circumstances()}
     if options.common.out is not None:
         _write(options, options.common.out, found, document)
@@ -245,7 +251,7 @@ def evaluate_command(options: Evaluate) -> int:
 
 
 def read_part(
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     card: Mapping[str, Any],
     corpus: Corpus,
     part: str,
@@ -314,7 +320,7 @@ def part_loss(recognizer: Recognizer, lines: Sequence[TextLine]) -> PartLoss | N
 
 
 def _read(
-    recognizer: "AnyRecognizer", lines: Sequence[TextLine | Unreadable], **way: Any
+    recognizer: LineRecognizer, lines: Sequence[TextLine | Unreadable], **way: Any
 ) -> list[LineReading]:
     """A reading of each line; one without a picture has its reason as an error."""
     pictures = [line.image for line in lines if isinstance(line, TextLine)]
@@ -412,7 +418,12 @@ def export_command(options: Export) -> int:
     return export_model(
         options.common.out,
         folder,
-        lambda out: export_program(Recognizer.load(folder), out, options.format),
+        lambda out: export_program(
+            Recognizer.load(folder),
+            out,
+            options.format,
+            training=stored_card(folder),
+        ),
         lambda card: "",
         as_json=options.common.json,
     )

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -175,3 +177,41 @@ def pad_images(images: Sequence[np.ndarray], width: int) -> tuple[Tensor, Tensor
         row[0, :, : image.shape[1]] = image
     widths = torch.tensor([image.shape[1] for image in images])
     return torch.from_numpy(room).to(torch.float32).div_(127.5).sub_(1.0), widths
+
+
+@runtime_checkable
+class LineRecognizer(Protocol):
+    """What reads lines and can say how: a `Recognizer`, or an `ExportedReader`."""
+
+    def read_lines(
+        self,
+        pictures: Sequence[str | Path | np.ndarray],
+        *,
+        batch_size: int = 64,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+        keep_going: bool = False,
+        names: Sequence[str] | None = None,
+    ) -> list[LineReading]:
+        """One reading a picture, in order, see `Recognizer.read_lines`."""
+
+    def reading_settings(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> dict[str, Any]:
+        """Reader, beam_size, second_look and dtype of `read_lines` with these options.
+
+        Raises:
+            ValueError: an option is out of range, or it cannot read so.
+        """
+
+    def describe_reading(
+        self,
+        reader: str | None = None,
+        beam_size: int | None = None,
+        second_look: int | float | None = None,
+    ) -> str:
+        """How `read_lines` reads with these options, for the signature of a score."""

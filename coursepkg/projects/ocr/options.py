@@ -16,6 +16,7 @@ from coursepkg.app.options import (
     Inputs,
     Json,
     Model,
+    ModelOrExport,
     Out,
     Recursive,
     Resume,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
     from coursepkg.projects.ocr.corpus import Corpus
     from coursepkg.projects.ocr.export import ExportedReader
     from coursepkg.projects.ocr.predict import Recognizer
-
-    AnyRecognizer = Recognizer | ExportedReader
-    """What reads lines: a trained network, or an exported program."""
 
 PresetOption = Annotated[
     Literal["tiny", "small", "report"] | None, tyro.conf.arg(help=PRESET_HELP)
@@ -208,7 +206,7 @@ class Evaluate:
     """Score a model on a part of a corpus, or detector and model on whole pages."""
 
     common: CommonOptions = field(default_factory=Common)
-    model: Model = None
+    model: ModelOrExport = None
     pages: str = ""
     """Score whole pages instead of lines: vi_receipts, receipts for generated ones (as
     many as --generate says), or a folder of pictures, each with its words in a
@@ -343,7 +341,7 @@ def reading_options(options: Evaluate | ReadOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def open_reader(folder: Path, precision: str) -> "AnyRecognizer":
+def load_recognizer(folder: Path, precision: str) -> "Recognizer | ExportedReader":
     """What reads lines by a folder that `train` or `export` wrote.
 
     Args:
@@ -381,7 +379,7 @@ class Predict:
     common: CommonOptions = field(default_factory=Common)
     read: tyro.conf.OmitArgPrefixes[ReadOptions] = field(default_factory=ReadOptions)
     """How a page is read."""
-    model: Model = None
+    model: ModelOrExport = None
     precision: Precision = "32-true"
     text: File = None
     """Write plain text here."""

@@ -465,6 +465,7 @@ def ladder_command(options: LadderOptions) -> int:
         torch.set_num_threads(options.threads)
     maker = maker_of(options)
     run = maker.run
+    run.check_comparable(options.rows, [options.seed])
     failed = run.make(options.rows, options.seed, maker, headline)
     rows = run.read()
     print("\n".join(ladder_lines(rows)))

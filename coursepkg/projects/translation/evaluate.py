@@ -35,9 +35,9 @@ from coursepkg.projects.translation.corpus import (
     to_scorer,
 )
 from coursepkg.projects.translation.placeholders import (
+    capitalised_words,
     copied_strings,
     copies,
-    names,
 )
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.text.languages import language_of
@@ -58,8 +58,8 @@ class Evaluation:
     copied: tuple[int, int]
     """Numbers, codes, tags and links of the sources that the references keep: how many
     of them the hypotheses keep, and how many there are."""
-    names: tuple[int, int]
-    """The same of names in Latin letters, see `placeholders.names`."""
+    capitalised: tuple[int, int]
+    """The same of Latin words with a capital, which are mostly names."""
     notes: tuple[str, ...]
     """What a reader of the scores must know, one line each."""
     hypotheses: tuple[str, ...] = field(repr=False)
@@ -72,7 +72,7 @@ class Evaluation:
         rows = [f"{name}: {one}" for name, one in self.scores.items()]
         for what, (kept, n) in (
             ("numbers and placeholders", self.copied),
-            ("names", self.names),
+            ("words with a capital", self.capitalised),
         ):
             if n:
                 rows.append(f"{what} kept: {kept} of {n} ({kept / n:.1%})")
@@ -86,7 +86,7 @@ class Evaluation:
             "n": len(self.references),
             "n_seen": self.n_seen,
             "copied": {"kept": self.copied[0], "of": self.copied[1]},
-            "names": {"kept": self.names[0], "of": self.names[1]},
+            "capitalised": {"kept": self.capitalised[0], "of": self.capitalised[1]},
             "scores": {name: score_as_json(one) for name, one in self.scores.items()},
             "notes": list(self.notes),
         }
@@ -153,9 +153,9 @@ def evaluate(
     ours, theirs = tuple(predictions), tuple(true)
     sources = tuple(p.source for p in pairs)
     triples = list(zip(sources, ours, theirs, strict=True))
-    copied, kept_names = (
+    copied, capitalised = (
         _total(copies(*one, find=find) for one in triples)
-        for find in (copied_strings, names)
+        for find in (copied_strings, capitalised_words)
     )
     return Evaluation(
         source,
@@ -163,7 +163,7 @@ def evaluate(
         scores,
         n_seen,
         copied,
-        kept_names,
+        capitalised,
         tuple(told),
         ours,
         theirs,

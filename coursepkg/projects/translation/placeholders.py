@@ -12,6 +12,7 @@ for masking rare words so, see Luong et al. (arXiv 1410.8206).
 
 import random
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -36,8 +37,8 @@ COPIED = re.compile(
 numbers, and the marks themselves."""
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
-NAME = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
-"""A word of unaccented Latin letters with a capital, as most names are written."""
+CAPITALISED = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
+"""A word of unaccented Latin letters that begins with a capital, as most names do."""
 
 
 class Masked(NamedTuple):
@@ -114,9 +115,9 @@ def n_lost(line: str, part: Masked) -> int:
     return sum((mark in line) != (mark in part.values) for mark in MARKS)
 
 
-def names(text: str) -> list[str]:
-    """Words that may be names, in order; others that begin a sentence, too."""
-    return NAME.findall(text)
+def capitalised_words(text: str) -> list[str]:
+    """Latin words with a capital, in order, those of `COPIED` strings left out."""
+    return CAPITALISED.findall(COPIED.sub(" ", unicodedata.normalize("NFC", text)))
 
 
 def copies(
@@ -127,8 +128,8 @@ def copies(
 ) -> tuple[int, int]:
     """Strings that were to be copied: how many were, and how many in all.
 
-    Those count that source and reference both hold. So of `names` a word that merely
-    begins a sentence hardly ever counts.
+    Those count that source and reference both hold. So of `capitalised_words` those
+    count that are the same in both languages: mostly names.
     """
     given, true, ours = (set(find(text)) for text in (source, reference, hypothesis))
     wanted = given & true

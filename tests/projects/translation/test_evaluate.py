@@ -69,6 +69,18 @@ def test_hypotheses_without_underscores_against_references_with_them_are_noted()
     assert evaluate(TARGETS, TEST, "zh", "vi", n_resamples=0).notes == ()
 
 
+def test_what_was_to_be_kept_is_counted_over_all_sentences() -> None:
+    two = [SentencePair("Tom has 3 cats.", "Tom có 3 mèo."), SentencePair("Mary has 4.", "Mary có 4.")]
+    found = evaluate(["Tom có mèo.", "Bà ấy có 4."], two, "en", "vi", n_resamples=0)
+    assert (found.copied, found.capitalised) == ((1, 2), (1, 2))
+    found = evaluate(["Tom có mèo.", "Mary có bốn."], two, "en", "vi", n_resamples=0)
+    assert (found.copied, found.capitalised) == ((0, 2), (2, 2))
+    assert found.as_json()["copied"] == {"kept": 0, "of": 2}
+    assert found.as_json()["capitalised"] == {"kept": 2, "of": 2}
+    assert "numbers and placeholders kept: 0 of 2 (0.0%)" in str(found)
+    assert "words with a capital kept: 2 of 2 (100.0%)" in str(found)
+
+
 def test_seen_and_unseen_sources_part_the_set() -> None:
     # Seen is a matter of the sentence, not of its spelling.
     seen = [SentencePair(p.source.replace(" ", "").replace("。", "！"), "x") for p in TEST[:15]]

@@ -12,7 +12,7 @@ from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.options import (
     Predict,
     ReadOptions,
-    open_reader,
+    load_recognizer,
     reading_options,
 )
 from coursepkg.validation import check_count
@@ -132,9 +132,9 @@ def _reader(options: Predict) -> Iterator[tuple[Any, dict[str, Any]]]:
     from coursepkg.projects.ocr.page.output import line_reader, page_reader
 
     common, read = options.common, options.read
-    recognizer = open_reader(common.model_folder(options.model), options.precision)
+    recognizer = load_recognizer(common.model_folder(options.model), options.precision)
     # A reader that the model lacks is an error of the command, not of every page.
-    below = recognizer.tta_below(**reading_options(read))
+    below = recognizer.reading_settings(**reading_options(read))["second_look"]
     identity = asdict(read) | {"second_look": below, "lines": options.lines}
     identity["model"] = recognizer.fingerprint
     del identity["batch_size"]

@@ -11,12 +11,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from coursepkg.metrics.scoring import Score, score
 from coursepkg.projects.ocr.data.images import read_rgb
+from coursepkg.projects.ocr.line import LineRecognizer
 from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.words import (
     BagOfWords,
@@ -24,9 +25,6 @@ from coursepkg.projects.ocr.page.words import (
     missed_words,
 )
 from coursepkg.validation import check_count
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 
 class PageText(NamedTuple):
@@ -160,7 +158,7 @@ def _scored(
 def open_coursepkg(
     threads: int = 2,
     *,
-    recognizer: "AnyRecognizer | None" = None,
+    recognizer: LineRecognizer | None = None,
     options: ReadOptions | None = None,
 ) -> tuple[PageReader, Callable[[], None]]:
     """The detector and recogniser of this project, and what closes them.

@@ -19,7 +19,7 @@ from functools import partial
 from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,10 +33,11 @@ from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.scoring import Score, score, score_as_json, sentence_scores
 from coursepkg.projects.ocr.detector.evaluate import LEAST_COVERED, covered_words
 from coursepkg.projects.ocr.evaluation import N_RESAMPLES
+from coursepkg.projects.ocr.line import LineRecognizer
 from coursepkg.projects.ocr.options import (
     Evaluate,
     ReadOptions,
-    open_reader,
+    load_recognizer,
     reading_options,
 )
 from coursepkg.projects.ocr.page.compare import (
@@ -55,9 +56,6 @@ from coursepkg.projects.ocr.page.words import (
 )
 from coursepkg.requirements import installed
 from coursepkg.validation import check_count, counted
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 SCHEMA = "coursepkg.ocr.labelled_pages/1"
 OURS = "coursepkg"
@@ -164,7 +162,7 @@ def evaluate_pages_command(options: Evaluate) -> int:
     check_out_folder(out)
     chosen = find_labelled_pages(options.pages, generate=options.common.generate)
     folder = options.common.model_folder(options.model)
-    recognizer = open_reader(folder, options.precision)
+    recognizer = load_recognizer(folder, options.precision)
     used = recognizer.describe_reading(**reading_options(options))
     told = f"{chosen.name}{limited(options.limit, len(chosen))}"
     with ExitStack() as at_end:
@@ -228,7 +226,7 @@ def check_meant(options: Evaluate) -> None:
 
 
 def _open(
-    options: Evaluate, recognizer: "AnyRecognizer", at_end: ExitStack
+    options: Evaluate, recognizer: LineRecognizer, at_end: ExitStack
 ) -> dict[str, PageReader]:
     """The readers by name, all with the same number of threads."""
     threads = torch.get_num_threads()
@@ -243,8 +241,8 @@ def _open(
         if name.partition(" ")[0] == baseline
     }
     readers = {}
-    for name, opened in opening.items():
-        readers[name], close = opened(threads)
+    for name, open_reader in opening.items():
+        readers[name], close = open_reader(threads)
         at_end.callback(close)
     return readers
 

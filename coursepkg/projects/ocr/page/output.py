@@ -37,13 +37,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from coursepkg.app import jobs
 from coursepkg.files import part_of, whole_file
 from coursepkg.projects.ocr.detector.lines import Detector, TextBox
+from coursepkg.projects.ocr.line import LineRecognizer
 from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.page.read import (
     LEFT_OUT,
@@ -54,9 +55,6 @@ from coursepkg.projects.ocr.page.read import (
 )
 from coursepkg.projects.ocr.page.sources import PagePicture, open_pages, page_title
 from coursepkg.validation import counted
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 SCHEMA = "coursepkg.ocr.page/1"
 
@@ -350,7 +348,7 @@ MOST_PIXELS = 8_000_000
 
 
 def page_reader(
-    detector: Detector, recognizer: "AnyRecognizer", options: ReadOptions
+    detector: Detector, recognizer: LineRecognizer, options: ReadOptions
 ) -> Read:
     """What reads whole pages."""
 
@@ -366,7 +364,7 @@ def page_reader(
     return lambda pictures: [page_of(one) for one in pictures]
 
 
-def line_reader(recognizer: "AnyRecognizer", options: ReadOptions) -> Read:
+def line_reader(recognizer: LineRecognizer, options: ReadOptions) -> Read:
     """What reads pictures of single lines, without a detector."""
 
     def read(pictures: Sequence[PagePicture]) -> list[Page | str]:

@@ -16,7 +16,6 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
@@ -29,11 +28,8 @@ from coursepkg.projects.ocr.detector.lines import (
     check_rgb,
     place_lines,
 )
-from coursepkg.projects.ocr.line import LineReading
+from coursepkg.projects.ocr.line import LineReading, LineRecognizer
 from coursepkg.projects.ocr.options import ReadOptions, reading_options
-
-if TYPE_CHECKING:
-    from coursepkg.projects.ocr.options import AnyRecognizer
 
 LEFT_OUT = ("score", "confidence", "empty", "crop")
 """Why a box gives no line: the detector was not sure of it, the recogniser was not, it
@@ -194,7 +190,7 @@ LARGEST = 2.0
 def read_page(
     image: np.ndarray,
     detector: Detector,
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     options: ReadOptions | None = None,
     *,
     name: str = "page",
@@ -246,7 +242,7 @@ def read_page(
 
 def read_single_lines(
     images: Sequence[np.ndarray],
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     options: ReadOptions | None = None,
     *,
     names: Sequence[str] | None = None,
@@ -294,7 +290,7 @@ def _single(
 def _read_places(
     gray: np.ndarray,
     places: Sequence[PlacedLine],
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     options: ReadOptions,
 ) -> list[ReadLine]:
     """The lines that can be cut out, read."""
@@ -318,7 +314,7 @@ def _cut(gray: np.ndarray, box: TextBox, margin: float) -> np.ndarray | None:
 
 
 def _read(
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     crops: Sequence[np.ndarray],
     options: ReadOptions,
     *,
@@ -335,10 +331,10 @@ def _read(
 
 
 def _looked_at_again(
-    lines: Sequence[ReadLine], recognizer: "AnyRecognizer", options: ReadOptions
+    lines: Sequence[ReadLine], recognizer: LineRecognizer, options: ReadOptions
 ) -> list[ReadLine]:
     """The lines, those of little confidence read anew, with a second look."""
-    below = recognizer.tta_below(**reading_options(options))
+    below = recognizer.reading_settings(**reading_options(options))["second_look"]
     unsure = [i for i, line in enumerate(lines) if line.reading.is_doubtful(below)]
     found = list(lines)
     always = replace(options, second_look=1.0)
@@ -351,7 +347,7 @@ def _looked_at_again(
 def _right_way_up(
     gray: np.ndarray,
     lines: Sequence[ReadLine],
-    recognizer: "AnyRecognizer",
+    recognizer: LineRecognizer,
     options: ReadOptions,
 ) -> list[ReadLine]:
     def read(crops: Sequence[np.ndarray]) -> list[LineReading]:

@@ -67,6 +67,7 @@ def ladder_command(options: "Ladder") -> int:
     if options.tune_rate:
         return tune_rates(options, parts, results)
     run, rates = run_of(options, parts, results)
+    run.check_comparable(options.rows, options.seeds)
     maker = RowMaker(run, parts, options.clock, options.converged, rates)
     failed = [
         error
@@ -107,19 +108,27 @@ def run_of(options: "Ladder", parts: Parts, results: Path) -> tuple[LadderRun, R
 def tune_rates(options: "Ladder", parts: Parts, results: Path) -> int:
     """Choose the learning rates of rows, print the trials; 1 where a row failed.
 
-    A row comes after those whose recipe it changes, and begins with their rates.
+    A row comes after those whose recipe it changes, and begins with their rates. A row
+    with stored numbers keeps the rate that it had.
+
+    Raises:
+        ValueError: a stored row below one of them has other settings.
     """
     failed = []
-    for name in _tuned(options.rows):
+    names = _tuned(options.rows)
+    run_of(options, parts, results)[0].check_comparable(names, [SEED])
+    for name in names:
         run, rates = run_of(options, parts, results)
         row = run.ladder.row(name)
         if row.name in rates:
             run.log(f"{row.name}: its rate is stored already")
             continue
+        if run.files(row.name):
+            run.log(f"{row.name}: stored already, so its rate stays")
+            continue
         if not run.ladder.is_new(row, run.base):
             run.log(f"{row.name}: this is {row.builds_on} already, with these settings")
             continue
-        run.check_comparable(row, SEED)
         run.log(f"{row.name}: trying learning rates")
         try:
             choose_rate(run, row, parts)

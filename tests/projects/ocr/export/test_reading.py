@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from coursepkg.app.export import CARD, ONNX_PROGRAM, PROGRAM
+from coursepkg.projects.ocr import export
 from coursepkg.projects.ocr.detector import detector as bounded
 from coursepkg.projects.ocr.export import ExportedReader
 from coursepkg.projects.ocr.predict import Recognizer
@@ -51,6 +52,24 @@ def test_lines_read_as_by_the_ctc_head(exported: Path, quick_run: Path) -> None:
     assert reader.fingerprint == ExportedReader(exported).fingerprint
 
 
+def test_more_lines_of_one_width_than_a_program_takes(
+    exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = [
+        draw(text)[:, :60]
+        for text in ("Phở bò tái", "Cơm gà xối", "Bún chả Hà", "Trà đá chanh", "Nem rán Hà")
+    ]
+    reader = ExportedReader(exported)
+    together = reader.read_lines(images)
+    monkeypatch.setattr(export, "MOST_LINES", 2)
+    assert [one.text for one in reader.read_lines(images)] == [one.text for one in together]
+
+
+def test_an_export_is_no_model_to_export_again(exported: Path, tmp_path: Path) -> None:
+    told = ocr("export", "--model", exported, "--out", tmp_path / "again").mistake
+    assert f"{exported}: no finished model in it; it holds an export: name the folder of the model" in told
+
+
 def test_a_bad_picture_stops_all_or_nothing(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(b"")
     reader, pictures = ExportedReader(exported), [tmp_path / "bad.png", draw("Cơm gà")]
@@ -86,6 +105,13 @@ def test_predict_and_evaluate_lines(exported: Path, quick_run: Path, labelled: P
     assert "no loss, which needs the model that was exported" in scored["notes"]
     assert scored["reading"] == {**by_model["reading"], "second_look": 0.0}
     assert scored["exported_from"] == by_model["fingerprint"] != scored["fingerprint"]
+    # Without --data both are scored on what the model learnt from.
+    usual = [
+        ocr("evaluate", "--model", model, "--reader", "ctc", "--limit", "3", "--json").document
+        for model in (exported, quick_run)
+    ]
+    assert usual[0]["corpus"] == usual[1]["corpus"]
+    assert usual[0]["cer"]["value"] == usual[1]["cer"]["value"]
 
 
 def test_pages_are_read_and_scored(exported: Path, quick_run: Path, pages: Path) -> None:
@@ -122,14 +148,22 @@ def test_what_an_export_lacks_is_refused(
     assert message in ocr("evaluate", "--pages", pages, *model, *options).mistake
 
 
+def change_card(folder: Path, **entries: object) -> None:
+    card = json.loads((folder / CARD).read_text("utf-8"))
+    (folder / CARD).write_text(json.dumps(card | entries), "utf-8")
+
+
 def test_a_damaged_export_is_named(exported: Path, pages: Path, tmp_path: Path) -> None:
     program = PROGRAMS[exported.name]
     for number, (broken, message) in enumerate(
         (
             (lambda folder: (folder / program).write_bytes(b"cut"), "was changed or cut short; export the"),
-            (lambda folder: (folder / program).unlink(), str(tmp_path)),
+            (lambda folder: (folder / program).unlink(), f"{program} is missing; export the model again"),
             (lambda folder: (folder / CARD).unlink(), f"{CARD} is missing"),
             (lambda folder: (folder / CARD).write_text("{"), f"{CARD} is damaged"),
+            (lambda folder: change_card(folder, widths=[5]), f"{CARD} is damaged; export the model again"),
+            (lambda folder: change_card(folder, widths=["5", 9]), f"{CARD} is damaged; export the"),
+            (lambda folder: change_card(folder, files={}), f"{CARD} is damaged; export the model again"),
         )
     ):
         folder = tmp_path / str(number) / "export"

@@ -148,6 +148,13 @@ def test_the_rate_that_is_best_on_dev_trains_the_row(
     assert other["recipe"]["learning_rate"] == chosen
     assert "rates" not in other
     assert other["changes"] == {"ema": 0.0}
+    # What is stored keeps its rate, and nothing is tuned beside rows of other settings.
+    assert ladder(tmp_path, "--tune-rate", "--rows", "no-averaging") == 0
+    assert "no-averaging: stored already, so its rate stays" in capsys.readouterr().out
+    with pytest.raises(
+        ValueError, match=r"unigram is compared with modern, which .*differs in attention_dropout"
+    ):
+        ladder(tmp_path, "--tune-rate", "--rows", "unigram", settings=[*BRIEF, "attention-dropout=0.2"])
 
 
 @pytest.mark.usefixtures("short_trials")
