@@ -211,12 +211,11 @@ class LadderRun:
         path = self.file(row.name, seed)
         if not path.exists():
             return None
-        if differ := self._differing(path, row):
-            raise ValueError(
-                f"{path} holds this row with other settings (it differs in "
-                f"{', '.join(differ)}); choose another --results"
-            )
-        return read_json(path, needs=self.needs)
+        document = read_json(path, needs=self.needs)
+        recipe = self.ladder.recipe(row, self.base)
+        usual = type(recipe)().described()
+        check_same_settings(path, document["recipe"], recipe.described(), usual)
+        return document
 
     def check_comparable(self, names: Sequence[str], seeds: Sequence[int]) -> None:
         """Refuse new rows if the row that they are compared with has other settings.
@@ -235,20 +234,16 @@ class LadderRun:
 
     def _check_below(self, row: LadderRow) -> None:
         below = self.ladder.row(row.builds_on)
+        recipe = self.ladder.recipe(below, self.base)
+        now, usual = recipe.described(), type(recipe)().described()
         for path in self.files(below.name):
-            if differ := self._differing(path, below):
+            stored = read_json(path, needs=self.needs)["recipe"]
+            if differ := differing_settings(stored, now, usual):
                 raise ValueError(
                     f"{row.name} is compared with {below.name}, which {path} holds with"
                     f" other settings (it differs in {', '.join(differ)}); choose"
                     " another --results"
                 )
-
-    def _differing(self, path: Path, row: LadderRow) -> list[str]:
-        """Settings in which the numbers of a file differ from a row's."""
-        recipe = self.ladder.recipe(row, self.base)
-        stored = read_json(path, needs=self.needs)["recipe"]
-        usual = type(recipe)().described()
-        return differing_settings(stored, recipe.described(), usual)
 
     def read(self) -> list[dict[str, Any]]:
         """The stored rows under these conditions, in the ladder's order."""
@@ -345,6 +340,30 @@ def differing_settings(
     """
     old = {**usual, **stored}
     return sorted(name for name in now if old[name] != now[name])
+
+
+def check_same_settings(
+    path: Path,
+    stored: Mapping[str, Any],
+    now: Mapping[str, Any],
+    usual: Mapping[str, Any],
+) -> None:
+    """Refuse a stored row of other settings than are asked for.
+
+    Args:
+        path: of the stored row.
+        stored: see `differing_settings`, as the rest.
+        now: those that are asked for.
+        usual: defaults.
+
+    Raises:
+        ValueError: they differ; the settings in which they do are named.
+    """
+    if differ := differing_settings(stored, now, usual):
+        raise ValueError(
+            f"{path} holds this row with other settings (it differs in "
+            f"{', '.join(differ)}); choose another --results"
+        )
 
 
 def conditions_of(*parts: str, timed: bool = True) -> str:

@@ -231,12 +231,7 @@ def check_same_recipe(path: Path, stored: Mapping[str, Any], recipe: Recipe) -> 
         ValueError: it has others; they are named.
     """
     usual = Recipe().described()
-    differ = ladder.differing_settings(stored["recipe"], recipe.described(), usual)
-    if differ:
-        raise ValueError(
-            f"{path} holds this row with other settings (it differs in "
-            f"{', '.join(differ)}); choose another --results"
-        )
+    ladder.check_same_settings(path, stored["recipe"], recipe.described(), usual)
 
 
 def keep_sentences(run: Path, result: Evaluation) -> None:
