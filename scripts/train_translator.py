@@ -3,7 +3,9 @@
 One model for en-vi, vi-en, zh-vi and vi-zh, from the open corpus and the phrasebook; a
 second stage adds sentences of the Vietnamese Wikipedia and, for Chinese, of Tatoeba,
 translated back by the first. A third is the second once more, with more sentences,
-which the better model translated back.
+which the better model translated back. A fourth is short: it learns the sentences of
+`translator_sentences`, everyday Chinese and general text, which the open corpus lacks,
+beside a third of the rest.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
@@ -16,11 +18,14 @@ which the better model translated back.
         --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh runs/tatoeba-zh \
         --seconds 6000
     (the four commands again from runs/open-2 to runs/open-3, with 80000 and 40000)
-    coursepkg translation calibrate --model runs/open-3
-    python scripts/train_translator.py ship --out runs/open-3
-    python scripts/train_translator.py log --start runs/open-2 --out runs/open-3
+    (the first two again from runs/open-3, with 8000 and 8000)
+    python scripts/train_translator.py fourth --start runs/open-3 --out runs/open-4 \
+        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 6000
+    coursepkg translation calibrate --model runs/open-4
+    python scripts/train_translator.py ship --out runs/open-4
+    python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4
 
-`log` stores the curves of the stages `--start` and `--out` for the book.
+`log` stores the curves of these stages for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
 """
 
@@ -30,12 +35,16 @@ import shutil
 import statistics
 from pathlib import Path
 
+import torch
+
+from coursepkg.app.model_folder import start_folder
 from coursepkg.app.published_results import write_measurement
 from coursepkg.data import attribution_of
 from coursepkg.files import read_json
-from coursepkg.projects.translation.corpora import Parts, load_parts
+from coursepkg.projects.translation.corpora import Parts, load_parts, scored_keys
 from coursepkg.projects.translation.corpus import (
     SentencePair,
+    pair_keys,
     read_parallel,
     to_model,
 )
@@ -43,7 +52,11 @@ from coursepkg.projects.translation.models import FILES
 from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import DEFAULT, Translator
 from coursepkg.projects.translation.published_results import RESULTS
-from coursepkg.projects.translation.readers.open_corpus import MACHINE_MADE, domain_of
+from coursepkg.projects.translation.readers.open_corpus import (
+    MACHINE_MADE,
+    domain_of,
+    read_embedded,
+)
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.projects.translation.train import train
 from coursepkg.text.subword import SentencePiece
@@ -74,8 +87,20 @@ SECOND = dataclasses.replace(
     RECIPE, schedule="cosine", learning_rate=2.5e-3, warmup=100, ema=0.99, max_epochs=1
 )
 """The second stage: one epoch, at whose end the rate is 0."""
+FOURTH = dataclasses.replace(SECOND, learning_rate=2e-3)
+SENTENCES = Path(__file__).with_name("translator_sentences")
+"""Sentences that the open corpus lacks; `README.md` there says what they are."""
+MACHINE_MADE_SENTENCES = """\
+Beside the corpus the model learnt sentences that a machine made: the Chinese of everyday sentences of Tatoeba, under
+  Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the licence of the package. Both
+  stand in scripts/translator_sentences of its source.
+"""
+FOURTH_SHARE = 3
+"""Of what the stages before learnt the fourth learns every third pair again."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
+WRITTEN_COPIES = 5
+"""Those of `SENTENCES` are new to the fourth stage."""
 STEPS_A_POINT = 50
 """Steps whose mean loss is one point of the stored curve."""
 BOOK_SHARE = 6
@@ -84,7 +109,12 @@ MACHINE_SHARE = 2
 """Of the text that a machine translated every second sentence."""
 
 
-def mixture(further: dict[str, list[SentencePair]], every: int) -> list[Parts]:
+def mixture(
+    further: dict[str, list[SentencePair]],
+    written: dict[str, list[SentencePair]],
+    every: int = 1,
+    share: int = 1,
+) -> list[Parts]:
     """Training parts of the four directions.
 
     Vietnamese that a machine made is read, never written. The sentences of the
@@ -92,8 +122,11 @@ def mixture(further: dict[str, list[SentencePair]], every: int) -> list[Parts]:
 
     Args:
         further: by source language pairs whose source a machine made.
+        written: by source language pairs that are learnt like everyday ones, both
+            ways.
         every: out of Vietnamese only one of so many pairs is learnt, everyday ones
             apart.
+        share: of all but the everyday pairs one of so many is learnt.
     """
     found = []
     for source in ("zh", "en"):
@@ -101,9 +134,12 @@ def mixture(further: dict[str, list[SentencePair]], every: int) -> list[Parts]:
         by_kind: dict[str, list[SentencePair]] = {}
         for pair in parts.train:
             by_kind.setdefault(domain_of(pair), []).append(pair)
-        machine_made = by_kind.pop(MACHINE_MADE)[::MACHINE_SHARE]
-        by_kind["phrasebook"] = by_kind["phrasebook"][::BOOK_SHARE]
-        by_kind["everyday"] *= EVERYDAY_COPIES
+        machine_made = by_kind.pop(MACHINE_MADE)[:: MACHINE_SHARE * share]
+        book = by_kind.pop("phrasebook")[:: BOOK_SHARE * share]
+        everyday = by_kind.pop("everyday") * EVERYDAY_COPIES
+        everyday += written.get(source, []) * WRITTEN_COPIES
+        by_kind = {kind: own[::share] for kind, own in by_kind.items()}
+        by_kind |= {"phrasebook": book, "everyday": everyday}
         human = [pair for own in by_kind.values() for pair in own]
         by_kind[MACHINE_MADE] = machine_made
         back = [
@@ -116,6 +152,36 @@ def mixture(further: dict[str, list[SentencePair]], every: int) -> list[Parts]:
             dataclasses.replace(parts, train=tuple(human)),
             dataclasses.replace(parts.swapped(), train=tuple(back)),
         ]
+    return found
+
+
+def read_written() -> dict[str, list[SentencePair]]:
+    """The pairs of `SENTENCES`, by source language.
+
+    Those with a sentence of any dev or test part that is here are left out.
+    """
+    vietnamese = {pair.line: pair.target for pair in read_embedded()["train"]}
+    with (SENTENCES / "tatoeba_chinese.tsv").open(encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    pairs = {"zh": [SentencePair(zh, vietnamese[int(at)]) for at, zh in rows], "en": []}
+    with (SENTENCES / "general.tsv").open(encoding="utf-8") as file:
+        for line in file:
+            en, vi, zh = line.rstrip("\n").split("\t")
+            pairs["en"].append(SentencePair(en, vi))
+            pairs["zh"].append(SentencePair(zh, vi))
+    held = set[str]()
+    for corpus, source in (
+        ("open", "zh"),
+        ("open", "en"),
+        ("auto", "zh"),
+        ("auto", "en"),
+    ):
+        held |= scored_keys(load_parts(corpus, source, "vi"))
+    found = {}
+    for source, own in pairs.items():
+        clean = [p for p in own if held.isdisjoint(pair_keys(p, source, "vi"))]
+        print(f"{len(own) - len(clean)} of {len(own)} {source}-vi pairs left out")
+        found[source] = clean
     return found
 
 
@@ -161,16 +227,25 @@ def ship(out: Path) -> None:
     (DEFAULT / "model" / "model.safetensors").chmod(0o644)
     translator.subwords.save(DEFAULT)
     translator.calibration.save(DEFAULT)
-    (DEFAULT / "ATTRIBUTION.txt").write_text(attribution_of("open"), encoding="utf-8")
+    told = f"{attribution_of('open')}\n{MACHINE_MADE_SENTENCES}"
+    (DEFAULT / "ATTRIBUTION.txt").write_text(told, encoding="utf-8")
 
 
 def store_curves(stages: list[Path]) -> None:
-    """Write the logs of these stages, thinned to means, among the stored results."""
+    """Write the logs of these stages, thinned to means, among the stored results.
+
+    A stage of the stored document whose folder is not here stays as it is there.
+    """
     folder = RESULTS.place_of_new_rows()
     if folder is None:
         raise SystemExit("no checkout of the book: nowhere to store the curves")
+    document = RESULTS.document("learning_curve") or {"stages": []}
+    stored = {one["name"]: one for one in document["stages"]}
     found = []
     for stage in stages:
+        if not stage.exists() and stage.name in stored:
+            found.append(stored[stage.name])
+            continue
         rows = read_log(stage / "run" / "log.csv")
         card = read_json(stage / "model" / "model.json", needs={"meta": dict})["meta"]
         points = [
@@ -184,17 +259,17 @@ def store_curves(stages: list[Path]) -> None:
                 for at in range(0, len(rows), STEPS_A_POINT)
             )
         ]
-        seconds, _ = seconds_of(read_calls(stage))
-        told = {"seconds": round(seconds), "dev_bleu": card["dev_bleu"]}
+        calls = read_calls(stage)
+        told = {"seconds": round(seconds_of(calls)[0]), "dev_bleu": card["dev_bleu"]}
+        made = {name: calls[-1][name] for name in ("machine", "versions", "commit")}
         found.append(
-            {"name": stage.name, "steps": card["steps"], **told, "rows": points}
+            {"name": stage.name, "steps": card["steps"], **told, "rows": points, **made}
         )
-    last = read_calls(stages[-1])[-1]
-    made = {name: last[name] for name in ("machine", "versions", "commit")}
-    schema = "coursepkg.translation.learning_curve/1"
+    last = {name: found[-1][name] for name in ("machine", "versions", "commit")}
+    schema = "coursepkg.translation.learning_curve/2"
     write_measurement(
         folder / "learning_curve.json",
-        {"schema": schema, "steps_a_point": STEPS_A_POINT, "stages": found, **made},
+        {"schema": schema, "steps_a_point": STEPS_A_POINT, "stages": found, **last},
     )
 
 
@@ -210,34 +285,43 @@ def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePa
 def main() -> None:
     """Train for some seconds, ship, or store the curves."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stage", choices=("first", "second", "ship", "log"))
+    stages = ("first", "second", "fourth", "ship", "log")
+    parser.add_argument("stage", choices=stages)
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
-    parser.add_argument("--start", type=Path)
+    parser.add_argument("--start", type=Path, help="folder of a model, or `default`")
+    parser.add_argument("--stages", type=Path, nargs="*", default=[])
     parser.add_argument("--extra-en", type=Path, nargs="*", default=[])
     parser.add_argument("--extra-zh", type=Path, nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=1800.0)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     if options.stage == "ship":
         return ship(options.out)
     if options.stage == "log":
-        return store_curves([*filter(None, [options.start]), options.out])
+        return store_curves(options.stages)
+    torch.set_num_threads(options.threads)
+    start = options.start and start_folder(options.start, DEFAULT)
+    is_fourth = options.stage == "fourth"
     corpora = mixture(
         {
             "en": read_back_translations(options.extra_en, "en"),
             "zh": read_back_translations(options.extra_zh, "zh"),
         },
+        read_written() if is_fourth else {},
         every=1 if options.stage == "first" else 2,
+        share=FOURTH_SHARE if is_fourth else 1,
     )
-    if options.start is None:
+    if start is None:
         learn_vocabulary(corpora, options.out)
-    stage = RECIPE if options.stage == "first" else SECOND
+    recipes = {"first": RECIPE, "second": SECOND, "fourth": FOURTH}
+    stage = recipes[options.stage]
     recipe = dataclasses.replace(stage, max_seconds=options.seconds)
     resume = (options.out / "recipe.json").exists()
     train(
         recipe,
         corpora,
         options.out,
-        start=options.start,
+        start=start,
         resume=resume,
         progress=False,
     )

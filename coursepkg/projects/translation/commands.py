@@ -12,6 +12,7 @@ from coursepkg.app.options import (
     Flag,
     Json,
     Model,
+    ModelOrExport,
     Out,
     Part,
     Resume,
@@ -105,7 +106,7 @@ class Common:
 class Search:
     """Which trained model to use, and how it searches."""
 
-    model: Model = None
+    model: ModelOrExport = None
     beam_size: int | None = None
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     length_penalty: float | None = None
