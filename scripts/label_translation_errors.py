@@ -6,7 +6,8 @@
 `--list` prints, in the order of the test part, each Vietnamese sentence of Tatoeba once whose output is none of its
 references. Rows are chosen by the rule in `coursepkg/projects/translation/errors/labelled.py`: their source, label and
 reason are written into the file by hand. Without `--list` the script takes these three and writes output, reference
-and attribution anew, in the order of the test part.
+and attribution anew, in the order of the test part. The labels belong to outputs of the third stage of
+training: with the model that ships now, label anew.
 """
 
 import argparse

@@ -4,9 +4,9 @@
     .venv/bin/python scripts/measure_translator.py --model runs/export --out book/_data/translation/shipped.json
 
 Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
-and by how often training saw its rarest word. The examples are chosen by a rule: of each direction into Vietnamese the
-everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at even steps from the worst to
-the best. COURSEPKG_DATA names the data folder.
+and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each
+direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
+even steps from the worst to the best. COURSEPKG_DATA names the data folder.
 """
 
 import argparse
@@ -44,7 +44,7 @@ WAYS = (("en", "vi"), ("zh", "vi"), ("vi", "en"), ("vi", "zh"))
 LENGTHS = ((1, 5), (6, 10), (11, 20), (21, 40), (41, 10_000))
 """Words of a source, in groups; of Chinese its characters."""
 COUNTS = ((0, 0), (1, 9), (10, 99), (100, 10**9))
-"""How often training saw the rarest word of a source, in groups."""
+"""How often open corpus and phrasebook have the rarest word of a source, in groups."""
 EXAMPLE_WORDS = (5, 30)
 N_EXAMPLES = 10
 N_LINES, N_SINGLE = 10_000, 50
@@ -103,7 +103,7 @@ def groups(
 
 
 def rarity(way: tuple[str, str]) -> Callable[[str], int]:
-    """How often training saw the rarest word of a source."""
+    """How often open corpus and phrasebook have the rarest word of a source."""
     counts = Counter(
         word
         for pair in load_parts("open", *way).train

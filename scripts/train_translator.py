@@ -5,22 +5,21 @@ second stage adds sentences of the Vietnamese Wikipedia and, for Chinese, of Tat
 translated back by the first. A third is the second once more, with more sentences,
 which the better model translated back. A fourth is short: it learns the sentences of
 `translator_sentences`, everyday Chinese and general text, which the open corpus lacks,
-beside a third of the rest.
+beside the everyday ones and a third of the rest.
+It began with the third stage as it shipped, in half precision (`--start default`).
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
-    coursepkg translation back-translate --model runs/open --mono wikipedia --from en \
-        --to vi --limit 16000 --beam-size 1 --out runs/wikipedia
-    coursepkg translation back-translate --model runs/open --mono wikipedia --from zh \
-        --to vi --limit 12000 --beam-size 1 --out runs/wikipedia-zh
-    coursepkg translation back-translate --model runs/open --mono tatoeba --from zh \
-        --to vi --beam-size 4 --out runs/tatoeba-zh
-    python scripts/train_translator.py second --start runs/open --out runs/open-2 \
-        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh runs/tatoeba-zh \
-        --seconds 6000
-    (the four commands again from runs/open-2 to runs/open-3, with 80000 and 40000)
-    (the first two again from runs/open-3, with 8000 and 8000)
-    python scripts/train_translator.py fourth --start runs/open-3 --out runs/open-4 \
-        --extra-en runs/wikipedia --extra-zh runs/wikipedia-zh --seconds 6000
+    BACK="coursepkg translation back-translate --to vi"
+    $BACK --model runs/open --mono wikipedia --from en --limit 16000 --beam-size 1 --out runs/wikipedia-en-1
+    $BACK --model runs/open --mono wikipedia --from zh --limit 12000 --beam-size 1 --out runs/wikipedia-zh-1
+    $BACK --model runs/open --mono tatoeba --from zh --beam-size 4 --out runs/tatoeba-zh-1
+    python scripts/train_translator.py second --start runs/open --out runs/open-2 --seconds 6000 \
+        --extra-en runs/wikipedia-en-1 --extra-zh runs/wikipedia-zh-1 runs/tatoeba-zh-1
+    (the third stage: these four commands from runs/open-2 to runs/open-3, with 80000 and 40000)
+    $BACK --model runs/open-3 --mono wikipedia --from en --limit 8000 --beam-size 1 --out runs/wikipedia-en-3
+    $BACK --model runs/open-3 --mono wikipedia --from zh --limit 8000 --beam-size 1 --out runs/wikipedia-zh-3
+    python scripts/train_translator.py fourth --start runs/open-3 --out runs/open-4 --threads 2 --seconds 6000 \
+        --extra-en runs/wikipedia-en-3 --extra-zh runs/wikipedia-zh-3
     coursepkg translation calibrate --model runs/open-4
     python scripts/train_translator.py ship --out runs/open-4
     python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4
@@ -91,9 +90,9 @@ FOURTH = dataclasses.replace(SECOND, learning_rate=2e-3)
 SENTENCES = Path(__file__).with_name("translator_sentences")
 """Sentences that the open corpus lacks; `README.md` there says what they are."""
 MACHINE_MADE_SENTENCES = """\
-Beside the corpus the model learnt sentences that a machine made: the Chinese of everyday sentences of Tatoeba, under
-  Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the licence of the package. Both
-  stand in scripts/translator_sentences of its source.
+Beside the corpus the model learnt sentences that a large language model made: the Chinese of everyday sentences of
+  Tatoeba, translated, under Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the
+  licence of the package. Both stand in scripts/translator_sentences of its source.
 """
 FOURTH_SHARE = 3
 """Of what the stages before learnt the fourth learns every third pair again."""
@@ -163,7 +162,10 @@ def read_written() -> dict[str, list[SentencePair]]:
     vietnamese = {pair.line: pair.target for pair in read_embedded()["train"]}
     with (SENTENCES / "tatoeba_chinese.tsv").open(encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
-    pairs = {"zh": [SentencePair(zh, vietnamese[int(at)]) for at, zh in rows], "en": []}
+    pairs = {
+        "zh": [SentencePair(zh, vietnamese[int(at)]) for at, _, zh in rows],
+        "en": [],
+    }
     with (SENTENCES / "general.tsv").open(encoding="utf-8") as file:
         for line in file:
             en, vi, zh = line.rstrip("\n").split("\t")
@@ -298,6 +300,8 @@ def main() -> None:
     if options.stage == "ship":
         return ship(options.out)
     if options.stage == "log":
+        if not options.stages:
+            parser.error("log needs --stages, the folders of the stages")
         return store_curves(options.stages)
     torch.set_num_threads(options.threads)
     start = options.start and start_folder(options.start, DEFAULT)

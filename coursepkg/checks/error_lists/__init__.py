@@ -2,7 +2,7 @@
 
 A list is a table beside this file, `NAME.tsv`: one error a row, the last two columns
 its label and the reason for it. `scripts/collect_errors.py` and, for the translations
-of the shipped translator, `scripts/label_translation_errors.py` say how the errors were
+of the translator, `scripts/label_translation_errors.py` say how the errors were
 collected. Where the exercise states a rule, the labels follow it; else they are a
 person's.
 """

@@ -1,5 +1,6 @@
 """One tiny model for all tests of the translation project, trained once in each process that runs some of them."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import torch
 from coursepkg.projects.translation import corpora
 from coursepkg.projects.translation.predict import Translator
 from tests.projects.translation.tiny import RECIPE, SmallBook, quietly, write_zh_vi
+
+# How the shipped model was made is tested with the script that did it.
+sys.path.append(str(Path(__file__).parents[3] / "scripts"))
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -3,8 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
+import train_translator as script
+
 from coursepkg.projects.translation.corpus import sentence_key
-from coursepkg.projects.translation.readers.open_corpus import read_embedded
+from coursepkg.projects.translation.readers import open_corpus
+from coursepkg.projects.translation.readers.open_corpus import EMBEDDED, read_embedded
 from coursepkg.text.vietnamese import unicode_form
 
 FOLDER = Path(__file__).parents[3] / "scripts" / "translator_sentences"
@@ -19,12 +23,15 @@ def rows(name: str, columns: int) -> list[list[str]]:
 
 
 def test_chinese_stands_beside_training_sentences_alone() -> None:
-    chinese = rows("tatoeba_chinese.tsv", 2)
-    lines = [int(line) for line, _ in chinese]
-    training = {pair.line: pair for pair in read_embedded()["train"]}
+    chinese = rows("tatoeba_chinese.tsv", 3)
+    lines = [int(line) for line, _, _ in chinese]
     assert lines == sorted(set(lines))
-    assert set(lines) <= set(training)
-    assert all(HAN.search(text) for _, text in chinese)
+    tatoeba = (Path(open_corpus.__file__).with_name(EMBEDDED)).read_text("utf-8").splitlines()
+    for line, number, text in chinese:
+        *_, part, attribution = tatoeba[int(line) - 1].split("\t")
+        assert part == "train"
+        assert f"& #{number} (" in attribution
+        assert HAN.search(text), line
 
 
 def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
@@ -40,12 +47,17 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
         assert len(set(keys)) == len(keys), language
 
 
-def test_no_general_sentence_is_scored_as_an_everyday_one() -> None:
+def test_a_scored_sentence_is_left_out_of_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path / "no-data"))
+    monkeypatch.setattr(script, "SENTENCES", tmp_path)
     parts = read_embedded()
-    for column, side in enumerate(("source", "target")):
-        language = ("en", "vi")[column]
-        scored = {
-            sentence_key(getattr(pair, side), language) for part in ("dev", "test") for pair in parts[part]
-        }
-        own = {sentence_key(row[column], language) for row in rows("general.tsv", 3)}
-        assert not own & scored
+    scored, known = parts["dev"][0], parts["train"][0]
+    general = [(scored.source, "Một câu mới.", "新句子。"), ("A new sentence.", scored.target, "另一个。")]
+    kept = ("Another new sentence.", "Một câu khác hẳn.", "完全不同的句子。")
+    lines = ["\t".join(row) for row in (*general, kept)]
+    (tmp_path / "general.tsv").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    (tmp_path / "tatoeba_chinese.tsv").write_text(f"{known.line}\t1\t译文。\n", "utf-8")
+    found = script.read_written()
+    assert [(p.source, p.target) for p in found["en"]] == [kept[:2]]
+    assert ("译文。", known.target) in [(p.source, p.target) for p in found["zh"]]
+    assert scored.target not in [p.target for own in found.values() for p in own]

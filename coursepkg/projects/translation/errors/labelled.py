@@ -1,10 +1,11 @@
-"""Fifty errors of the shipped translator, each labelled by hand with its kind.
+"""Fifty errors of the translator, each labelled by hand with its kind.
 
-The translator read the Vietnamese sentences of the test part of Tatoeba's pairs, each
-once, and wrote English with its default settings. Kept were outputs with one error that
-clearly belongs to one kind (a slip of grammar beside another error does not count), no
-two alike, at most eight of a kind, in the order of the test part. So the kinds are more
-even here than among all errors.
+The translator of the third stage of training, since when it has had a fourth, read the
+Vietnamese sentences of the test part of Tatoeba's pairs, each once, and wrote English
+with its default settings. Kept were outputs with one error that clearly belongs to one
+kind (a slip of grammar beside another error does not count), no two alike, at most
+eight of a kind, in the order of the test part. So the kinds are more even here than
+among all errors.
 
 The sentences are Tatoeba's, CC BY 2.0 FR, each with the numbers and owners of both in
 `attribution`; `tatoeba.LICENCE` says more.
@@ -27,7 +28,7 @@ ERROR_KINDS = {
 
 
 class LabelledError(NamedTuple):
-    """An output of the shipped translator with one error."""
+    """An output of the translator with one error."""
 
     source: str
     """In Vietnamese."""

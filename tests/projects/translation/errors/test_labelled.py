@@ -1,9 +1,8 @@
-"""The fifty labelled errors: each is of the test part, attributed, and what the shipped translator writes."""
+"""The fifty labelled errors: each is of the test part, attributed, and no reference."""
 
 import re
 from collections import Counter
 
-from coursepkg.projects.translation import Translator
 from coursepkg.projects.translation.errors.labelled import ERROR_KINDS, error_table, labelled_errors
 from coursepkg.projects.translation.readers.open_corpus import read_embedded
 
@@ -34,10 +33,11 @@ def test_the_copied_word_of_an_untranslated_one_stands_in_the_source() -> None:
         assert bool(copied) == (one.label == "untranslated"), one
 
 
-def test_the_shipped_translator_writes_them() -> None:
-    found = Translator.load_default().translate([one.source for one in ERRORS], source="vi", target="en")
-    same = [one.text == row.output for one, row in zip(found, ERRORS, strict=True)]
-    assert sum(same) >= 48  # a machine that rounds in another way may turn a near tie
+def test_no_output_is_one_of_its_references() -> None:
+    known: dict[str, set[str]] = {}
+    for pair in read_embedded()["test"]:
+        known.setdefault(pair.target, set()).add(pair.source)
+    assert not [one.output for one in ERRORS if one.output in known[one.source]]
 
 
 def test_the_table_has_a_row_for_each() -> None:
