@@ -5,8 +5,8 @@ second stage adds sentences of the Vietnamese Wikipedia and, for Chinese, of Tat
 translated back by the first. A third is the second once more, with more sentences,
 which the better model translated back. A fourth is short: it learns the sentences of
 `translator_sentences`, everyday Chinese and general text, which the open corpus lacks,
-beside the everyday ones and a third of the rest.
-It began with the third stage as it shipped, in half precision (`--start default`).
+beside the everyday ones and a third of the rest. It began with the third stage as it
+shipped, in half precision (`--start default`).
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -40,9 +40,11 @@ from coursepkg.app.model_folder import start_folder
 from coursepkg.app.published_results import write_measurement
 from coursepkg.data import attribution_of
 from coursepkg.files import read_json
-from coursepkg.projects.translation.corpora import Parts, load_parts, scored_keys
+from coursepkg.projects.translation.back_translation.files import held_out_keys
+from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import (
     SentencePair,
+    numbered_lines,
     pair_keys,
     read_parallel,
     to_model,
@@ -102,10 +104,9 @@ WRITTEN_COPIES = 5
 """Those of `SENTENCES` are new to the fourth stage."""
 STEPS_A_POINT = 50
 """Steps whose mean loss is one point of the stored curve."""
-BOOK_SHARE = 6
-"""Of the phrasebook every sixth sentence."""
-MACHINE_SHARE = 2
-"""Of the text that a machine translated every second sentence."""
+SHARES = {"phrasebook": 6, MACHINE_MADE: 2}
+"""Of the phrasebook every sixth sentence, of the text that a machine translated every
+second."""
 
 
 def mixture(
@@ -133,12 +134,13 @@ def mixture(
         by_kind: dict[str, list[SentencePair]] = {}
         for pair in parts.train:
             by_kind.setdefault(domain_of(pair), []).append(pair)
-        machine_made = by_kind.pop(MACHINE_MADE)[:: MACHINE_SHARE * share]
-        book = by_kind.pop("phrasebook")[:: BOOK_SHARE * share]
-        everyday = by_kind.pop("everyday") * EVERYDAY_COPIES
-        everyday += written.get(source, []) * WRITTEN_COPIES
-        by_kind = {kind: own[::share] for kind, own in by_kind.items()}
-        by_kind |= {"phrasebook": book, "everyday": everyday}
+        for kind, own in by_kind.items():
+            if kind == "everyday":
+                new = written.get(source, []) * WRITTEN_COPIES
+                by_kind[kind] = own * EVERYDAY_COPIES + new
+            else:
+                by_kind[kind] = own[:: SHARES.get(kind, 1) * share]
+        machine_made = by_kind.pop(MACHINE_MADE)
         human = [pair for own in by_kind.values() for pair in own]
         by_kind[MACHINE_MADE] = machine_made
         back = [
@@ -160,30 +162,22 @@ def read_written() -> dict[str, list[SentencePair]]:
     Those with a sentence of any dev or test part that is here are left out.
     """
     vietnamese = {pair.line: pair.target for pair in read_embedded()["train"]}
-    with (SENTENCES / "tatoeba_chinese.tsv").open(encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file]
-    pairs = {
-        "zh": [SentencePair(zh, vietnamese[int(at)]) for at, _, zh in rows],
-        "en": [],
-    }
-    with (SENTENCES / "general.tsv").open(encoding="utf-8") as file:
-        for line in file:
-            en, vi, zh = line.rstrip("\n").split("\t")
-            pairs["en"].append(SentencePair(en, vi))
-            pairs["zh"].append(SentencePair(zh, vi))
-    held = set[str]()
-    for corpus, source in (
-        ("open", "zh"),
-        ("open", "en"),
-        ("auto", "zh"),
-        ("auto", "en"),
-    ):
-        held |= scored_keys(load_parts(corpus, source, "vi"))
+    pairs: dict[str, list[SentencePair]] = {"zh": [], "en": []}
+    for _, line in numbered_lines(SENTENCES / "tatoeba_chinese.tsv"):
+        at, _, zh = line.split("\t")
+        pairs["zh"].append(SentencePair(zh, vietnamese[int(at)]))
+    for _, line in numbered_lines(SENTENCES / "general.tsv"):
+        en, vi, zh = line.split("\t")
+        pairs["en"].append(SentencePair(en, vi))
+        pairs["zh"].append(SentencePair(zh, vi))
     found = {}
     for source, own in pairs.items():
-        clean = [p for p in own if held.isdisjoint(pair_keys(p, source, "vi"))]
-        print(f"{len(own) - len(clean)} of {len(own)} {source}-vi pairs left out")
-        found[source] = clean
+        held = held_out_keys(source, "vi")
+        found[source] = [
+            pair for pair in own if held.isdisjoint(pair_keys(pair, source, "vi"))
+        ]
+        left_out = len(own) - len(found[source])
+        print(f"{left_out} of {len(own)} {source}-vi pairs left out")
     return found
 
 
@@ -304,7 +298,7 @@ def main() -> None:
             parser.error("log needs --stages, the folders of the stages")
         return store_curves(options.stages)
     torch.set_num_threads(options.threads)
-    start = options.start and start_folder(options.start, DEFAULT)
+    start = start_folder(options.start, DEFAULT)
     is_fourth = options.stage == "fourth"
     corpora = mixture(
         {
@@ -318,8 +312,7 @@ def main() -> None:
     if start is None:
         learn_vocabulary(corpora, options.out)
     recipes = {"first": RECIPE, "second": SECOND, "fourth": FOURTH}
-    stage = recipes[options.stage]
-    recipe = dataclasses.replace(stage, max_seconds=options.seconds)
+    recipe = dataclasses.replace(recipes[options.stage], max_seconds=options.seconds)
     resume = (options.out / "recipe.json").exists()
     train(
         recipe,
