@@ -319,7 +319,7 @@ def _fit(places: np.ndarray, slopes: np.ndarray, widths: np.ndarray) -> np.ndarr
     columns = np.column_stack([np.ones(len(places)), places / spread])
     weighted = columns * widths[:, None]
     # Two boxes at one place must not decide about a bend.
-    hold = np.diag([0.0, 0.05, 0.05]) * float((widths).sum())
+    hold = np.diag([0.0, 0.01, 0.01]) * float((widths).sum())
     found = np.linalg.solve(columns.T @ weighted + hold, weighted.T @ slopes)
     return np.asarray(found / np.array([1.0, spread, spread]))
 

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coursepkg.projects.ocr.detector.engines import CORE, DetectorSettings
@@ -30,6 +30,8 @@ def layout(lines: list[PlacedLine], boxes: list[TextBox]) -> list[list[list[int]
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 99), st.floats(-25, 25), st.floats(-0.12, 0.12), st.floats(-2, 7))
+@example(0, -25.0, 0.109375, 0.0)
+@example(0, -25.0, 0.12, 7.0)
 def test_a_receipt_is_read_as_it_was_printed(seed: int, degrees: float, tilt: float, gap: float) -> None:
     words, rows = receipt(gap)
     boxes = seen(words, degrees, tilt)
