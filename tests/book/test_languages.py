@@ -241,10 +241,13 @@ def test_the_switch_leads_to_the_same_page_and_back(
     with opened(browser, site, "notebooks/foundations/tensors", width, scheme) as (page, visit):
         page.locator("a.language-switch").click()
         page.wait_for_url("**/vi/notebooks/foundations/tensors.html")
+        # A request that leaving the page cuts off would count as failed.
+        page.wait_for_load_state("networkidle")
         assert page.locator("article h1").inner_text().split("#")[0].strip().endswith("Tensor và ký hiệu")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         page.locator("a.language-switch").click()
         page.wait_for_url(f"{site}notebooks/foundations/tensors.html")
+        page.wait_for_load_state("networkidle")
         assert (visit.errors, visit.failed, visit.foreign) == ([], [], [])
 
 
