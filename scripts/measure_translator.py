@@ -1,12 +1,13 @@
 """Measures the translator that ships: scores by domain, what its notes are worth, what is copied, speed, examples.
 
     coursepkg translation export --out runs/export --quantization int8
-    .venv/bin/python scripts/measure_translator.py --model runs/export --out book/_data/translation/shipped.json
+    .venv/bin/python scripts/measure_translator.py --model runs/export --against runs/export-of-third-stage
 
 Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
 and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each
 direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
-even steps from the worst to the best. COURSEPKG_DATA names the data folder.
+even steps from the worst to the best. `--against` compares each score, by a paired bootstrap, with that of another
+export, here of the third stage of training. COURSEPKG_DATA names the data folder.
 """
 
 import argparse
@@ -26,7 +27,13 @@ import torch
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import write_json
 from coursepkg.metrics.chrf import CHRF
-from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
+from coursepkg.metrics.scoring import (
+    compare,
+    comparison_as_json,
+    score,
+    score_as_json,
+    sentence_scores,
+)
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.errors.surface import words
@@ -48,6 +55,7 @@ COUNTS = ((0, 0), (1, 9), (10, 99), (100, 10**9))
 EXAMPLE_WORDS = (5, 30)
 N_EXAMPLES = 10
 N_LINES, N_SINGLE = 10_000, 50
+THREADS = 2
 
 
 class Scored(NamedTuple):
@@ -60,7 +68,7 @@ class Scored(NamedTuple):
 
 
 def rows_of(
-    translator: Translator, way: tuple[str, str], part: str
+    translator: Translator, way: tuple[str, str], part: str, other: Translator | None
 ) -> tuple[list[dict[str, Any]], list[Scored]]:
     """Scores of each domain, and all sentences with their own."""
     rows, sentences = [], []
@@ -76,6 +84,19 @@ def rows_of(
         result = evaluate(lines, pairs, *way, protocol=protocol, notes=notes)
         print(" to ".join(way), domain, result, sep="\n", flush=True)
         rows.append({"domain": domain, **result.as_json()})
+        if other is not None:
+            theirs = [
+                to_scorer(one.line, way[1])
+                for one in translate_pairs(other, pairs, *way)[0]
+            ]
+            difference = compare(
+                bleu_of(way[1]),
+                theirs,
+                result.hypotheses,
+                result.references,
+                protocol=protocol,
+            )
+            rows[-1]["against"] = comparison_as_json(difference)
         own = sentence_scores(CHRF(), result.hypotheses, result.references).tolist()
         triples = zip(pairs, found, own, strict=True)
         sentences += [Scored(domain, *one) for one in triples]
@@ -142,6 +163,8 @@ def speed(model: Path, translators: dict[str, Translator]) -> dict[str, Any]:
     random.Random(0).shuffle(sources)
     single: dict[str, Any] = {}
     for name, translator in translators.items():
+        # The runtime of an export sets this number to its own.
+        torch.set_num_threads(THREADS)
         seconds = []
         for text in sources[: N_SINGLE + 1]:
             begun = time.perf_counter()
@@ -177,13 +200,15 @@ def main() -> None:
     place = Path("book/_data/translation/shipped.json")
     parser.add_argument("--out", type=Path, default=place, help="file")
     parser.add_argument("--part", default="test", choices=("dev", "test"))
+    parser.add_argument("--against", type=Path, help="another exported folder")
     chosen = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(THREADS)
     translator = Translator.load(chosen.model)
+    other = Translator.load(chosen.against) if chosen.against else None
     document: dict[str, Any] = {"schema": "coursepkg.translation.shipped/1"}
     document |= {"part": chosen.part, "model": translator.card, "ways": {}}
     for way in WAYS:
-        rows, sentences = rows_of(translator, way, chosen.part)
+        rows, sentences = rows_of(translator, way, chosen.part, other)
         least = USABLE_HAN if language_of(way[1]).is_han else USABLE
         notes = reliability(
             [s.found.confidence for s in sentences], [s.chrf for s in sentences], least
@@ -198,6 +223,7 @@ def main() -> None:
     default = Translator.load_default()
     document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
     print(document["speed"], flush=True)
+    torch.set_num_threads(THREADS)
     write_json(chosen.out, document | circumstances())
 
 

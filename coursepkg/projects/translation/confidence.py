@@ -4,15 +4,17 @@
 | --- | --- |
 | log_prob | mean log-probability of the tokens of the translation |
 | reverse | the same of the source's tokens, read back from the translation |
-| known | share of the source's tokens that are no single bytes and not unknown |
 | ratio | logarithm of the tokens of the translation for each token of the source |
 | ratio_squared | its square: with it a length may be too small or too large |
 | size | logarithm of the source's tokens |
+| known | share of the source's tokens that are no single bytes and not unknown |
 
-A logistic regression of these features, one for each direction, says how likely the
-translation is usable: chrF of at least 40 against a reference. It is fitted on a dev
-part (`coursepkg translation calibrate`) and stored as `confidence.json` beside the
-model. A translation that is more likely unusable than usable is doubtful. Estimates of
+A logistic regression of all but the last, one for each direction, says how likely the
+translation is usable: chrF of at least 40 against a reference, or 25 if it is Chinese.
+It is fitted on a dev part (`coursepkg translation calibrate`) and stored as
+`confidence.json` beside the model. What it says is multiplied by `known`: dev holds
+nearly no text that the model cannot spell, so a fitted weight would be noise. A
+translation that is more likely unusable than usable is doubtful. Estimates of
 this kind are known as quality estimation; for the features see Fomicheva et al. (arXiv
 2005.10608).
 """
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 FILE = "confidence.json"
 """In the folder of a model."""
-FEATURES = ("log_prob", "reverse", "known", "ratio", "ratio_squared", "size")
+FEATURES = ("log_prob", "reverse", "ratio", "ratio_squared", "size", "known")
 AT_ONCE = 64
 """Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
@@ -48,7 +50,8 @@ class Calibration:
     """A fitted regression for each direction of a model."""
 
     weights: dict[str, list[float]]
-    """By direction, such as "zh-vi": the bias, then a weight for each of `FEATURES`."""
+    """By direction, such as "zh-vi": the bias, then a weight for each of `FEATURES` but
+    the last."""
     fitted_on: str
     """The sentences that it was fitted on, in a few words."""
 
@@ -65,7 +68,7 @@ class Calibration:
         needs = {"weights": dict, "fitted_on": str}
         told = read_json(path, needs=needs)
         own = cls(**{name: told[name] for name in needs})
-        n = len(FEATURES) + 1
+        n = len(FEATURES)
         if any(len(one) != n for one in own.weights.values()):
             raise ValueError(f"{path} is damaged: each direction has {n} weights")
         return own
@@ -81,8 +84,9 @@ class Calibration:
     def probabilities(self, features: Tensor, source: str, target: str) -> list[float]:
         """How likely translations are usable, from their features (N, 6)."""
         bias, *weights = self.weights[f"{source}-{target}"]
-        logits = bias + features @ torch.tensor(weights, dtype=features.dtype)
-        return torch.sigmoid(logits).tolist()
+        judged, known = features[:, :-1], features[:, -1]
+        logits = bias + judged @ torch.tensor(weights, dtype=features.dtype)
+        return (torch.sigmoid(logits) * known).tolist()
 
 
 def features_of(
@@ -105,13 +109,13 @@ def features_of(
     rows = {
         "log_prob": [math.log(max(one.confidence, 1e-300)) for one in best],
         "reverse": _reverse(translator, sources, found, source, target),
+        "ratio": ratios,
+        "ratio_squared": [ratio**2 for ratio in ratios],
+        "size": [math.log(max(1, len(tokens))) for tokens in own],
         "known": [
             1.0 - sum(t in _UNREADABLE for t in tokens) / max(1, len(tokens))
             for tokens in own
         ],
-        "ratio": ratios,
-        "ratio_squared": [ratio**2 for ratio in ratios],
-        "size": [math.log(max(1, len(tokens))) for tokens in own],
     }
     return torch.tensor([rows[name] for name in FEATURES], dtype=torch.float64).T
 

@@ -38,6 +38,7 @@ from coursepkg.projects.translation.placeholders import (
     capitalised_words,
     copied_strings,
     copies,
+    invented_numbers,
 )
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.text.languages import language_of
@@ -58,8 +59,10 @@ class Evaluation:
     copied: tuple[int, int]
     """Numbers, codes, tags and links of the sources that the references keep: how many
     of them the hypotheses keep, and how many there are."""
+    invented: int
+    """Numbers in digits that the hypotheses have and their sources have not."""
     capitalised: tuple[int, int]
-    """The same of Latin words with a capital, which are mostly names."""
+    """As `copied`, of Latin words with a capital, which are mostly names."""
     notes: tuple[str, ...]
     """What a reader of the scores must know, one line each."""
     hypotheses: tuple[str, ...] = field(repr=False)
@@ -76,6 +79,8 @@ class Evaluation:
         ):
             if n:
                 rows.append(f"{what} kept: {kept} of {n} ({kept / n:.1%})")
+        if self.invented:
+            rows.append(f"numbers not in the source: {self.invented}")
         return "\n".join([*rows, *(f"note: {note}" for note in self.notes)])
 
     def as_json(self) -> dict[str, Any]:
@@ -86,6 +91,7 @@ class Evaluation:
             "n": len(self.references),
             "n_seen": self.n_seen,
             "copied": {"kept": self.copied[0], "of": self.copied[1]},
+            "invented_numbers": self.invented,
             "capitalised": {"kept": self.capitalised[0], "of": self.capitalised[1]},
             "scores": {name: score_as_json(one) for name, one in self.scores.items()},
             "notes": list(self.notes),
@@ -157,12 +163,14 @@ def evaluate(
         _total(copies(*one, find=find) for one in triples)
         for find in (copied_strings, capitalised_words)
     )
+    invented = sum(len(invented_numbers(*one[:2], source)) for one in triples)
     return Evaluation(
         source,
         target,
         scores,
         n_seen,
         copied,
+        invented,
         capitalised,
         tuple(told),
         ours,

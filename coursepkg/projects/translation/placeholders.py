@@ -35,6 +35,11 @@ COPIED = re.compile(
 )
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores,
 numbers, and the marks themselves."""
+ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
+"""English ordinals in digits; Vietnamese and Chinese write the number alone."""
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+LARGEST_NAMED = 12
+"""Months and days are numbers in one language and names in another: June is tháng 6."""
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
 CAPITALISED = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
@@ -55,7 +60,11 @@ def copied_strings(text: str) -> list[str]:
 
 
 def mask(text: str) -> Masked:
-    """The text with the first marks in order; strings beyond the last mark stay."""
+    """The text with the first marks in order; strings beyond the last mark stay.
+
+    Of an ordinal such as 21st the number alone is kept.
+    """
+    text = ORDINAL.sub(r"\1", text)
     values = dict(zip(MARKS, dict.fromkeys(copied_strings(text)), strict=False))
     return Masked(marked(text, values), values)
 
@@ -134,3 +143,33 @@ def copies(
     given, true, ours = (set(find(text)) for text in (source, reference, hypothesis))
     wanted = given & true
     return len(wanted & ours), len(wanted)
+
+
+def invented_numbers(source: str, text: str, language: str) -> list[str]:
+    """Numbers in digits of a translation that its source has not, nor says in words.
+
+    Those up to `LARGEST_NAMED` are left out.
+
+    Args:
+        text: the translation.
+        language: that of the source.
+    """
+    given = set(map(_digits, NUMBER.findall(source)))
+    odd = [
+        number
+        for number in NUMBER.findall(text)
+        if _digits(number) not in given and int(_digits(number)) > LARGEST_NAMED
+    ]
+    if not odd:
+        return []
+    # Few sentences come here: most predictions need no reader of number words.
+    from coursepkg.projects.translation.errors.numerals import find_numbers
+    from coursepkg.projects.translation.errors.surface import folded
+
+    said = {str(one.value) for one in find_numbers(folded(source), language)}
+    return [number for number in odd if _digits(number) not in said]
+
+
+def _digits(number: str) -> str:
+    """Digits alone: 10.000 and 10,000 are one number."""
+    return re.sub("[.,]", "", number)

@@ -37,6 +37,7 @@ from coursepkg.projects.translation.models import (
 )
 from coursepkg.projects.translation.placeholders import (
     Masked,
+    invented_numbers,
     mask,
     n_lost,
     restore,
@@ -62,6 +63,8 @@ NOT_COPIED = "not copied"
 """How the note begins on numbers and codes that a translation lacks."""
 PUT_IN = "put in after the search, look where"
 """How it begins on those that the search lost."""
+INVENTED = "number not in the source"
+"""How it begins on numbers in digits that a translation should not have."""
 WIDE_BEAM = 20
 """Beams of the second search, for a sentence whose beams all lose a mark or a number.
 """
@@ -140,6 +143,8 @@ def aligned_layer(n_layers: int) -> int:
 def _noted(one: Translation, language: str) -> Translation:
     """The translation with all that a reader must know of it."""
     notes = [one.note, language_doubt(one.source, language)]
+    invented = invented_numbers(one.source, one.text, language)
+    notes += [f"{INVENTED}: {', '.join(invented)}"] if invented else []
     if one.doubtful:
         notes.append(f"doubtful: {one.usable:.2f} likely to be usable")
     return replace(one, note="; ".join(filter(None, notes)))

@@ -269,7 +269,7 @@ def _kept(file: Path) -> Evaluation:
     content = json.loads(file.read_text("utf-8"))
     source, target = content["source"], content["target"]
     ours, theirs = (tuple(content[name]) for name in ("hypotheses", "references"))
-    return Evaluation(source, target, {}, None, (0, 0), (0, 0), (), ours, theirs, ())
+    return Evaluation(source, target, {}, None, (0, 0), 0, (0, 0), (), ours, theirs, ())
 
 
 def ladder_table(rows: Sequence[Row]) -> str:

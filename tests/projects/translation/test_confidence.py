@@ -85,18 +85,18 @@ def test_reliability_of_a_perfect_and_of_a_blind_confidence() -> None:
 
 def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: Path) -> None:
     assert Calibration.load(tmp_path) is None
-    one = Calibration({"zh-vi": [0.5] * (len(FEATURES) + 1)}, "toy dev")
+    one = Calibration({"zh-vi": [0.5] * len(FEATURES)}, "toy dev")
     one.save(tmp_path)
     assert Calibration.load(tmp_path) == one
     assert one.knows("zh", "vi")
     assert not one.knows("vi", "zh")
     Calibration({"zh-vi": [0.5]}, "toy dev").save(tmp_path)
-    with pytest.raises(ValueError, match=r"confidence\.json is damaged: each direction has 7 weights"):
+    with pytest.raises(ValueError, match=r"confidence\.json is damaged: each direction has 6 weights"):
         Calibration.load(tmp_path)
 
 
 def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Translator) -> None:
-    by_length = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.2]  # the longer, the likelier
+    by_length = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.2]  # the longer, the likelier
     judged = Translator(
         translator.model, translator.subwords, translator.recipe, translator.directions, translator.card
     )
@@ -116,13 +116,20 @@ def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Tra
     assert "translated in" in whole.note
 
 
+def test_what_the_model_cannot_spell_takes_its_share_of_the_confidence() -> None:
+    sure = Calibration({"zh-vi": [50.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, "toy dev")
+    rows = torch.zeros(3, len(FEATURES), dtype=torch.float64)
+    rows[:, -1] = torch.tensor([1.0, 0.25, 0.0])
+    assert sure.probabilities(rows, "zh", "vi") == pytest.approx([1.0, 0.25, 0.0])
+
+
 def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
     dev = [*pairs("zh", "vi")[:40]]
     # Of two pairs in three the reference is another sentence: its translation is unusable.
     dev = [replace_target(one, dev[i - 7].target) if i % 3 else one for i, one in enumerate(dev)]
     parts = Parts("toy", "zh", "vi", (), tuple(dev), (), ())
     fitted = calibrate(translator, parts)
-    assert len(fitted.weights) == len(FEATURES) + 1
+    assert len(fitted.weights) == len(FEATURES)
     assert fitted.reliability.n == 40
     assert all(0 <= p <= 1 for p in fitted.probabilities)
     with pytest.raises(ValueError, match="to learn to tell them apart"):

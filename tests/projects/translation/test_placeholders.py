@@ -13,6 +13,7 @@ from coursepkg.projects.translation.placeholders import (
     capitalised_words,
     copied_strings,
     copies,
+    invented_numbers,
     mask,
     mask_pair,
     n_lost,
@@ -118,6 +119,29 @@ def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:
     assert copies(source, "10 trên %s", reference) == (2, 4)
     assert copies("3", "13", "3") == (0, 1)
     assert copies("không", "no", "no") == (0, 0)
+
+
+def test_an_ordinal_in_digits_is_copied_without_its_ending() -> None:
+    masked = mask("On the 21st of May, for the 3rd time in the 1990s.")
+    assert masked == ("On the ① of May, for the ② time in the 1990s.", {"①": "21", "②": "3"})
+    assert restore("Ngày ① tháng 5", masked.values) == "Ngày 21 tháng 5"
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "text", "wanted"),
+    [
+        ("She was born on the 21st of June.", "en", "Cô ấy sinh ngày 21 tháng 6 năm 2006.", ["2006"]),
+        ("The talks start on the 14th.", "en", "Từ thế kỷ 20.", ["20"]),
+        ("twenty-five cats and 10,000 dogs", "en", "25 con mèo và 10.000 con chó", []),
+        ("一千二百零五个人", "zh", "1.205 người", []),
+        ("hai nghìn đồng, 3,5 lít", "vi", "2000 dong, 3.5 liters", []),
+        ("Four dogs.", "en", "5 con chó.", []),  # small numbers may be names of months and days
+    ],
+)
+def test_a_number_that_the_source_neither_has_nor_says_is_invented(
+    source: str, language: str, text: str, wanted: list[str]
+) -> None:
+    assert invented_numbers(source, text, language) == wanted
 
 
 def test_words_with_a_capital_are_found_outside_of_what_is_copied() -> None:

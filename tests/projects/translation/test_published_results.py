@@ -154,7 +154,7 @@ def row_file(results: Path, conditions: str, row: str, seed: int) -> Path:
 
 
 def evaluation(hypotheses: tuple[str, ...], references: tuple[str, ...] = REFERENCES) -> Evaluation:
-    return Evaluation("zh", "vi", {}, None, (0, 0), (0, 0), (), hypotheses, references, ())
+    return Evaluation("zh", "vi", {}, None, (0, 0), 0, (0, 0), (), hypotheses, references, ())
 
 
 def cells(table: str, name: str) -> list[str]:

@@ -18,6 +18,7 @@ from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
 from coursepkg.projects.translation.predict import (
+    INVENTED,
     NOT_COPIED,
     PUT_IN,
     Translation,
@@ -127,6 +128,7 @@ KINDS = {
     "doubtful": "doubtful: more likely unusable than usable",
     NOT_COPIED: f"{NOT_COPIED}: some number or code",
     PUT_IN: f"{PUT_IN}: some number or code",
+    INVENTED: INVENTED,
 }
 """By the beginning of a sentence's note, what is said of a file's lines."""
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.app.output import print_json
+from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
@@ -24,6 +25,7 @@ from coursepkg.text.languages import language_of
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import Calibrate
 
+SCHEMA = "coursepkg.translation.calibration/1"
 USABLE, USABLE_HAN = 40.0, 25.0
 """chrF from which on a translation counts as usable, 0 to 100; that of Chinese, whose
 characters are words, is lower for equal quality."""
@@ -189,11 +191,11 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     usable = [one >= least for one in chrf]
     probabilities = [0.0] * len(usable)
     for ours in (0, 1):
-        fitted = fit(features[1 - ours :: 2], usable[1 - ours :: 2])
+        fitted = fit(features[1 - ours :: 2, :-1], usable[1 - ours :: 2])
         own = Calibration({"-".join(languages): fitted}, "")
         probabilities[ours::2] = own.probabilities(features[ours::2], *languages)
     return Fitted(
-        fit(features, usable),
+        fit(features[:, :-1], usable),
         reliability(probabilities, chrf, least),
         probabilities,
         chrf,
@@ -218,5 +220,6 @@ def calibrate_command(options: "Calibrate") -> int:
     print(f"written: {folder / 'confidence.json'}")
     if options.json:
         told = {name: one.reliability.as_json() for name, one in found.items()}
-        print_json({"fitted_on": f"{options.data} dev", "directions": told})
+        document = {"fitted_on": f"{options.data} dev", "directions": told}
+        print_json({"schema": SCHEMA, **document, **circumstances()})
     return 0
