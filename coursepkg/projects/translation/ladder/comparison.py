@@ -7,6 +7,7 @@ they differ; and from the curves comes the BLEU of two rows after equally many s
 A change counts as up or down only where its interval over several seeds excludes 0.
 """
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -87,7 +88,8 @@ def comparison_table(timed: Sequence[Row], converged: Sequence[Row]) -> str:
     BLEU has its interval: over several seeds that of Student's t for their mean, of one
     seed that of the bootstrap over sentences. So has the change against the row below,
     over the seeds that both have; of one seed its interval is of the paired bootstrap,
-    and its verdict undecided. For equal steps see `change_at_equal_steps`.
+    and its verdict undecided. For equal steps see `change_at_equal_steps`. Corpus,
+    direction and preset stand above the columns where those of the two differ.
 
     Args:
         timed: stored rows of equal time.
@@ -105,6 +107,9 @@ def comparison_table(timed: Sequence[Row], converged: Sequence[Row]) -> str:
         lines.append((name, below, *cells, *_steps_cells(second, name, below)))
     minutes = {f"{row['recipe']['max_seconds'] / 60:g} minutes" for row in timed}
     columns = (minutes.pop() if len(minutes) == 1 else "equal time", "converged")
+    settings = tuple(map(_setting, (timed, converged)))
+    if all(settings) and settings[0] != settings[1]:
+        columns = (f"{settings[0]}, {columns[0]}", f"{settings[1]}, {columns[1]}")
     budgets = [(f"{name}: BLEU", "change", "verdict") for name in columns]
     head = (
         "row",
@@ -115,6 +120,11 @@ def comparison_table(timed: Sequence[Row], converged: Sequence[Row]) -> str:
         "verdict",
     )
     return markdown_table(head, lines)
+
+
+def _setting(rows: Sequence[Row]) -> str:
+    """Corpus, direction and preset of rows; empty without rows."""
+    return " ".join(rows[0]["conditions"].split("_")[:3]) if rows else ""
 
 
 def _column(rows: ByName, name: str) -> tuple[str, str, str]:
@@ -147,6 +157,23 @@ def mean_with_interval(row: Sequence[Row]) -> str:
     middle, half = mean_interval([headline(one) for one in row])
     ends = interval_text((middle - half, middle + half), ".2f")
     return f"{middle:.2f}{ends}, {len(row)} seeds"
+
+
+def change_between_parts(row: Sequence[Row], other: Sequence[Row]) -> Change:
+    """The difference of two rows that are scored on different sentences.
+
+    It is that of the means over their seeds, with Welch's interval at the fewest degrees
+    of freedom that equally many seeds allow, so that it is not too narrow. Where a row
+    has one seed there is no interval.
+    """
+    ours, theirs = ([headline(one) for one in rows] for rows in (row, other))
+    value = statistics.fmean(ours) - statistics.fmean(theirs)
+    n_seeds, interval = min(len(ours), len(theirs)), None
+    if n_seeds > 1:
+        half = math.hypot(mean_interval(ours)[1], mean_interval(theirs)[1])
+        interval = value - half, value + half
+    is_cut = any(map(is_unfinished, (*row, *other)))
+    return Change(value, interval, n_seeds, other[0]["row"], is_cut)
 
 
 def best_so_far(row: Row) -> tuple[list[int], list[float]]:

@@ -10,6 +10,7 @@ import pytest
 from coursepkg.app.ladder import verdict
 from coursepkg.projects.translation.ladder.comparison import (
     change_at_equal_steps,
+    change_between_parts,
     comparison_table,
     equal_steps,
     learning_curves,
@@ -118,6 +119,25 @@ def test_changes_at_equal_steps_take_the_seeds_of_both_rows() -> None:
     assert change_at_equal_steps(row[:1], below)[1].verdict == "undecided"
     assert change_at_equal_steps(row[2:], below) is None
     assert change_at_equal_steps(seeds("random-split", 50.0, data="other"), below) is None
+
+
+def test_rows_on_different_sentences_differ_by_their_means_with_welchs_interval() -> None:
+    row, other = seeds("random-split", 40.0, 42.0, 44.0, data="other"), seeds("modern", 30.0, 31.0, 32.0)
+    found = change_between_parts(row, other)
+    # Standard deviations of 2 and 1; t of two degrees of freedom is 4.303.
+    half = 4.303 * (2.0**2 / 3 + 1.0**2 / 3) ** 0.5
+    assert found.interval == pytest.approx((11.0 - half, 11.0 + half))
+    assert (found.value, found.n_seeds, found.against, found.verdict) == (11.0, 3, "modern", "up")
+    single = change_between_parts(row[:1], other)
+    assert (single.value, single.interval, single.verdict) == (9.0, None, "undecided")
+
+
+def test_a_table_of_two_corpora_names_them() -> None:
+    timed = [document("modern", 30.0)]
+    conditions = "tatoeba_en2vi_tiny_converged_cpu"
+    head = comparison_table(timed, seeds("modern", 30.0, 31.0, conditions=conditions)).splitlines()[0]
+    assert "| zh-vi zh2vi small, 8 minutes: BLEU" in head
+    assert "| tatoeba en2vi tiny, converged: BLEU" in head
 
 
 def test_the_table_puts_time_enough_beside_equal_time() -> None:
