@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from itertools import islice
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from coursepkg import __version__
 from coursepkg.command_table import COMMANDS, Group
@@ -192,6 +192,13 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     )
     # Verbs that are not told apart by the table are a union of dataclasses.
     fields = dataclasses.fields(options) if dataclasses.is_dataclass(options) else ()
+    for flag in _several(options) if fields else ():
+        n = sum(one.partition("=")[0] == flag for one in arguments)
+        if n > 1:
+            raise UsageError(
+                f"{flag} is given {n} times; give it once, with all values behind it"
+                f" (see {program} --help)"
+            )
     if any(field.name == "inputs" for field in fields):
         arguments = inputs_first(options, arguments)
     complaint = io.StringIO()
@@ -246,6 +253,20 @@ def _switches(options: Any) -> Iterator[str]:
             yield from _switches(kind)
         elif kind is bool:
             yield from (flag_of(name), flag_of(f"no_{name}"))
+
+
+def _several(options: Any) -> Iterator[str]:
+    """Flags with several values, of which a second use would replace the first one."""
+    from tyro.conf import UseAppendAction
+
+    for name, kind in get_type_hints(options, include_extras=True).items():
+        about = getattr(kind, "__metadata__", ())
+        plain = get_args(kind)[0] if about else kind
+        if dataclasses.is_dataclass(plain):
+            yield from _several(plain)
+        elif get_origin(plain) is tuple and UseAppendAction not in about:
+            named = [getattr(one, "name", None) for one in about]
+            yield flag_of(next(filter(None, named), name))
 
 
 def unboxed(box: str) -> str:

@@ -248,7 +248,7 @@ SESSION = [
     "translation predict --text 我 --model empty",
     "translation predict --text 我 --model nowhere",
     "translation predict --text 我 --model damaged",
-    "translation predict --text '' --text ' '",
+    "translation predict --text '' ' '",
     f"translation train --data zh-vi --out zh-vi-run {QUICK_TRANSLATION}",
     f"translation train --data zh-vi --out zh-vi-run {QUICK_TRANSLATION}",
     f"translation train --data zh-vi --out zh-vi-run --resume {QUICK_TRANSLATION}",

@@ -64,6 +64,8 @@ print([name for name in ("torch", "numpy", "matplotlib") if name in sys.modules]
         (["bench", "attention", "--thread", "1"], ["--thread", "--threads"]),
         (["bench", "attention", "window"], ["window"]),
         (["doctor", "--jsn"], ["--jsn", "--json"]),
+        (["translation", "predict", "--text", "A", "--text=B"], ["--text is given 2 times", "give it once"]),
+        (["translation", "search", "--set", "seed=1", "--set", "seed=2"], ["--set is given 2 times"]),
     ],
 )
 def test_a_mistake_gets_one_line(arguments: list[str], parts: list[str]) -> None:
@@ -104,6 +106,12 @@ def test_any_other_runtime_error_is_a_bug_and_shows_where(monkeypatch) -> None:
     monkeypatch.setattr(commands, "run_suite", run)
     with pytest.raises(RuntimeError, match="broken"):
         main(["bench", "attention"])
+
+
+def test_a_flag_that_collects_its_values_may_stand_again() -> None:
+    options = parse("sign-language predict", ["a.mp4", "--model", "one", "--model", "two"])
+    assert [*map(str, options.use.model)] == ["one", "two"]
+    assert parse("translation predict", ["--text", "A", "B"]).text == ("A", "B")
 
 
 def test_errors_of_an_option_class_lose_its_name() -> None:

@@ -30,7 +30,13 @@ from coursepkg.projects.translation.readers.open_corpus import (
 )
 from coursepkg.projects.translation.readers.own_data import own_name, read_own
 from coursepkg.projects.translation.synthetic import Phrasebook, Triple
-from coursepkg.text.languages import LANGUAGES, PAIRS, pair_of
+from coursepkg.text.languages import (
+    LANGUAGES,
+    PAIRS,
+    language_doubt,
+    language_of,
+    pair_of,
+)
 
 SHARES = {"train": 0.94, "dev": 0.03, "test": 0.03}
 """Of a pair's lines; of `zh-vi` some 900 for choosing and 900 for the last word."""
@@ -39,8 +45,11 @@ LEAST_OWN_PAIRS = 20
 """Training pairs of the user's own, duplicates left out."""
 CUT_PAIRS, CUT_SHARE = 50, 0.1
 """Of them go so many pairs to dev and to test, or this share where they are few."""
+CUT_SEEDS, FEW_CUT_SEEDS = range(1, 21), range(1, 5)
+"""Of the splits among which a cut is the best, of few pairs and of many. `SPLIT_SEED`
+is not among them: of the training part of a corpus it would cut off nothing."""
 FEW_PAIRS = 2000
-"""Below so many the best of several splits is taken."""
+"""Below so many a split by chance may miss its shares by far."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +350,9 @@ def _own(path: Path, source: str, target: str) -> Parts:
     """The user's own text; a part that has no file is cut off the training pairs."""
     languages = source, target
     parts, notes = read_own(path, *languages)
-    notes += _composition_notes([pair for part in parts.values() for pair in part])
+    given = [pair for part in parts.values() for pair in part]
+    notes += _composition_notes(given)
+    notes += _language_notes(given, languages)
     notes += _hold_apart(parts, languages)
     if len(parts["train"]) < LEAST_OWN_PAIRS:
         raise ValueError(
@@ -389,7 +400,7 @@ def _cut_off(
     missing: Sequence[str],
     languages: tuple[str, str],
 ) -> dict[str, list[SentencePair]]:
-    """Training pairs and the parts that are cut off them, none of them empty."""
+    """Training pairs and the parts that are cut off them, none less than half full."""
     share = max(SHARES["dev"], min(CUT_SHARE, CUT_PAIRS / len(train)))
     shares = {"train": 1 - share * len(missing)} | dict.fromkeys(missing, share)
     keys = [pair_keys(pair, *languages) for pair in train]
@@ -397,10 +408,13 @@ def _cut_off(
     def distance(split: dict[str, list[int]]) -> float:
         return sum(abs(len(split[name]) - share * len(train)) for name in missing)
 
-    # Of few pairs a split by chance may miss its shares by far.
-    seeds = range(SPLIT_SEED, SPLIT_SEED + (20 if len(train) < FEW_PAIRS else 1))
+    def is_full(split: dict[str, list[int]]) -> bool:
+        least = share * len(train) / 2
+        return all(len(split[name]) >= least for name in missing)
+
+    seeds = CUT_SEEDS if len(train) < FEW_PAIRS else FEW_CUT_SEEDS
     splits = (grouped_split(keys, shares, seed=seed) for seed in seeds)
-    best = min(filter(lambda one: all(one.values()), splits), key=distance, default={})
+    best = min(filter(is_full, splits), key=distance, default={})
     if best:
         return {name: [train[i] for i in own] for name, own in best.items()}
     raise ValueError(
@@ -462,5 +476,20 @@ def _composition_notes(pairs: Sequence[SentencePair]) -> list[str]:
                 f"{len(found)} {side} lines, the first in line {first.line} of"
                 f" {first.file}, are not in Unicode form NFC; they are composed when"
                 " read"
+            )
+    return notes
+
+
+def _language_notes(
+    pairs: Sequence[SentencePair], languages: tuple[str, str]
+) -> list[str]:
+    notes = []
+    for side, language in zip(("source", "target"), languages, strict=True):
+        found = [p for p in pairs if language_doubt(getattr(p, side), language)]
+        if found:
+            name, first = language_of(language).name, found[0]
+            notes.append(
+                f"{len(found)} of {len(pairs)} {name} sides do not look like {name},"
+                f" the first in line {first.line} of {first.file}"
             )
     return notes

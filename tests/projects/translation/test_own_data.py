@@ -8,9 +8,12 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from coursepkg.data.split import grouped_split
 from coursepkg.projects.translation.corpora import (
     CORPORA,
     LEAST_OWN_PAIRS,
+    SHARES,
+    SPLIT_SEED,
     Parts,
     load_parts,
     random_split,
@@ -141,6 +144,36 @@ def test_only_what_is_missing_is_cut_off(tmp_path: Path) -> None:
     assert parts.notes[-1] == f"{len(parts.dev)} pairs for dev are cut off the training pairs"
 
 
+@pytest.mark.parametrize("n", [40, 600, 4000])
+def test_the_training_part_of_a_split_is_split_again(n: int, tmp_path: Path) -> None:
+    """As many pairs as wished go to dev and test, though the first split has taken its own from them."""
+    pairs = [(f"number {i}", f"số {i}") for i in range(n)]
+    keys_ = [pair_keys(SentencePair(*pair), "en", "vi") for pair in pairs]
+    train = [pairs[i] for i in grouped_split(keys_, SHARES, seed=SPLIT_SEED)["train"]]
+    path = write_lines(tmp_path / "mine.tsv", ["\t".join(pair) for pair in train])
+    parts = load_parts(str(path), "en", "vi")
+    wished = max(0.03 * len(train), min(0.1 * len(train), 50))
+    assert [len(parts.dev), len(parts.test)] == pytest.approx([wished, wished], rel=0.3)
+
+
+def test_sides_of_another_script_are_noted(tmp_path: Path) -> None:
+    rows = list(sentences()[:40])
+    rows[6:9] = [(zh, "Это не по-вьетнамски.", zh) for zh, _, _ in rows[6:9]]
+    rows[8] = (rows[8][0], sentences()[8][1], rows[8][2])
+    notes = load_parts(str(write_sides(tmp_path / "mine", tuple(rows))), "en", "vi").notes
+    noted = [note for note in notes if "look like" in note]
+    assert noted == [
+        "3 of 40 English sides do not look like English, the first in line 7 of train.en",
+        "2 of 40 Vietnamese sides do not look like Vietnamese, the first in line 7 of train.en",
+    ]
+
+
+def test_a_first_line_of_short_words_is_text(tmp_path: Path) -> None:
+    rows = ["Dad\tBố", "Go!\tĐi!", *(f"{en}\t{vi}" for _, vi, en in sentences()[:40])]
+    path = write_lines(tmp_path / "mine.tsv", rows)
+    assert len(read_own(path, "en", "vi").parts["train"]) == 42
+
+
 def test_twenty_pairs_are_enough_and_no_part_is_empty(tmp_path: Path) -> None:
     for first in range(0, 280, LEAST_OWN_PAIRS):
         rows = sentences()[first : first + LEAST_OWN_PAIRS]
@@ -245,6 +278,16 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         b"en\tzh\na\tb\n",
         "x.tsv, line 1: the columns are en, zh, and there is no vi",
     ),
+    "languages of which none is known": (
+        "x.tsv",
+        b"fr\tvi2\na\tb\n",
+        "x.tsv, line 1: fr, vi2 look like codes of languages, and only zh, vi, en are known",
+    ),
+    "unknown languages with regions": (
+        "x.tsv",
+        b"id\tFR_fr\tde-CH\na\tb\tc\n",
+        "x.tsv, line 1: id, FR_fr, de-CH look like codes of languages",
+    ),
     "an empty side": ("x.tsv", b"a\tb\nc\t \n", "x.tsv, line 2: the Vietnamese side is empty"),
     "a mark": (
         "x.tsv",
@@ -271,6 +314,11 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "pairs of one sentence": (
         "x.tsv",
         b"".join(b"same\t%d\n" % i for i in range(40)),
+        "its pairs share too many sentences to cut off dev and test",
+    ),
+    "few pairs beside those of one sentence": (
+        "x.tsv",
+        b"".join(b"same\t%d\n" % i for i in range(400)) + b"".join(b"a%d\tb%d\n" % (i, i) for i in range(20)),
         "its pairs share too many sentences to cut off dev and test",
     ),
     "other languages": (

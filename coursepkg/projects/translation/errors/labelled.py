@@ -1,6 +1,6 @@
 """Fifty errors of the translator, each labelled by hand with its kind.
 
-The translator of the third stage of training, since when it has had a fourth, read the
+The translator of the third stage of training, which has learnt more since, read the
 Vietnamese sentences of the test part of Tatoeba's pairs, each once, and wrote English
 with its default settings. Kept were outputs with one error that clearly belongs to one
 kind (a slip of grammar beside another error does not count), no two alike, at most

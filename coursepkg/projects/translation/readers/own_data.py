@@ -137,12 +137,22 @@ def _language_code(text: str) -> str:
     return re.split("[-_]", text.strip().lower(), maxsplit=1)[0]
 
 
+_CODE = re.compile(r"([a-z]{2,3}|[A-Z]{2,3})\d?([-_][A-Za-z]+)?")
+"""What looks like the code of a language."""
+
+
 def _columns(
     path: Path, cells: Sequence[str], source: str, target: str
 ) -> tuple[int, int] | None:
     """Places of both languages in a first line of codes; None where it is text."""
     codes = [_language_code(cell) for cell in cells]
     if LANGUAGES.keys().isdisjoint(codes):
+        if len(cells) > 1 and all(_CODE.fullmatch(cell.strip()) for cell in cells):
+            raise ValueError(
+                f"{path}, line 1: {', '.join(cells)} look like codes of languages, and"
+                f" only {', '.join(LANGUAGES)} are known; change them, or write a line"
+                " with the two codes above if they are words"
+            )
         return None
     for language in (source, target):
         if language not in codes:
