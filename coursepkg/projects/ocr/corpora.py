@@ -24,7 +24,7 @@ from coursepkg.projects.ocr.corpus import (
 )
 from coursepkg.projects.ocr.data.audit import LabelledText, labelled_texts, table_sizes
 from coursepkg.projects.ocr.data.images import read_gray
-from coursepkg.projects.ocr.data.label_studio import read_export
+from coursepkg.projects.ocr.data.label_studio import find_export, read_export
 from coursepkg.projects.ocr.data.labelled import (
     LABELS,
     LABELS_CSV,
@@ -344,10 +344,9 @@ def own_folder(folder: Path, split: str = "auto") -> Corpus:
         return table_corpus(folder, folder.name, _split(split, "receipt"))
     if has_labels(folder):
         return labelled_corpus(folder, folder.name, _split(split, "receipt"))
-    exports = sorted(folder.glob("*.json"))
-    if len(exports) == 1:
+    if (export := find_export(folder)) is not None:
         images = picture_folder(folder)
-        table = read_export(exports[0], images)
+        table = read_export(export, images)
         split = _split(split, "receipt")
         return photographed_table(table, images, folder.name, split)
     raise ValueError(

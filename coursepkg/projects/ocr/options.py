@@ -53,10 +53,11 @@ PresetOption = Annotated[
 ]
 Split = Literal["auto", "line", "receipt", "seller", "test"]
 FieldSplit = Annotated[
-    Literal["receipt", "seller"],
+    Literal["auto", "receipt", "seller"],
     tyro.conf.arg(
-        help="What must not be cut apart: receipt parts receipt by receipt, seller "
-        "shop by shop. Generated receipts are one part."
+        help="What must not be cut apart: receipt parts receipt by receipt, as the "
+        "lines of a recogniser are, seller shop by shop. auto is seller for tables and "
+        "receipt for exports. Generated receipts are not parted."
     ),
 ]
 BeamSize = Annotated[
@@ -244,9 +245,9 @@ class EvaluateFields:
     data: str = "mc-ocr"
     """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
     with all of their lines; photographs of generated receipts, read by the detector and
-    the recogniser that ships; or a folder with a table in the form of MC-OCR. Where
-    mc-ocr is missing, receipts stand in for it."""
-    split: FieldSplit = "seller"
+    the recogniser that ships; or a folder with a JSON export of Label Studio or a table
+    in the form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
+    split: FieldSplit = "auto"
     part: ScoredPart = "dev"
     generate: int = 0
     """Receipts or photographs to generate; 0 is 200 receipts or 60 photographs."""
@@ -268,11 +269,12 @@ class TrainFields:
     """  # noqa: D205 - the help of the command line
 
     data: str = "receipts"
-    """receipts, generated ones with all of their lines; mc-ocr; or a folder with a
-    table in the form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
-    split: FieldSplit = "seller"
+    """receipts, generated ones with all of their lines; mc-ocr; or a folder with a JSON
+    export of Label Studio or a table in the form of MC-OCR. Where mc-ocr is missing,
+    receipts stand in for it."""
+    split: FieldSplit = "auto"
     generate: int = 0
-    """Receipts to generate for --data receipts; 0 is 2,000."""
+    """Receipts to generate; 0 is 2,000."""
     epochs: int = 20
     """Passes over the training part."""
     seed: int = 0
@@ -381,6 +383,9 @@ class Predict:
     """How a page is read."""
     model: ModelOrExport = None
     precision: Precision = "32-true"
+    fields: Folder = None
+    """Find the fields of a receipt by the model in this folder, which `train-fields`
+    wrote, in place of the rules."""
     text: File = None
     """Write plain text here."""
     overlay: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from coursepkg.projects.ocr.fields.line_tagger import LineTagger
+from coursepkg.projects.ocr.fields.rules import FIELDS
+from coursepkg.projects.ocr.page.output import record_page
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
 from tests.projects.ocr.data.exported import region, task, write_export
@@ -43,7 +46,7 @@ def write_pages(folder: Path) -> int:
         regions = []
         for i, (line, corners) in enumerate(zip(photo.lines, photo.outlines, strict=True)):
             points = [[float(x) * 100 / wide, float(y) * 100 / high] for x, y in corners]
-            regions.append(region(f"r{i}", {"points": points}, line.text, **size))
+            regions.append(region(f"r{i}", {"points": points}, line.text, label=line.label or "Text", **size))
         count += len(regions)
         tasks.append(task(f"/data/upload/1/0a1b2c3d-{number}.png", *regions))
     write_export(folder, *tasks)
@@ -73,7 +76,8 @@ def of(told: dict[str, str], *parts: str) -> list[str]:
 
 def test_every_verb_of_the_page_runs(told: dict[str, str]) -> None:
     verbs = {line.split()[2] for line in told if line.startswith("coursepkg")}
-    assert verbs == {"audit", "describe", "train", "evaluate", "predict", "export"}
+    fields = {"train-fields", "evaluate-fields"}
+    assert verbs == {"audit", "describe", "train", "evaluate", "predict", "export"} | fields
 
 
 def test_both_ways_of_labelling_are_read_whole(told: dict[str, str]) -> None:
@@ -106,6 +110,16 @@ def test_what_comes_out_is_used(told: dict[str, str], folder: Path) -> None:
     cards = "\n".join(path.read_text("utf-8") for path in (folder / "runs" / "mine").rglob("*.json"))
     assert '"mine"' in cards
     assert str(folder) not in cards
+
+
+def test_fields_are_taught_scored_and_found(told: dict[str, str], folder: Path) -> None:
+    (scored,) = of(told, " evaluate-fields ")
+    assert "pages test, split receipt" in scored
+    assert "rules -> model:" in scored
+    page = json.loads((folder / "fields.json").read_text("utf-8"))
+    found = LineTagger.load(folder / "runs" / "fields").extract_fields(record_page(page).lines).as_json()
+    for name in FIELDS:
+        assert page["fields"][name]["lines"] == found[name]["lines"]
 
 
 def percent(score: dict[str, Any]) -> str:

@@ -45,6 +45,12 @@ Report = Callable[..., None]
 """Gets a kind of fault, what it is, and perhaps the number of an instance."""
 
 
+def find_export(folder: Path) -> Path | None:
+    """The JSON file of a folder; None where there is none, or more than one."""
+    found = sorted(folder.glob("*.json"))
+    return found[0] if len(found) == 1 else None
+
+
 def read_export(path: Path, images: Path) -> Table:
     """Read an export.
 

@@ -15,7 +15,7 @@ from coursepkg.bench.machine import circumstances
 from coursepkg.data.registry import data_folder
 from coursepkg.files import FORMAT
 from coursepkg.metrics.scoring import comparison_as_json
-from coursepkg.projects.ocr.data.mc_ocr import TABLE, read_table
+from coursepkg.projects.ocr.data.mc_ocr import TABLE, Table
 from coursepkg.projects.ocr.fields.rules import Fields, extract_fields
 from coursepkg.projects.ocr.fields.table import (
     FieldReceipt,
@@ -23,6 +23,7 @@ from coursepkg.projects.ocr.fields.table import (
     compare_found,
     generated_fields,
     labelled_receipts,
+    read_field_table,
     score_fields,
     split_receipts,
 )
@@ -39,6 +40,8 @@ TRAIN_SEED, DEV_SEED = 1, 2
 N_DEV = 100
 N_RECEIPTS = {"train": 2000, "receipts": 200, "photographs": 60}
 """Receipts to generate where --generate does not say."""
+GENERATED = ("receipts", "photographs")
+"""What `evaluate-fields --data` generates; `train-fields` has the first alone."""
 
 
 @dataclass(frozen=True)
@@ -103,15 +106,23 @@ def train_fields_command(options: TrainFields) -> int:
     from coursepkg.projects.ocr.fields.training import train_line_tagger
 
     out = required_out(options.out)
-    folder = _table_folder(options.data, ("mc-ocr", "receipts"))
-    if folder is None:
+    table = _table(options, GENERATED[:1])
+    if table is None:
         n = options.generate or N_RECEIPTS["train"]
         train = list(generated_fields(n, TRAIN_SEED))
         dev = list(generated_fields(N_DEV, DEV_SEED))
         data: dict[str, Any] = {"receipts": n, "seed": TRAIN_SEED}
+        notes = _stand_in(options.data)
     else:
-        train, data = _part(folder, options.split, "train")
-        dev, _ = _part(folder, options.split, "dev")
+        parts, data = _parted(table, options)
+        train, dev = parts["train"], parts["dev"]
+        notes = _left_out(table, options.data)
+    if not dev:
+        notes.append("the dev part is empty, so the weights of the last pass are kept")
+    if notes:
+        data["notes"] = notes
+    for note in notes:
+        print(f"note: {note}")
     trained = train_line_tagger(
         train,
         dev,
@@ -127,57 +138,118 @@ def train_fields_command(options: TrainFields) -> int:
     return 0
 
 
-def _table_folder(data: str, others: tuple[str, ...]) -> Path | None:
-    """The folder of a table that --data names; None where receipts are generated.
+def _table(
+    options: EvaluateFields | TrainFields, generated: Sequence[str]
+) -> Table | None:
+    """The table that --data names; None where receipts are generated.
+
+    Args:
+        options: of the verb.
+        generated: what --data may name to have receipts generated.
 
     Raises:
-        ValueError: there is no table.
+        ValueError: there is no such table, or it cannot be used; or an option is given
+            that has no use.
     """
-    folder = data_folder() / "mc_ocr" if data == "mc-ocr" else Path(data)
-    if (folder / TABLE).is_file():
-        return folder
-    if data in others:
+    data = options.data
+    folder = _folder(data)
+    if data == "mc-ocr" and not (folder / TABLE).is_file():
         return None
-    raise ValueError(
-        f"--data must be {', '.join(others)} or a folder with a {TABLE}, got {data}"
-    )
+    is_generated = data in generated
+    _check_meant(options, is_generated)
+    if is_generated:
+        return None
+    if not folder.is_dir():
+        known = ", ".join(("mc-ocr", *generated))
+        raise ValueError(f"--data must be one of {known} or a folder, got {data}")
+    return read_field_table(folder)
 
 
-def _part(
-    folder: Path, split: str, part: str
-) -> tuple[list[LabelledReceipt], dict[str, Any]]:
-    """The receipts of a part of a table, and what they are."""
-    table = read_table(folder)
-    if not table.receipts:
-        raise ValueError(f"{folder / TABLE}: no receipt in it has a usable line")
-    parted = split_receipts(table, split)
+def _folder(data: str) -> Path:
+    return data_folder() / "mc_ocr" if data == "mc-ocr" else Path(data)
+
+
+def _check_meant(options: EvaluateFields | TrainFields, is_generated: bool) -> None:
+    """Raises a ValueError for options that the receipts have no use for."""
+    part = options.part if isinstance(options, EvaluateFields) else "dev"
+    if is_generated:
+        given = {"--split": options.split != "auto", "--part": part != "dev"}
+        why = "generates receipts, which are not parted"
+    else:
+        given = {"--generate": options.generate != 0}
+        why = "names receipts that are there"
+    for flag, is_given in given.items():
+        if is_given:
+            raise ValueError(
+                f"{flag} has no use, since --data {options.data} {why}; leave it out"
+            )
+
+
+def _stand_in(data: str) -> list[str]:
+    """What must be known where receipts are generated for --data."""
+    if data != "mc-ocr":
+        return []
+    missing = f"{_folder(data) / TABLE} is missing, so generated receipts"
+    return [f"{missing}, which are not parted, stand in for it"]
+
+
+def _left_out(table: Table, data: str) -> list[str]:
+    """What must be known of a table of which not everything can be used."""
+    receipts = table.n_rows - len(table.receipts)
+    texts = max(0, table.n_annotated - len(table.texts))
+    if not receipts and not texts:
+        return []
+    return [
+        f"left out of {table.file}: {counted(receipts, 'receipt')},"
+        f" {counted(texts, 'text')}; coursepkg ocr audit --data {data} names them"
+    ]
+
+
+def _parted(
+    table: Table, options: EvaluateFields | TrainFields
+) -> tuple[dict[str, list[LabelledReceipt]], dict[str, Any]]:
+    """The receipts of a table by part, and what they are."""
+    protocol: str = options.split
+    if protocol == "auto":
+        protocol = "seller" if table.file == TABLE else "receipt"
+    split = split_receipts(table, protocol)
     every = labelled_receipts(table)
-    chosen = [every[number] for number in parted.parts[part]]
-    return chosen, {"table": folder.name, "split": f"{split} {parted.fingerprint[:12]}"}
+    parts = {name: [every[i] for i in chosen] for name, chosen in split.parts.items()}
+    return parts, {
+        "table": _folder(options.data).name,
+        "sha256": table.sha256,
+        "split": f"{protocol} {split.fingerprint[:12]}",
+    }
 
 
 def _scored_set(options: EvaluateFields) -> ScoredSet:
     """What the options name.
 
     Raises:
-        ValueError: there is no such set, or the part is empty.
+        ValueError: there is no such set, or the part is empty; or an option is given
+            that has no use.
     """
+    table = _table(options, GENERATED)
+    if table is not None:
+        return _scored_part(table, options)
     if options.data == "photographs":
         return _photographs(options.generate or N_RECEIPTS["photographs"])
-    folder = _table_folder(options.data, ("mc-ocr", "receipts", "photographs"))
-    if folder is not None:
-        chosen, facts = _part(folder, options.split, options.part)
-        if not chosen:
-            raise ValueError(
-                f"--part {options.part} is empty by --split {options.split}"
-            )
-        told = f"{facts['table']} {options.part}, split {facts['split']}, true lines"
-        return ScoredSet(chosen, told, [LABELLED_ONLY])
     drawn = list(generated_fields(options.generate or N_RECEIPTS["receipts"]))
     told = f"receipts, {counted(len(drawn), 'generated receipt')} with all lines"
-    missing = f"{data_folder() / 'mc_ocr' / TABLE} is missing, so generated receipts"
-    notes = [f"{missing} stand in for it"] if options.data == "mc-ocr" else []
-    return ScoredSet(drawn, told, notes)
+    return ScoredSet(drawn, told, _stand_in(options.data))
+
+
+def _scored_part(table: Table, options: EvaluateFields) -> ScoredSet:
+    """The part of a table that the options name."""
+    parts, facts = _parted(table, options)
+    if not (chosen := parts[options.part]):
+        raise ValueError(
+            f"--part {options.part} is empty by --split {facts['split'].split()[0]};"
+            " take another part or split, or label more receipts"
+        )
+    told = f"{facts['table']} {options.part}, split {facts['split']}, true lines"
+    notes = [LABELLED_ONLY] if all(table.labels) else []
+    return ScoredSet(chosen, told, [*notes, *_left_out(table, options.data)])
 
 
 def _photographs(count: int) -> ScoredSet:

@@ -14,14 +14,24 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from coursepkg.metrics.scoring import Comparison
+from coursepkg.projects.ocr.corpora import picture_folder
 from coursepkg.projects.ocr.data.geometry import as_corners, four_corners, rectangle
-from coursepkg.projects.ocr.data.mc_ocr import Table, quarters, read_instance
-from coursepkg.projects.ocr.data.splits import Split, split_lines
+from coursepkg.projects.ocr.data.label_studio import find_export, read_export
+from coursepkg.projects.ocr.data.labelled import has_labels
+from coursepkg.projects.ocr.data.mc_ocr import (
+    TABLE,
+    Table,
+    quarters,
+    read_instance,
+    read_table,
+)
+from coursepkg.projects.ocr.data.splits import SHARES, Split, split_lines
 from coursepkg.projects.ocr.data.table_row import LABELS, Instance, Receipt
 from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
 from coursepkg.projects.ocr.fields.rules import Fields
@@ -37,7 +47,7 @@ from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.page.read import PageLine
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
 from coursepkg.projects.ocr.synthetic.receipts import lay_out
-from coursepkg.validation import check_count
+from coursepkg.validation import check_count, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +84,43 @@ class FieldReceipt(Protocol):
     @property
     def true_texts(self) -> tuple[str, ...]:
         """The text of each field in the order of `LABELS`; empty without one."""
+
+
+LEAST_RECEIPTS = 3
+"""One to learn from, one to choose by, one to score."""
+
+
+def read_field_table(folder: Path) -> Table:
+    """Read labelled receipts: a table in the form of MC-OCR, or a Label Studio export.
+
+    Photographs are not needed: texts, outlines and labels say all.
+
+    Raises:
+        ValueError: the folder holds neither, or no label of a field, or fewer receipts
+            than `LEAST_RECEIPTS`; or a file cannot be read.
+    """
+    if (folder / TABLE).is_file():
+        table = read_table(folder)
+    elif (export := find_export(folder)) is not None:
+        table = read_export(export, picture_folder(folder))
+    else:
+        lines = "pictures of single lines do not say where on a receipt they stand"
+        why = f" ({lines})" if has_labels(folder) else ""
+        raise ValueError(
+            f"--data {folder}: no {TABLE} and no single JSON export of Label Studio in"
+            f" it{why}; add one of them"
+        )
+    if not any(table.labels):
+        names = f"{', '.join(LABELS[:-1])} or {LABELS[-1]}"
+        raise ValueError(
+            f"{folder / table.file}: no line in it is labelled {names}; label fields so"
+        )
+    if len(table.receipts) < LEAST_RECEIPTS:
+        raise ValueError(
+            f"{folder / table.file}: {counted(len(table.receipts), 'receipt')} in it;"
+            f" label {LEAST_RECEIPTS} at least, to learn from, to choose by and to score"
+        )
+    return table
 
 
 def labelled_receipts(table: Table) -> list[LabelledReceipt]:
@@ -134,7 +181,10 @@ def generated_fields(count: int, seed: int = 0) -> Iterator[LabelledReceipt]:
 
 
 def split_receipts(table: Table, protocol: str, *, seed: int = 0) -> Split:
-    """Part the receipts of a table: `receipt` by their names, `seller` by shop.
+    """Part the receipts of a table: `receipt` as their lines, `seller` by shop.
+
+    By receipt each has the part that its lines have where a recogniser learns from
+    them; one without a line is for training.
 
     Args:
         table: to part.
@@ -145,7 +195,19 @@ def split_receipts(table: Table, protocol: str, *, seed: int = 0) -> Split:
         ValueError: the protocol is unknown, or the table has no receipt.
     """
     images = [receipt.image for receipt in table.receipts]
-    return split_lines(images, protocol, sellers=table.sellers, seed=seed)
+    if protocol != "receipt":
+        return split_lines(images, protocol, sellers=table.sellers, seed=seed)
+    groups = table.groups
+    parts = split_lines(groups, protocol, seed=seed).parts
+    part_of = {groups[i]: name for name, lines in parts.items() for i in lines}
+    of_receipts = [part_of.get(image, "train") for image in images]
+    return Split(
+        protocol,
+        *(
+            tuple(i for i, own in enumerate(of_receipts) if own == name)
+            for name in SHARES
+        ),
+    )
 
 
 def score_fields(

@@ -18,6 +18,7 @@ from coursepkg.projects.ocr.options import (
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
+    from coursepkg.projects.ocr.fields.line_tagger import LineTagger
     from coursepkg.projects.ocr.page.output import Output, OutputPaths
 
 
@@ -27,6 +28,7 @@ def predict_command(options: Predict) -> int:
 
     sources, paths = _prepared(options)
     reference = _reference(options, sources)
+    tagger = _tagger(options)
     for note in sources.notes:
         log_to_stderr(f"note: {note}")
     with with_threads(options.threads), _reader(options) as (read, identity):
@@ -34,12 +36,14 @@ def predict_command(options: Predict) -> int:
             "inputs": sources.fingerprint,
             "dpi": options.dpi,
             "overlay": options.overlay,
+            "fields": "rules" if tagger is None else tagger.fingerprint,
         }
         output = Output(
             paths,
             identity,
             keep_texts=reference is not None,
             with_fields=paths.out is not None or options.common.json,
+            tagger=tagger,
         )
         resumed = output.stats.pages
         together = options.read.batch_size if options.lines else 1
@@ -103,6 +107,10 @@ def _check_meant(options: Predict) -> None:
         raise ValueError(
             "--model and --preset both name the model that reads; give one of them"
         )
+    if options.fields is not None and common.out is None and not common.json:
+        raise ValueError(
+            "--fields needs --out or --json, which hold the fields; add one of them"
+        )
     if options.lines:
         _check_for_lines(options)
 
@@ -117,12 +125,22 @@ def _check_for_lines(options: Predict) -> None:
         ("--word-gap", read.word_gap != usual.word_gap),
         ("--margin", read.margin != usual.margin),
         ("--no-both-ways", read.both_ways != usual.both_ways),
+        ("--fields", options.fields is not None),
     ):
         if is_given:
             raise ValueError(
                 f"{flag} is for pages, and --lines reads pictures of single lines;"
                 " leave one of them out"
             )
+
+
+def _tagger(options: Predict) -> "LineTagger | None":
+    """What finds the fields of a receipt; None where the rules do."""
+    if options.fields is None:
+        return None
+    from coursepkg.projects.ocr.fields.line_tagger import LineTagger
+
+    return LineTagger.load(options.fields)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,11 +56,18 @@ from coursepkg.projects.ocr.page.read import (
 from coursepkg.projects.ocr.page.sources import PagePicture, open_pages, page_title
 from coursepkg.validation import counted
 
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.fields.line_tagger import LineTagger
+
 SCHEMA = "coursepkg.ocr.page/1"
 
 
 def page_record(
-    picture: PagePicture, page: Page | str, *, with_fields: bool = True
+    picture: PagePicture,
+    page: Page | str,
+    *,
+    with_fields: bool = True,
+    tagger: "LineTagger | None" = None,
 ) -> dict[str, Any]:
     """The object of a page, or of one that could not be read, with the reason.
 
@@ -68,6 +75,7 @@ def page_record(
         picture: where it is from.
         page: what was read, or why nothing was.
         with_fields: look for the fields of a receipt; plain text needs none.
+        tagger: finds the fields in place of the rules.
     """
     error, read = (page, None) if isinstance(page, str) else (None, page)
     read = read or Page(0, 0, (), dict.fromkeys(LEFT_OUT, 0))
@@ -75,8 +83,9 @@ def page_record(
     if with_fields:
         from coursepkg.projects.ocr.fields.rules import extract_fields, no_fields
 
+        extract = extract_fields if tagger is None else tagger.extract_fields
         unread = "the page could not be read"
-        found = no_fields(unread) if error else extract_fields(read.lines)
+        found = no_fields(unread) if error else extract(read.lines)
         told["fields"] = found.as_json()
     return {
         "schema": SCHEMA,
@@ -258,6 +267,7 @@ class Output:
         identity: all that decides the result; a part of another identity is refused.
         keep_texts: whether the statistics keep what was read.
         with_fields: whether the records have the fields of a receipt.
+        tagger: finds the fields in place of the rules.
 
     Raises:
         ValueError: there is a part of another run.
@@ -270,8 +280,9 @@ class Output:
         *,
         keep_texts: bool = False,
         with_fields: bool = True,
+        tagger: "LineTagger | None" = None,
     ) -> None:
-        self.paths, self.with_fields = paths, with_fields
+        self.paths, self.with_fields, self.tagger = paths, with_fields, tagger
         self.stats = RunStats(texts=[] if keep_texts else None)
         self.last: dict[str, Any] | None = None
         """The record of the last page."""
@@ -285,7 +296,9 @@ class Output:
 
     def write(self, picture: PagePicture, page: Page | str) -> None:
         """Add a page, or why there is none."""
-        record = page_record(picture, page, with_fields=self.with_fields)
+        record = page_record(
+            picture, page, with_fields=self.with_fields, tagger=self.tagger
+        )
         if self.paths.overlay is not None and isinstance(page, Page):
             # Before the record, so that a run that goes on has drawn what it does not
             # read again.

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from coursepkg.cli import main
+from coursepkg.projects.ocr.corpora import load_corpus
 from coursepkg.projects.ocr.data.mc_ocr import read_table
 from coursepkg.projects.ocr.data.splits import split_lines
 from coursepkg.projects.ocr.data.table_row import LABELS
@@ -11,13 +12,35 @@ from coursepkg.projects.ocr.fields.rules import Field, Fields, extract_fields
 from coursepkg.projects.ocr.fields.table import (
     generated_fields,
     labelled_receipts,
+    read_field_table,
     score_fields,
     split_receipts,
 )
 from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
+from tests.projects.ocr.data.exported import rectangle, region, task, write_export
 
 N = 12
+SHOPS = ("Quán Phở", "Tạp hóa Lan", "Siêu thị Mai")
+
+
+def export(folder: Path, count: int = 9, *, labels: bool = True) -> Path:
+    """Receipts of four lines as an export of Label Studio; returns the folder."""
+    tasks = []
+    for number in range(count):
+        lines = [
+            (SHOPS[number % 3], "SELLER"),
+            (f"{number + 1:02}/08/2020 10:15", "TIMESTAMP"),
+            ("Bún chả 45.000", "Text"),
+            (f"Tổng cộng {45 + number}.000", "TOTAL_COST"),
+        ]
+        regions = [
+            region(f"r{i}", rectangle(20, 20 + 60 * i, 300, 30), text, label=label if labels else "Text")
+            for i, (text, label) in enumerate(lines)
+        ]
+        tasks.append(task(f"/data/upload/1/0a1b2c3d-{number}.png", *regions))
+    write_export(folder, *tasks)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +74,23 @@ def test_a_split_by_shop_keeps_a_shop_on_one_side(folder: Path) -> None:
         for text in table.sellers[image]:
             shops.setdefault(text.casefold(), set()).add(part_of[i])
     assert all(len(parts) == 1 for parts in shops.values())
+
+
+def test_an_export_is_read_with_its_lines_without_a_field(tmp_path: Path) -> None:
+    first, *_ = labelled_receipts(read_field_table(export(tmp_path)))
+    assert first.labels == ("SELLER", "TIMESTAMP", "", "TOTAL_COST")
+    assert first.true_texts == (SHOPS[0], "", "01/08/2020 10:15", "Tổng cộng 45.000")
+
+
+def test_by_receipt_fields_are_parted_as_lines_are(tmp_path: Path) -> None:
+    # Lines cannot be learnt without a photograph.
+    (tmp_path / "0.png").write_bytes(b"")
+    table = read_field_table(export(tmp_path))
+    corpus = load_corpus(str(tmp_path), split="receipt")
+    for part, numbers in split_receipts(table, "receipt").parts.items():
+        names = {table.receipts[i].image for i in numbers}
+        assert names
+        assert names == {one.group for one in corpus.labels[part]}
 
 
 def test_true_fields_score_one_against_themselves() -> None:
@@ -90,9 +130,73 @@ def test_the_verb_scores_a_table(folder: Path, capsys: pytest.CaptureFixture[str
     assert "lines with a field alone" in document["notes"][0]
 
 
-def test_a_wrong_set_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["ocr", "evaluate-fields", "--data", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith("error: --data must be")
+def test_the_verbs_take_an_export(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder, out = export(tmp_path / "own"), tmp_path / "run"
+    train = ["ocr", "train-fields", "--data", str(folder), "--epochs", "1", "--out", str(out)]
+    assert main([*train, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out.splitlines()[-1])["card"]["data"]
+    assert (data["table"], data["split"].split()[0]) == ("own", "receipt")
+    assert "notes" not in data
+    score = ["ocr", "evaluate-fields", "--data", str(folder), "--part", "test", "--json"]
+    assert main([*score, "--model", str(out)]) == 0
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert document["protocol"].startswith("own test, split receipt ")
+    # Its lines without a field stand in the way, as they do on a whole receipt.
+    assert document["notes"] == []
+    assert list(document["ways"]) == ["rules", "model"]
+
+
+def test_what_an_export_leaves_out_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = export(tmp_path) / "project-1.json"
+    tasks = json.loads(path.read_text("utf-8"))
+    tasks[0]["annotations"] = []
+    path.write_text(json.dumps(tasks), "utf-8")
+    assert main(["ocr", "evaluate-fields", "--data", str(tmp_path)]) == 0
+    assert "note: left out of project-1.json: 1 receipt, 0 texts; " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["evaluate-fields", "train-fields"])
+def test_receipts_that_teach_nothing_are_one_line(
+    verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "labels.csv").write_text("file,text\n1.png,Quán\n", "utf-8")
+    for folder, told in (
+        (tmp_path / "none", "error: --data must be one of mc-ocr, receipts"),
+        (tmp_path, "no single JSON export of Label Studio in it; add"),
+        (tmp_path / "lines", "pictures of single lines do not say where"),
+        (
+            export(tmp_path / "bare", labels=False),
+            "no line in it is labelled SELLER, ADDRESS, TIMESTAMP or TOTAL",
+        ),
+        (export(tmp_path / "one", 1), "1 receipt in it; label 3 at least"),
+    ):
+        assert main(["ocr", verb, "--data", str(folder), *out_of(verb, tmp_path)]) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        assert told in said
+    assert not (tmp_path / "run").exists()
+
+
+def out_of(verb: str, folder: Path) -> list[str]:
+    return ["--out", str(folder / "run")] if verb == "train-fields" else []
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "flag"),
+    [
+        ("evaluate-fields", ["--data", "OWN", "--generate", "3"], "--generate"),
+        ("evaluate-fields", ["--data", "receipts", "--part", "test"], "--part"),
+        ("evaluate-fields", ["--data", "photographs", "--split", "receipt"], "--split"),
+        ("train-fields", ["--data", "OWN", "--generate", "3"], "--generate"),
+        ("train-fields", ["--data", "receipts", "--split", "seller"], "--split"),
+    ],
+)
+def test_an_option_without_a_use_is_refused(
+    verb: str, given: list[str], flag: str, folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    own = [str(folder) if one == "OWN" else one for one in given]
+    assert main(["ocr", verb, *own, *out_of(verb, tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {flag} has no use, since --data ")
 
 
 def test_generated_receipts_stand_in(
@@ -101,3 +205,9 @@ def test_generated_receipts_stand_in(
     monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path))
     assert main(["ocr", "evaluate-fields", "--generate", "3"]) == 0
     assert "stand in" in capsys.readouterr().out
+    train = ["ocr", "train-fields", "--data", "mc-ocr", "--generate", "3", "--epochs", "1"]
+    assert main([*train, "--out", str(tmp_path / "run"), "--json"]) == 0
+    said = capsys.readouterr().out
+    (note,) = json.loads(said.splitlines()[-1])["card"]["data"]["notes"]
+    assert "stand in" in note
+    assert said.startswith(f"note: {note}\n")
