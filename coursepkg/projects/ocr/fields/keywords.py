@@ -302,6 +302,11 @@ def line_kind(text: str) -> FoundWord | None:
     return longest
 
 
+_CURRENCIES = frozenset(
+    {"vnd", "vn", "d", "usd", "eur", "thb", "baht", "kip", "riel", "rm", "myr", "chf"}
+)
+
+
 def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     """Whether a word names a sum or a time where it stands in a line.
 
@@ -313,7 +318,7 @@ def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     if tolerance(found.word):
         return found.start <= 1
     behind = words[found.end : found.end + 1]
-    is_alone = not behind or behind[0][0].isdigit() or behind[0] in ("vnd", "vn", "d")
+    is_alone = not behind or behind[0][0].isdigit() or behind[0] in _CURRENCIES
     return found.start == 0 and (is_alone or found.kind == WHEN)
 
 

@@ -17,7 +17,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,13 +32,14 @@ from coursepkg.blocks.encoder import Encoder
 from coursepkg.blocks.layer_parts import initialise
 from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.fields import keywords as kw
-from coursepkg.projects.ocr.fields.arithmetic import check_total, find_items
+from coursepkg.projects.ocr.fields.arithmetic import find_items
 from coursepkg.projects.ocr.fields.lines import FieldLine, as_field_lines, joined
 from coursepkg.projects.ocr.fields.rules import (
     FIELDS,
     SELLER_NAMES,
     Field,
     Fields,
+    checked_total,
     no_fields,
     why_unreadable,
     without_name,
@@ -263,9 +264,7 @@ class LineTagger(nn.Module):
             notes += more
         used = {number for field in found.values() for number in field.lines}
         items = find_items(lines, used)
-        value, more = check_total(lines, items, found["total"].value)
-        if value is not None:
-            found["total"] = replace(found["total"], value=value)
+        found["total"], more = checked_total(found["total"], lines, items)
         return Fields(**found, items=tuple(items), notes=(*notes, *more))
 
 

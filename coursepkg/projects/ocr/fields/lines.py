@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,12 @@ class FieldLine:
     amounts: tuple[FoundAmount, ...]
     """In it, from left to right; none where it holds a date."""
     has_date: bool
+    """Digits in it have the form of one."""
+    day: date | None
+    """The one that it says."""
     has_time: bool
+    is_turned: bool
+    """It stands on its head: most lines of the page run the other way."""
 
     @property
     def says_when(self) -> bool:
@@ -81,9 +87,11 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
     """The lines of a page, in its order."""
     if not lines:
         return []
-    # Lines run as the page does, which may lie on its side.
-    steps = [line.box.corners[1] - line.box.corners[0] for line in lines]
-    step = np.median(steps, axis=0)
+    # Lines run as most of the page does, which may lie on its side.
+    steps = np.stack([line.box.corners[1] - line.box.corners[0] for line in lines])
+    ways = np.where(steps @ steps[np.argmax(np.hypot(*steps.T))] < 0, -1.0, 1.0)
+    ways *= 1.0 if ways.sum() >= 0 else -1.0
+    step = np.median(steps * ways[:, None], axis=0)
     along = step / max(float(np.hypot(*step)), 1e-9)
     return [_field_line(number, line, along) for number, line in enumerate(lines)]
 
@@ -92,9 +100,10 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
     text = " ".join(line.text.split())
     repaired, _ = repair_digits(text)
     word = kw.line_kind(text)
-    _, (_, end_of_date) = find_date(repaired)
+    day, (_, end_of_date) = find_date(repaired)
     has_date = end_of_date > 0
     x = line.box.corners @ along
+    step = line.box.corners[1] - line.box.corners[0]
     y = line.box.corners @ np.array([-along[1], along[0]])
     return FieldLine(
         number=number,
@@ -110,7 +119,9 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         kind_end=0 if word is None else word.end,
         amounts=() if has_date else tuple(find_amounts(repaired)),
         has_date=has_date,
+        day=day.value,
         has_time=find_time(repaired, beside_date=has_date) is not None,
+        is_turned=bool(step @ along < 0),
     )
 
 
@@ -133,7 +144,8 @@ def amount_beside(
 
     An amount in the next row, or else in the row before, belongs to the name where it
     stands there alone; rows of a photograph are seldom quite straight. An amount in
-    brackets counts where there is no other one.
+    brackets counts where there is no other one. There is none in a row whose amounts
+    are all in another currency, and none behind a lone digit.
     """
     row = [
         one
@@ -142,21 +154,23 @@ def amount_beside(
         and one.left >= name.left
         and one.kind in (None, name.kind)
     ]
+    said, _ = repair_digits(joined(row))
+    if foreign_currency(said) and not any(find_amounts(said)):
+        return row, None
     groups = [[name], row]
     for step in (1, -1):
         beside = [one for one in lines if one.row == name.row + step]
         if len(beside) == 1 and beside[0].is_amount and beside[0].left > name.left:
             groups.append(sorted([*row, *beside], key=lambda one: one.number))
     for group in groups:
-        if foreign_currency(joined(group)):
-            return group, None
         if group == [name]:
             found = _sums(_own_amounts(name))[:1]
         else:
             others = [one for one in group if one is not name]
             found = _sums([amount for one in others for amount in one.amounts])[-1:]
         if found:
-            return (row if group == [name] else group), found[0].value
+            value = None if found[0].follows_digit else found[0].value
+            return (row if group == [name] else group), value
     inside = _sums(name.amounts)[-1:]
     return row, inside[0].value if inside else None
 

@@ -19,6 +19,7 @@ from coursepkg.projects.ocr.fields.arithmetic import (
     Item,
     agreeing_total,
     check_total,
+    equations,
     find_items,
 )
 from coursepkg.projects.ocr.fields.lines import (
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 FIELDS = ("seller", "address", "timestamp", "total")
 """In the order of the challenge: SELLER, ADDRESS, TIMESTAMP, TOTAL_COST."""
 BY_PLACE = 0.8
-"""Confidence of a field that is known by its place alone, over one that is named."""
+"""Confidence of a field that is known by its place alone, over one that is named; and
+the most of a total that arithmetic corrected or contradicts."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +118,12 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     timestamp, when_notes = find_timestamp(lines, in_sums)
     used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
-    address = find_address(head)
-    seller = find_seller(head, address, has_more=len(lines) > len(head))
+    is_top = shows_top(lines, head)
+    address = find_address(head, is_top=is_top)
+    seller = find_seller(head, address, is_top=is_top)
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
     total, notes = find_total(sums, lines, items)
-    value, said = check_total(lines, items, total.value)
-    if isinstance(total.value, int):
-        total = replace(total, value=value)
+    total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
     return Fields(seller, address, timestamp, total, tuple(items), notes)
 
@@ -142,43 +143,80 @@ def why_unreadable(lines: Sequence[FieldLine]) -> str:
 
 
 def is_receipt(lines: Sequence[FieldLine]) -> bool:
-    """Whether at least two kinds of evidence say so, and no word of official papers.
-
-    The national mottos stand on no receipt. Other words of official papers, such as
-    `thông tư`, may stand on one: they count where no sum has an amount.
+    """Whether something was sold and two kinds of evidence say so, not official papers.
 
     Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
     such as `Hóa đơn bán hàng`, prices in two rows, heads of columns, a shop on top, a
     time, an address among the first lines.
+
+    Signs of a sale: the name of a sum or of a count of goods; a title and a price; an
+    address, a date, and the time of day or a price; a shop, its address and one price.
+    A business card has none of them, nor has a menu with its prices.
     """
-    totals = [one for one in lines if one.kind in kw.SUMS]
-    has_total = any(amount_beside(one, lines)[1] is not None for one in totals)
-    official = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
-    if any(kw.find_words(one.text, official) for one in lines):
+    if _is_official(lines):
         return False
+    kinds = {one.kind for one in lines}
     priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
     sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
-    first_rows = lines[0].row + 3
+    has_title = kw.TITLE in kinds
+    has_date = any(one.has_date for one in lines)
+    top = [one for one in lines if one.row < lines[0].row + 3]
+    has_shop = any(kw.seller_words(one.text) for one in top)
+    # `Số tiền` begins as `Số 12` does.
+    first = [one for one in lines[:6] if one.row not in priced]
+    has_address = any(kw.address_strength(one.text) >= STRONG for one in first)
     evidence = (
         2 * any(one.row in priced for one in sums),
         bool(sums),
-        any(one.kind == kw.TITLE for one in lines),
+        has_title,
         len(priced) > 1,
         sum(one.kind == kw.COLUMN for one in lines) > 1,
-        any(kw.seller_words(one.text) for one in lines if one.row < first_rows),
-        any(one.has_date for one in lines),
-        any(kw.address_strength(one.text) >= STRONG for one in lines[:6]),
+        has_shop,
+        has_date,
+        has_address,
     )
-    return sum(evidence) >= 2
+    has_more = bool(priced) or any(one.has_time for one in lines)
+    is_sale = (
+        bool(sums) or kw.COUNT in kinds,
+        has_title and bool(priced),
+        has_address and has_date and has_more,
+        has_address and has_shop and len(priced) == 1,
+    )
+    return any(is_sale) and sum(evidence) >= 2
+
+
+def _is_official(lines: Sequence[FieldLine]) -> bool:
+    """Whether words of official papers stand on a page.
+
+    The national mottos stand on no receipt. Other words, such as `thông tư`, may stand
+    on one: where a sum has an amount they count as the heading alone.
+    """
+    sums = [one for one in lines if one.kind in kw.SUMS]
+    has_total = any(amount_beside(one, lines)[1] is not None for one in sums)
+    top = [one for one in lines if one.row < lines[0].row + 3]
+    kinds = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
+    has_word = any(kw.find_words(one.text, kinds) for one in lines)
+    return has_word or any(map(_is_document_heading, top))
+
+
+def _is_document_heading(line: FieldLine) -> bool:
+    """Whether a line is a word such as `hợp đồng`, and two others at most."""
+    found = kw.find_words(line.text, (kw.DOCUMENT,))
+    has_digit = any(map(str.isdigit, line.text))
+    is_short = any(one.start == 0 and len(line.words) <= one.end + 2 for one in found)
+    return is_short and not has_digit and ":" not in line.text
 
 
 def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
-    """Whether two receipts stand side by side or above one another.
+    """Whether two receipts stand side by side, above one another, or one is turned over.
 
     Side by side, two of these stand beside one another twice: titles, sums, heads of a
-    column. Above one another, a second head stands between two sums: a title, or an
-    address below the first sum, and then a date or the heads of columns.
+    column. Lines that stand on their heads and the other ones are each a receipt.
     """
+    turned = [one for one in lines if one.is_turned]
+    rest = [one for one in lines if not one.is_turned]
+    if turned and rest and is_receipt(turned) and is_receipt(rest):
+        return True
     named = [one for one in lines if one.kind in kw.SUMS]
     sums = [one for one in named if amount_beside(one, lines)[1] is not None]
     titles = [one for one in lines if one.kind == kw.TITLE]
@@ -189,19 +227,45 @@ def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
     ]
     groups = ([titles], [sums], heads)
     twice = [any(map(_stand_beside, group)) for group in groups]
-    if sum(twice) > 1:
-        return True
-    if len(sums) < 2:
+    return sum(twice) > 1 or _stand_above(lines, sums)
+
+
+def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
+    """Whether a second receipt begins below the goods or a sum of a first one.
+
+    It begins with a title, a shop or an address, and then a date or the heads of
+    columns. Between two sums that is enough; below goods alone or without a second sum,
+    the date is another one, and a price stands below it.
+
+    Args:
+        lines: of the page.
+        sums: lines that name a sum with an amount.
+    """
+    priced = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    if not priced:
         return False
-    first, last = sums[0].row, sums[-1].row
-    between = [one for one in lines if first < one.row < last]
     begins = [
         one.row
-        for one in between
-        if one.kind == kw.TITLE or kw.address_strength(one.text) >= NAMED
+        for one in lines
+        if one.row > priced[0] and one.row not in priced and _begins_receipt(one)
     ]
-    tables = [one.row for one in between if one.kind == kw.COLUMN or one.has_date]
-    return bool(begins and tables) and min(begins) < max(tables)
+    dates = {one.row: one.day for one in lines if one.day and one.says_when}
+    columns = {one.row for one in lines if one.kind == kw.COLUMN}
+    for begin in begins:
+        is_between = bool(sums) and sums[0].row < begin < sums[-1].row
+        if is_between and any(begin < row < sums[-1].row for row in (*dates, *columns)):
+            return True
+        first = {day for row, day in dates.items() if row < begin}
+        others = [row for row, day in dates.items() if row > begin and day not in first]
+        if first and others and others[0] < priced[-1]:
+            return True
+    return False
+
+
+def _begins_receipt(line: FieldLine) -> bool:
+    """Whether a line is a title, or names a shop or an address."""
+    is_place = kw.seller_words(line.text) or kw.address_strength(line.text) >= NAMED
+    return line.kind == kw.TITLE or bool(line.may_be_head and is_place)
 
 
 def _stand_beside(lines: Sequence[FieldLine]) -> bool:
@@ -253,15 +317,17 @@ def find_total(
     """
     if not sums:
         return Field(reason="no line says a total"), ()
+    # Nothing is to pay where a discount is as large as the goods.
+    is_free = any(one.expected == 0 for one in equations(lines, items))
     # A hyphen before a total is no sign.
-    sure = [(one, group, abs(value)) for one, group, value in sums if value is not None]
+    sure = [
+        (one, group, abs(value))
+        for one, group, value in sums
+        if value or (value == 0 and is_free)
+    ]
     if not sure:
         _, group, _ = min(sums, key=lambda one: kw.SUMS.index(str(one[0].kind)))
-        parsed = parse_amount(joined(group))
-        reason = parsed.reason or f"{joined(group)!r} says less than {LEAST_SUM:,} dong"
-        if not foreign_currency(joined(group)) and not any(o.amounts for o in group):
-            reason = f"no amount stands beside {joined(group)!r}"
-        return _field(group, None, reason=reason), ()
+        return _field(group, None, reason=_why_no_sum(joined(group))), ()
     values = [value for _, _, value in sure]
     value = agreeing_total(_to_pay(sure, lines), values, lines, items)
     _, group, _ = _surest([one for one in sure if one[2] == value])
@@ -271,6 +337,35 @@ def find_total(
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
     return _field(group, value), notes
+
+
+def _why_no_sum(text: str) -> str:
+    """Why the lines of a sum have no amount."""
+    parsed = parse_amount(text)
+    if parsed.value is not None and abs(parsed.value) < LEAST_SUM:
+        return f"{text!r} says less than {LEAST_SUM:,} dong"
+    has_digit = any(map(str.isdigit, text))
+    is_told = parsed.value is None and (has_digit or foreign_currency(text))
+    return parsed.reason if is_told else f"no amount stands beside {text!r}"
+
+
+def checked_total(
+    total: Field, lines: Sequence[FieldLine], items: Sequence[Item]
+) -> tuple[Field, tuple[str, ...]]:
+    """The total after the check by arithmetic, and what it says (`check_total`).
+
+    A total that was corrected or contradicted is less sure.
+
+    Args:
+        total: as it was read.
+        lines: of the page.
+        items: its goods.
+    """
+    value, notes = check_total(lines, items, total.value)
+    if not notes:
+        return total, ()
+    confidence = min(total.confidence, BY_PLACE)
+    return replace(total, value=value, confidence=confidence), notes
 
 
 KnownSum = tuple[FieldLine, list[FieldLine], int]
@@ -330,7 +425,8 @@ def find_timestamp(
     row = sorted(row, key=lambda one: one.number)
     parsed = parse_timestamp(joined(row))
     reason = parsed.reason
-    if parsed.value is None and any(one.has_time for one in row):
+    has_date = any(one.has_date for one in row)
+    if parsed.value is None and not has_date and any(one.has_time for one in row):
         reason = f"{joined(row)!r} says a time of day without a date"
     return _field(row, parsed.value, reason=reason), parsed.notes
 
@@ -385,14 +481,32 @@ def head_of(
     return [one for one in head if one.row < min(ends, default=end)]
 
 
+def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
+    """Whether a head is the top of a receipt, not goods of one that is cut off.
+
+    A title, a time or the heads of columns stand on the page, or a line of the head
+    names a shop.
+    """
+    kinds = (kw.TITLE, kw.COLUMN)
+    return any(one.kind in kinds or one.says_when for one in lines) or any(
+        kw.seller_words(one.text) for one in head
+    )
+
+
 NAMED, STRONG, HOUSE, WEAK = 3.0, 2.0, 1.5, 1.0
 """Strengths of an address (`keywords.address_strength`): of a line that may announce
 what stands to its right, of one that is an address by itself, of a house number with a
 street, and of a line that continues another."""
 
 
-def find_address(head: Sequence[FieldLine]) -> Field:
-    """The address of the shop: the first lines that look like one."""
+def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
+    """The address of the shop: the first lines that look like one.
+
+    Args:
+        head: lines above the goods.
+        is_top: whether the head is the top of a receipt; else goods that are cut off
+            may look like one, unless it begins or is joined as addresses are.
+    """
     if not head:
         return Field(reason="no line stands above the goods")
     strength = {one.number: kw.address_strength(one.text) for one in head}
@@ -404,7 +518,8 @@ def find_address(head: Sequence[FieldLine]) -> Field:
     # A street with its number needs no other word of addresses below a shop's name.
     houses = [one for one in left if strength[one.number] >= HOUSE]
     houses = [one for one in houses if one is not head[0]]
-    strong = sure or strong or [one for one in houses if kw.begins_address(one.text)]
+    houses = [one for one in houses if kw.begins_address(one.text)]
+    strong = sure or (is_top and (strong or houses)) or []
     if not strong:
         return Field(reason="no line above the goods looks like an address")
     chosen = [strong[0]]
@@ -500,13 +615,13 @@ SELLER_NAMES = frozenset(
 MOST_SELLER_LINES = 3
 
 
-def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) -> Field:
+def find_seller(head: Sequence[FieldLine], address: Field, *, is_top: bool) -> Field:
     """The name of the shop: what stands above or beside its address, or on top.
 
     Args:
         head: lines above the goods.
         address: of the shop.
-        has_more: whether the page goes on below the head, as a receipt does.
+        is_top: whether the head is the top of a receipt.
     """
     rest = [one for one in head if one.number not in address.lines]
     if address.lines:
@@ -520,7 +635,7 @@ def find_seller(head: Sequence[FieldLine], address: Field, *, has_more: bool) ->
             or (one.row == last + 1 and (kw.seller_words(one.text) or one in beside))
         ]
     named = [one for one in rest if kw.seller_words(one.text)]
-    start = rest[:1] if address.lines or has_more else []
+    start = rest[:1] if address.lines or is_top else []
     if named and named[0].row - (rest[0].row if rest else 0) > 2:
         start = named[:1]
     if not (start or named):

@@ -2,8 +2,9 @@
 
 A time becomes ISO 8601 to the minute, `2020-08-11T08:06`, or the date alone where no
 time is printed. A date is read with the day first, as in Viet Nam; the month is first
-only where no other reading is a date. An amount becomes an integer number of dong: dong
-have no smaller coin, so two zeros behind a last separator are dropped.
+only where no other reading is a date, and a note says where a year of two digits may
+be first. An amount becomes an integer number of dong: dong have no smaller coin, so
+two zeros behind a last separator are dropped.
 
 Letters that readers take for digits (O for 0, I and l for 1, S for 5, B for 8) are
 replaced inside of numbers (see `repair_digits`), and a note says so. What cannot be
@@ -12,7 +13,7 @@ read for certain has no value, and the reason is given.
 
 import re
 import unicodedata
-from calendar import month_abbr
+from calendar import month_abbr, month_name
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, time
@@ -69,26 +70,41 @@ def repair_digits(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 _FOREIGN = {
-    "$": "US dollars",
-    "usd": "US dollars",
-    "€": "euros",
-    "eur": "euros",
-    "£": "pounds",
-    "gbp": "pounds",
-    "¥": "yen or yuan",
-    "jpy": "yen",
-    "cny": "yuan",
-    "rmb": "yuan",
-    "krw": "won",
-    "₩": "won",
-    "thb": "baht",
-    "sgd": "Singapore dollars",
-    "aud": "Australian dollars",
+    "Hong Kong dollars": ("hk$", "hkd"),
+    "Singapore dollars": ("s$", "sgd"),
+    "Taiwan dollars": ("nt$", "twd"),
+    "Australian dollars": ("a$", "aud"),
+    "US dollars": ("us$", "usd", "$"),
+    "euros": ("€", "eur"),
+    "pounds": ("£", "gbp"),
+    "yen": ("jpy",),
+    "yuan": ("cny", "rmb"),
+    "yen or yuan": ("¥",),
+    "won": ("₩", "krw"),
+    "Thai baht": ("฿", "thb", "baht"),
+    "Lao kip": ("₭", "lak", "kip"),
+    "Cambodian riel": ("៛", "khr", "riel"),
+    "ringgit": ("rm", "myr"),
+    "Swiss francs": ("chf",),
 }
-_FOREIGN_NAME = re.compile(
-    r"[$€£¥₩]|(?<![^\W\d_])(?:usd|eur|gbp|jpy|cny|rmb|krw|thb|sgd|aud)(?![^\W\d_])",
-    re.I,
-)
+"""Currencies of elsewhere, and how receipts write them."""
+
+
+def _currency_pattern(written: tuple[str, ...]) -> str:
+    """No letter stands beside those that begin or end with a letter."""
+    return "|".join(
+        r"(?<![^\W\d_])" * one[0].isalpha()
+        + re.escape(one)
+        + r"(?![^\W\d_])" * one[-1].isalpha()
+        for one in written
+    )
+
+
+_FOREIGN_NAMES = {
+    name: re.compile(_currency_pattern(written), re.I)
+    for name, written in _FOREIGN.items()
+}
+_FOREIGN_NAME = "|".join(one.pattern for one in _FOREIGN_NAMES.values())
 _GROUPED = r"\d{1,3}(?:(?:[.,]\s?\d{3})+(?:[.,]\d{2})?|(?:-\d{3}){2,})(?![\d-])"
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d+"
@@ -98,6 +114,14 @@ _AMOUNT = re.compile(
     rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})|(?P<thousand>k)(?![^\W\d_]))?",
     re.I,
 )
+_FIGURE = r"\d(?:[\d.,]*\d)?"
+_FOREIGN_AMOUNT = re.compile(
+    rf"(?:{_FOREIGN_NAME})\s?{_FIGURE}(?![.,]?\d|\s?{_CURRENCY})"
+    rf"|(?<![\d.,]){_FIGURE}\s?(?:{_FOREIGN_NAME})(?!\s?\d)",
+    re.I,
+)
+"""An amount in another currency, written before or behind it."""
+_LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
 MOST_DIGITS = 11
 """Of an amount; a longer number is a code."""
 LEAST_PLAIN = 3
@@ -117,20 +141,27 @@ class FoundAmount:
     is_marked: bool
     """It has separators of thousands, or four digits and a currency, as a count and
     the number of a house have not."""
+    follows_digit: bool
+    """A lone digit stands before it, as in `4 2.000`: its first one, or a count."""
 
 
 def find_amounts(text: str) -> Iterator[FoundAmount]:
-    """Every amount in a text whose digits are repaired, from left to right.
+    """Every amount in dong in a text whose digits are repaired, from left to right.
 
     Thousands are set apart by points, commas, spaces, or nothing; in millions also by
     hyphens, which readers see in points. A long number without
     separators and one that begins with 0 are codes; one of few digits is a count. A 0
-    at the end is an amount: there is no change.
+    at the end is an amount: there is no change. An amount in another currency is left
+    out; where such a currency stands alone, as in `Total (USD)`, an amount in dong has
+    its own.
 
     Example:
         >>> [one.value for one in find_amounts("2 x 37.000 = 74 000đ")]
         [37000, 74000]
     """
+    is_foreign = bool(foreign_currency(text))
+    text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
+    has_other = bool(foreign_currency(text))
     for found in _AMOUNT.finditer(text):
         number = found["number"]
         digits = re.sub(r"\D", "", _without_fraction(number))
@@ -140,11 +171,15 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         is_code = len(digits) > MOST_DIGITS or (len(digits) > 1 and digits[0] == "0")
         is_code |= not is_marked and text[: found.start()][-1:].isalpha()
         is_nothing = digits == "0" and not text[found.end() :].strip()
-        if is_code or not (is_marked or is_nothing or len(digits) >= LEAST_PLAIN):
+        is_enough = is_nothing or len(digits) >= LEAST_PLAIN
+        if is_code or not (is_marked or (is_enough and not is_foreign)):
+            continue
+        if has_other and not has_unit:
             continue
         value = int(digits) * (1000 if found["thousand"] else 1)
         value = -value if found["sign"] else value
-        yield FoundAmount(value, found.start(), found.end(), is_marked)
+        follows_digit = _LONE_DIGIT.search(text[: found.start()]) is not None
+        yield FoundAmount(value, *found.span(), is_marked, follows_digit)
 
 
 def _without_fraction(number: str) -> str:
@@ -153,9 +188,11 @@ def _without_fraction(number: str) -> str:
 
 
 def foreign_currency(text: str) -> str:
-    """The name of the first foreign currency that a text names; else an empty text."""
-    found = _FOREIGN_NAME.search(text)
-    return _FOREIGN[found[0].lower()] if found else ""
+    """The name of a foreign currency that a text names; else an empty text."""
+    for name, written in _FOREIGN_NAMES.items():
+        if written.search(text):
+            return name
+    return ""
 
 
 def parse_amount(text: str) -> Parsed[int]:
@@ -173,23 +210,29 @@ def parse_amount(text: str) -> Parsed[int]:
     repaired, notes = repair_digits(unicodedata.normalize("NFC", text))
     # Letters of a currency may stand directly before the digits.
     repaired = re.sub(r"(?i)(?<![^\W\d_])(vnđ|vnd)(?=[\s\d-])", " ", repaired)
-    currency = foreign_currency(repaired)
-    if currency:
-        return Parsed(None, f"the amount is in {currency}, not in dong")
     found = list(find_amounts(repaired))
     if not found:
-        has_digit = any(map(str.isdigit, repaired))
-        reason = "its digits are no amount" if has_digit else "there is no number in it"
-        return Parsed(None, f"{text!r}: {reason}")
+        return Parsed(None, _why_no_amount(text, repaired))
     marked = [one for one in found if one.is_marked] or found
     values = {one.value for one in marked}
     if len(values) > 1:
         several = ", ".join(f"{one.value:,}" for one in marked)
         return Parsed(None, f"{text!r} says several amounts: {several}")
+    if marked[-1].follows_digit:
+        return Parsed(None, f"{text!r}: a digit stands apart before the amount")
     fraction = re.search(r"[.,](\d{2})$", repaired[: marked[-1].end].rstrip(" đdĐD₫"))
     if fraction and fraction[1] != "00":
         notes = (*notes, f"the {fraction[1]} hundredths of a dong are left out")
     return Parsed(values.pop(), notes=notes)
+
+
+def _why_no_amount(text: str, repaired: str) -> str:
+    currency = foreign_currency(repaired)
+    if currency:
+        return f"the amount is in {currency}, not in dong"
+    has_digit = any(map(str.isdigit, repaired))
+    reason = "its digits are no amount in dong" if has_digit else "there is no number"
+    return f"{text!r}: {reason}"
 
 
 _ONES = ("mot", "hai", "ba", "bon", "nam", "sau", "bay", "tam", "chin", "muoi")
@@ -200,12 +243,20 @@ _MONTHS = {name: number for number, name in enumerate(_ONES, 1)} | {
     "muoi hai": 12,
     "chap": 12,
 }
-_MONTHS |= {name.lower(): number for number, name in enumerate(month_abbr) if number}
+_ENGLISH_MONTHS = {
+    name.lower(): number
+    for names in (month_abbr, month_name)
+    for number, name in enumerate(names)
+    if number
+}
+_ENGLISH = "|".join(sorted(_ENGLISH_MONTHS, key=len, reverse=True))
+_MONTHS |= _ENGLISH_MONTHS
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _GAP = r"\s*[-/.]\s*"
 _DATES = (
     re.compile(
-        rf"(?<!\d)(?P<y>\d{{4}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<d>\d{{1,2}})(?!\d)"
+        r"(?<![\d/.-])(?P<y>\d{4})\s*(?P<joint>[-/.])\s*(?P<m>\d{1,2})"
+        r"\s*(?P=joint)\s*(?P<d>\d{1,2})(?!\d)"
     ),
     re.compile(
         rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{4}})(?!\d)"
@@ -217,10 +268,15 @@ _DATES = (
         r"[a-z]*[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(
-        rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"
+        rf"(?<![a-z])(?P<m>{_ENGLISH})\.?\s*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?"
+        r"[\s,]+(?P<y>\d{4})(?!\d)"
     ),
 )
 """Ways of writing a date in folded text, the surest first."""
+_SHORT_DATE = re.compile(
+    rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"
+)
+"""A date whose year has two digits; beside a year of four digits it is none."""
 _TIMES = (
     re.compile(
         r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
@@ -235,33 +291,62 @@ _TIMES = (
     ),
 )
 """Ways of writing a time of day; the second one only beside a date."""
-FIRST_YEAR, LAST_YEAR = 1990, 2099
+FIRST_YEAR, LAST_YEAR = 1990, 2039
+"""Of a sale; a date outside of them was misread."""
 
 
 def find_date(text: str) -> tuple[Parsed[date], tuple[int, int]]:
-    """The first date of a text, and where it stands in its folded form.
+    """The date of a text, and where it first stands in its folded form.
 
     Where digits have the form of a date and are none, such as 31/02/2020, that is the
-    reason, and their place is given; without any, the place is (0, 0).
+    reason, and their place is given; so it is where two dates differ. Without any, the
+    place is (0, 0).
 
     Example:
         >>> find_date("ngày 11 tháng 8 năm 2020")[0].value
         datetime.date(2020, 8, 11)
     """
-    folded = _folded(text)
-    reason, place = "there is no date in it", (0, 0)
-    for pattern in _DATES:
-        for found in pattern.finditer(folded):
-            day, month, year = (found[name] for name in "dmy")
-            number = _MONTHS.get(month) or int(month)
-            parsed = _as_date(int(day), number, int(year), found[0])
-            if parsed.value is not None:
-                return parsed, found.span()
-            reason, place = parsed.reason, found.span()
-    return Parsed(None, reason), place
+    found = _dates(_folded(text))
+    valid = [one for one in found if one[0].value is not None]
+    if not found:
+        return Parsed(None, "there is no date in it"), (0, 0)
+    if not valid:
+        return found[-1]
+    first, place = valid[0]
+    for other, _ in valid:
+        if other.value != first.value:
+            reason = f"{text!r} says two dates: {first.value} and {other.value}"
+            return Parsed(None, reason), place
+    return first, place
 
 
-def _as_date(day: int, month: int, year: int, said: str) -> Parsed[date]:
+def _dates(folded: str) -> list[tuple[Parsed[date], tuple[int, int]]]:
+    """Whatever has the form of a date, and its place; the surest form first."""
+    found: list[tuple[Parsed[date], tuple[int, int]]] = []
+    for pattern in (*_DATES, _SHORT_DATE):
+        if pattern is _SHORT_DATE and found:
+            break
+        for match in pattern.finditer(folded):
+            start, end = match.span()
+            if all(end <= first or last <= start for _, (first, last) in found):
+                found.append((_as_date(match), match.span()))
+    return found
+
+
+def _as_date(found: re.Match[str]) -> Parsed[date]:
+    said = found[0]
+    day, month, year = (found[name] for name in "dmy")
+    parsed = _checked_date(int(day), _MONTHS.get(month) or int(month), int(year), said)
+    if parsed.value is None or len(year) == 4:
+        return parsed
+    other = _checked_date(int(year), int(month), int(day), said)
+    if other.value in (None, parsed.value) or other.notes:
+        return parsed
+    note = f"{said!r} is read with the day first; with the year first: {other.value}"
+    return Parsed(parsed.value, notes=(*parsed.notes, note))
+
+
+def _checked_date(day: int, month: int, year: int, said: str) -> Parsed[date]:
     year += 2000 if year < 100 else 0
     notes: tuple[str, ...] = ()
     if month > 12 >= day:

@@ -22,8 +22,9 @@ fields      what a receipt says: seller, address, timestamp and total, each an o
     value       seller, address: text; timestamp: ISO 8601 to the minute, or the date
                 alone; total: integer dong; null where it cannot be said for certain
     text        the lines that say it, as they were read, joined by spaces
-    confidence  in [0, 1]: the least of its lines, less where its place alone tells it;
-                0 without a value
+    confidence  in [0, 1]: the least of its lines, less where its place alone tells it,
+                at most 0.8 where arithmetic corrects or contradicts the total; 0
+                without a value
     lines       numbers of these lines in `lines`, from 0
     reason      why there is no value
     items       goods, each {name, quantity, price, amount, lines}; quantity and price

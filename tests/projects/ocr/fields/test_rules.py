@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursepkg.projects.ocr.detector.lines import TextBox
-from coursepkg.projects.ocr.fields.rules import FIELDS, Fields, extract_fields
+from coursepkg.projects.ocr.fields.rules import BY_PLACE, FIELDS, Field, Fields, extract_fields
 from coursepkg.projects.ocr.page.read import PageLine
 from coursepkg.text.vietnamese import without_marks
 from tests.projects.ocr.fields.pages import GOODS, HEAD, RECEIPT, SUMS, page
@@ -135,7 +135,42 @@ OTHER = (
 )
 
 
-@pytest.mark.parametrize("lines", [page((*RECEIPT, *OTHER)), beside(RECEIPT, OTHER), beside(OTHER, RECEIPT)])
+BARE = (
+    ("CAFE B",),
+    ("Ngày: 02/03/2021 19:05",),
+    ("Bún bò", "2", "40.000", "80.000"),
+    ("Tổng cộng", "80.000"),
+)
+
+
+def above_turned(upright: Sequence[Sequence[str]], turned: Sequence[Sequence[str]]) -> list[PageLine]:
+    """A receipt and below it another one upside down, as the page is read."""
+    first, second = page(upright), page(turned)
+    size = np.array([700, 30 * (len(upright) + len(turned))])
+    heads = [
+        PageLine(
+            TextBox(size - line.box.corners, 1.0), len(upright) + second[-1].row - line.row, line.text, 1.0
+        )
+        for line in reversed(second)
+    ]
+    return [*first, *heads]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        page((*RECEIPT, *OTHER)),
+        beside(RECEIPT, OTHER),
+        beside(OTHER, RECEIPT),
+        page((*RECEIPT, *BARE)),
+        page((*HEAD, *GOODS, *OTHER)),
+        page((*HEAD, *GOODS, *BARE)),
+        page((*RECEIPT, *OTHER[:-1])),
+        page((*RECEIPT, *BARE[:-1])),
+        above_turned(RECEIPT, OTHER),
+        above_turned(OTHER, RECEIPT),
+    ],
+)
 def test_two_receipts_in_one_picture_have_no_fields(lines: list[PageLine]) -> None:
     fields = extract_fields(lines)
     for name in FIELDS:
@@ -146,6 +181,8 @@ def test_two_receipts_in_one_picture_have_no_fields(lines: list[PageLine]) -> No
 @pytest.mark.parametrize(
     "foot",
     [
+        (("Cửa hàng mở cửa hằng ngày",), ("Đổi hàng đến 02/03/2021",)),
+        (("Hotline nhà hàng", "In lúc 16/01/2021 09:10"),),
         (("Hóa đơn GTGT xuất trong ngày",), ("Tổng hóa đơn", "42.000")),
         (("Thuế suất", "Thành tiền", "Thuế"), ("8%", "39.000", "3.000"), ("Tổng", "42.000")),
     ],
@@ -217,8 +254,30 @@ def test_a_foreign_total_is_refused() -> None:
     "text", ["Ngày 16-01-21 8h58", "Thời gian: 08:58 16.01.2021", "Ngày 2021-01-16 08:58"]
 )
 def test_dates_of_three_notations(text: str) -> None:
-    rows = [[text] if "Ngày" in row[0] else row for row in RECEIPT]
-    assert fields_of(rows).timestamp.value == "2021-01-16T08:58"
+    assert timestamp_of(text).value == "2021-01-16T08:58"
+
+
+def timestamp_of(text: str) -> Field:
+    """The time of a receipt that says it so."""
+    return fields_of([[text] if "Ngày" in row[0] else row for row in RECEIPT]).timestamp
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Ngày 31/02/2021 08:58", "'31/02/2021' is no date"),
+        ("Ngày: 11/08/2020 - 12/08/2020", "two dates"),
+        ("Giờ vào: 08:58", "without a date"),
+    ],
+)
+def test_a_date_that_is_not_read_has_its_own_reason(text: str, reason: str) -> None:
+    timestamp = timestamp_of(text)
+    assert timestamp.value is None
+    assert reason in timestamp.reason
+
+
+def test_the_month_may_be_named_first() -> None:
+    assert timestamp_of("Jan 16, 2021 08:58").value == "2021-01-16T08:58"
 
 
 def test_date_and_time_may_stand_apart() -> None:
@@ -226,13 +285,6 @@ def test_date_and_time_may_stand_apart() -> None:
         r for row in RECEIPT for r in ([["Ngày: 16/01/2021"], ["Giờ: 08:58"]] if "Ngày" in row[0] else [row])
     ]
     assert fields_of(rows).timestamp.value == "2021-01-16T08:58"
-
-
-def test_a_time_without_a_date_is_no_timestamp() -> None:
-    rows = [["Giờ vào: 08:58"] if "Ngày" in row[0] else row for row in RECEIPT]
-    timestamp = fields_of(rows).timestamp
-    assert timestamp.value is None
-    assert "without a date" in timestamp.reason
 
 
 @pytest.mark.parametrize(
@@ -257,6 +309,57 @@ def test_too_small_a_total_has_a_reason() -> None:
     assert "less than 1,000 dong" in total.reason
 
 
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (("Tổng cộng", "0"), "less than 1,000 dong"),
+        (("Tổng cộng 4 2.000",), "a digit stands apart"),
+        (("Tổng cộng", "4 2.000"), "a digit stands apart"),
+        (("Total 7.75",), "its digits are no amount in dong"),
+        (("Tổng cộng", "42.000-"), "its digits are no amount in dong"),
+        (("Total RM 12.50",), "in ringgit, not in dong"),
+        (("Tổng cộng", "2,500 Baht"), "in Thai baht, not in dong"),
+        (("Total (USD)", "4,200"), "in US dollars, not in dong"),
+    ],
+)
+def test_a_total_that_is_not_read_has_its_own_reason(row: tuple[str, ...], reason: str) -> None:
+    total = fields_of((*HEAD, *GOODS, row)).total
+    assert total.value is None
+    assert reason in total.reason
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("Tổng cộng: 42.000đ ($1.80)",),
+        ("Tổng cộng", "42.000đ", "($1.80)"),
+        ("Tổng cộng", "$1.80", "42.000đ"),
+        ("Tổng cộng", "2", "42.000"),
+    ],
+)
+def test_a_total_in_dong_beside_another_number_is_read(row: tuple[str, ...]) -> None:
+    assert fields_of((*HEAD, *GOODS, row)).total.value == 42_000
+
+
+def test_nothing_is_to_pay_where_a_discount_says_so() -> None:
+    sums = (("Tổng cộng", "42.000"), ("Giảm giá", "42.000"), ("Phải thanh toán", "0"))
+    assert fields_of((*HEAD, *GOODS, *sums)).total.value == 0
+    left = (("Tổng cộng", "42.000"), ("Đã thanh toán", "42.000"), ("Còn phải trả", "0"))
+    assert fields_of((*HEAD, *GOODS, *left)).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    "sums",
+    [
+        (("Tổng cộng", "42.800"),),
+        (("Tổng cộng", "43.000"), ("Tiền khách đưa", "50.000"), ("Tiền thừa", "8.000")),
+    ],
+)
+def test_a_total_that_arithmetic_contradicts_is_less_sure(sums: tuple[tuple[str, ...], ...]) -> None:
+    assert fields_of((*HEAD, *GOODS, *sums)).total.confidence == BY_PLACE
+    assert fields_of(RECEIPT).total.confidence == 1
+
+
 @pytest.mark.parametrize("text", ["Tổng cộng -42.000", "Tổng cộng -42000", "Tổng cộng - 42.000"])
 def test_a_hyphen_before_a_total_is_no_sign(text: str) -> None:
     assert fields_of((*HEAD, *GOODS, (text,))).total.value == 42_000
@@ -269,6 +372,15 @@ def test_a_hyphen_before_a_total_is_no_sign(text: str) -> None:
         [["Mùa thu trên núi"], ["Gió thổi qua đồi thông, lá rơi đầy lối."], ["Trang 12"]],
         [["CỘNG HÒA XÃ HỘI CHỦ NGHĨA VIỆT NAM"], ["Hà Nội, ngày 5 tháng 3 năm 2021"], ["Tổng cộng 12.000"]],
         [["0900 000 000"]],
+        [["CÔNG TY LÚA VÀNG"], ["Nguyễn Văn An"], ["Số 12 đường Hoa Mai, Cần Thơ"], ["ĐT: 0900 000 000"]],
+        [
+            ["HỢP ĐỒNG THUÊ NHÀ"],
+            ["Bên A: Công ty Lúa Vàng"],
+            ["Địa chỉ: Số 12 đường Hoa Mai, Cần Thơ"],
+            ["Tổng cộng: 60.000.000 đ"],
+        ],
+        [["LÚA VÀNG BANK"], ["Số tiền", "1.500.000 VND"], ["Phí", "0 VND"], ["16/01/2021 08:58"]],
+        [["QUÁN CƠM BÀ TƯ"], ["7 Lê Lợi, P. Hoa Lư, Huế"], ["Cơm gà", "35.000"], ["Trà đá", "3.000"]],
     ],
 )
 def test_a_page_that_is_no_receipt_has_no_fields(rows: list[list[str]]) -> None:
@@ -286,8 +398,9 @@ def test_the_upper_half_of_a_receipt_has_no_total() -> None:
     assert fields.total.value is None
 
 
-def test_the_lower_half_of_a_receipt_has_no_shop() -> None:
-    fields = fields_of((GOODS[1], *SUMS))
+@pytest.mark.parametrize("above", [(), (("Nước mía",),), (("Hoa lá cành",), ("Phục vụ tận tình",))])
+def test_the_lower_half_of_a_receipt_has_no_shop(above: tuple[tuple[str, ...], ...]) -> None:
+    fields = fields_of((*above, GOODS[1], *SUMS))
     assert fields.total.value == 42_000
     for field in (fields.seller, fields.address, fields.timestamp):
         assert field.value is None

@@ -28,6 +28,11 @@ MOMENT = "2020-08-11T08:06"
         ("11/8/2020 2h30 chiều", "2020-08-11T14:30"),
         ("11/8/2020 chiều 2h30", "2020-08-11T14:30"),
         ("11/8/2020 8:06 tới 10:30", MOMENT),
+        ("Ngày: 11/08/2020 - 08.06", MOMENT),
+        ("HD 2020-11/08/2021", "2021-08-11"),
+        ("11/08/2020 08:06 - 11/08/2020 10:30", MOMENT),
+        ("Aug 11, 2020 8:06 AM", MOMENT),
+        ("August 11th 2020", "2020-08-11"),
     ],
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
@@ -39,6 +44,38 @@ def test_the_day_comes_first_where_both_orders_are_dates() -> None:
     swapped = parse_timestamp("04/25/2021")
     assert swapped.value == "2021-04-25"
     assert "month first" in swapped.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "other"),
+    [
+        ("21/01/16", "2016-01-21", "2021-01-16"),
+        ("03/04/05", "2005-04-03", "2003-04-05"),
+        ("11-08-20 8h06", MOMENT, "2011-08-20"),
+    ],
+)
+def test_a_year_of_two_digits_may_stand_first(text: str, value: str, other: str) -> None:
+    parsed = parse_timestamp(text)
+    assert parsed.value == value
+    assert f"with the year first: {other}" in parsed.notes[0]
+
+
+@pytest.mark.parametrize("text", ["11/08/2020", "11/11/11", "31/08/45 11/11/11"])
+def test_a_date_with_one_reading_has_no_note(text: str) -> None:
+    parsed = parse_timestamp(text)
+    assert parsed.value
+    assert parsed.notes == ()
+
+
+def test_two_dates_are_no_date() -> None:
+    parsed = parse_timestamp("11/08/2020 - 12/08/2020")
+    assert parsed.value is None
+    assert "two dates: 2020-08-11 and 2020-08-12" in parsed.reason
+
+
+@pytest.mark.parametrize("text", ["11/08/2063", "11/08/63", "2063-08-11"])
+def test_a_year_in_the_far_future_has_a_reason(text: str) -> None:
+    assert "the year 2063 is out of range" in parse_timestamp(text).reason
 
 
 @pytest.mark.parametrize(
@@ -55,7 +92,7 @@ TIMES = ("%H:%M", "%H:%M:%S", "%Hh%M", "%I:%M %p")
 
 
 @given(
-    moment=st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1)),
+    moment=st.datetimes(datetime(2000, 1, 1), datetime(2039, 12, 31)),
     day=st.sampled_from(DATES),
     clock=st.sampled_from(TIMES),
     joint=st.sampled_from((" ", " - ", "  ", ", ")),
@@ -86,15 +123,47 @@ def test_hyphens_alone_make_no_thousands(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "currency"), [("$12.50", "US dollars"), ("EUR 30", "euros"), ("3.500 ¥", "yen or yuan")]
+    ("text", "currency"),
+    [
+        ("$12.50", "US dollars"),
+        ("US$ 42.000", "US dollars"),
+        ("EUR 30", "euros"),
+        ("3.500 ¥", "yen or yuan"),
+        ("2,500 Baht", "Thai baht"),
+        ("฿ 4,200", "Thai baht"),
+        ("42.000 KIP", "Lao kip"),
+        ("5.000 riel", "Cambodian riel"),
+        ("RM42.000", "ringgit"),
+        ("CHF 42.000", "Swiss francs"),
+        ("HK$ 42.000", "Hong Kong dollars"),
+        ("S$4,200", "Singapore dollars"),
+        ("NT$ 4,200", "Taiwan dollars"),
+        ("A$ 4,200", "Australian dollars"),
+        ("Total (USD): 4,200", "US dollars"),
+        ("HD 123456 Total $12.50", "US dollars"),
+    ],
 )
 def test_a_foreign_currency_is_refused(text: str, currency: str) -> None:
     parsed = parse_amount(text)
     assert parsed.value is None
-    assert currency in parsed.reason
+    assert f"in {currency}, not in dong" in parsed.reason
 
 
-@pytest.mark.parametrize("text", ["0900000000", "8930000000001", "74.00", "1.000 2.000", "miễn phí"])
+@pytest.mark.parametrize(
+    "text", ["42.000đ ($1.80)", "42.000 (USD 1.80)", "1.80 USD = 42,000 VND", "$1.80 42.000đ"]
+)
+def test_dong_beside_another_currency_are_read(text: str) -> None:
+    assert parse_amount(text).value == 42_000
+
+
+def test_a_lone_digit_before_an_amount_leaves_it_open() -> None:
+    assert "a digit stands apart" in parse_amount("4 2.000").reason
+    assert [one.value for one in find_amounts("Nước sâm 1 12.000")] == [12_000]
+
+
+@pytest.mark.parametrize(
+    "text", ["0900000000", "8930000000001", "74.00", "1.000 2.000", "4 2.000", "miễn phí"]
+)
 def test_what_is_no_one_amount_has_a_reason(text: str) -> None:
     parsed = parse_amount(text)
     assert parsed.value is None
