@@ -350,6 +350,12 @@ def names_address(text: str) -> bool:
     return any(one.word in ADDRESS_NAMES for one in find_words(text, (ADDRESS,)))
 
 
+NAMED, STRONG, HOUSE, WEAK = 3.0, 2.0, 1.5, 1.0
+"""Strengths of an address (`address_strength`): of a line that may announce
+what stands to its right, of one that is an address by itself, of a house number with a
+street, and of a line that continues another."""
+
+
 def address_strength(text: str) -> float:
     """How strongly a line looks like a part of an address; 2 and more is one.
 

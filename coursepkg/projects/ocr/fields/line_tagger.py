@@ -34,6 +34,7 @@ from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import find_items
 from coursepkg.projects.ocr.fields.lines import FieldLine, as_field_lines, joined
+from coursepkg.projects.ocr.fields.page_kind import why_unreadable
 from coursepkg.projects.ocr.fields.rules import (
     FIELDS,
     SELLER_NAMES,
@@ -41,7 +42,6 @@ from coursepkg.projects.ocr.fields.rules import (
     Fields,
     checked_total,
     no_fields,
-    why_unreadable,
     without_name,
 )
 from coursepkg.projects.ocr.fields.values import Parsed, parse_amount, parse_timestamp

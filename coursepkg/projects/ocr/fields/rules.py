@@ -11,7 +11,6 @@ with it and agree with another sum, that one (`arithmetic.agreeing_total`).
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
@@ -29,6 +28,7 @@ from coursepkg.projects.ocr.fields.lines import (
     as_field_lines,
     joined,
 )
+from coursepkg.projects.ocr.fields.page_kind import why_unreadable
 from coursepkg.projects.ocr.fields.values import (
     foreign_currency,
     parse_amount,
@@ -126,154 +126,6 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
     return Fields(seller, address, timestamp, total, tuple(items), notes)
-
-
-def why_unreadable(lines: Sequence[FieldLine]) -> str:
-    """Why a page has no fields at all; an empty text where it may have."""
-    if not lines:
-        return "the page has no text"
-    if not is_receipt(lines):
-        return (
-            "the page does not look like a receipt: too few of a shop, a time, goods"
-            " with prices and a sum"
-        )
-    if shows_two_receipts(lines):
-        return "the page shows two receipts; give each its own picture"
-    return ""
-
-
-def is_receipt(lines: Sequence[FieldLine]) -> bool:
-    """Whether something was sold and two kinds of evidence say so, not official papers.
-
-    Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
-    such as `Hóa đơn bán hàng`, prices in two rows, heads of columns, a shop on top, a
-    time, an address among the first lines.
-
-    Signs of a sale: the name of a sum or of a count of goods; a title and a price; an
-    address, a date, and the time of day or a price; a shop, its address and one price.
-    A business card has none of them, nor has a menu with its prices.
-    """
-    if _is_official(lines):
-        return False
-    kinds = {one.kind for one in lines}
-    priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
-    sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
-    has_title = kw.TITLE in kinds
-    has_date = any(one.has_date for one in lines)
-    top = [one for one in lines if one.row < lines[0].row + 3]
-    has_shop = any(kw.seller_words(one.text) for one in top)
-    # `Số tiền` begins as `Số 12` does.
-    first = [one for one in lines[:6] if one.row not in priced]
-    has_address = any(kw.address_strength(one.text) >= STRONG for one in first)
-    evidence = (
-        2 * any(one.row in priced for one in sums),
-        bool(sums),
-        has_title,
-        len(priced) > 1,
-        sum(one.kind == kw.COLUMN for one in lines) > 1,
-        has_shop,
-        has_date,
-        has_address,
-    )
-    has_more = bool(priced) or any(one.has_time for one in lines)
-    is_sale = (
-        bool(sums) or kw.COUNT in kinds,
-        has_title and bool(priced),
-        has_address and has_date and has_more,
-        has_address and has_shop and len(priced) == 1,
-    )
-    return any(is_sale) and sum(evidence) >= 2
-
-
-def _is_official(lines: Sequence[FieldLine]) -> bool:
-    """Whether words of official papers stand on a page.
-
-    The national mottos stand on no receipt. Other words, such as `thông tư`, may stand
-    on one: where a sum has an amount they count as the heading alone.
-    """
-    sums = [one for one in lines if one.kind in kw.SUMS]
-    has_total = any(amount_beside(one, lines)[1] is not None for one in sums)
-    top = [one for one in lines if one.row < lines[0].row + 3]
-    kinds = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
-    has_word = any(kw.find_words(one.text, kinds) for one in lines)
-    return has_word or any(map(_is_document_heading, top))
-
-
-def _is_document_heading(line: FieldLine) -> bool:
-    """Whether a line is a word such as `hợp đồng`, and two others at most."""
-    found = kw.find_words(line.text, (kw.DOCUMENT,))
-    has_digit = any(map(str.isdigit, line.text))
-    is_short = any(one.start == 0 and len(line.words) <= one.end + 2 for one in found)
-    return is_short and not has_digit and ":" not in line.text
-
-
-def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
-    """Whether two receipts stand side by side, above one another, or one is turned over.
-
-    Side by side, two of these stand beside one another twice: titles, sums, heads of a
-    column. Lines that stand on their heads and the other ones are each a receipt.
-    """
-    turned = [one for one in lines if one.is_turned]
-    rest = [one for one in lines if not one.is_turned]
-    if turned and rest and is_receipt(turned) and is_receipt(rest):
-        return True
-    named = [one for one in lines if one.kind in kw.SUMS]
-    sums = [one for one in named if amount_beside(one, lines)[1] is not None]
-    titles = [one for one in lines if one.kind == kw.TITLE]
-    columns = [one for one in lines if one.kind == kw.COLUMN]
-    heads = [
-        [one for one in columns if one.words == words]
-        for words in {one.words for one in columns}
-    ]
-    groups = ([titles], [sums], heads)
-    twice = [any(map(_stand_beside, group)) for group in groups]
-    return sum(twice) > 1 or _stand_above(lines, sums)
-
-
-def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
-    """Whether a second receipt begins below the goods or a sum of a first one.
-
-    It begins with a title, a shop or an address, and then a date or the heads of
-    columns. Between two sums that is enough; below goods alone or without a second sum,
-    the date is another one, and a price stands below it.
-
-    Args:
-        lines: of the page.
-        sums: lines that name a sum with an amount.
-    """
-    priced = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
-    if not priced:
-        return False
-    begins = [
-        one.row
-        for one in lines
-        if one.row > priced[0] and one.row not in priced and _begins_receipt(one)
-    ]
-    dates = {one.row: one.day for one in lines if one.day and one.says_when}
-    columns = {one.row for one in lines if one.kind == kw.COLUMN}
-    for begin in begins:
-        is_between = bool(sums) and sums[0].row < begin < sums[-1].row
-        if is_between and any(begin < row < sums[-1].row for row in (*dates, *columns)):
-            return True
-        first = {day for row, day in dates.items() if row < begin}
-        others = [row for row, day in dates.items() if row > begin and day not in first]
-        if first and others and others[0] < priced[-1]:
-            return True
-    return False
-
-
-def _begins_receipt(line: FieldLine) -> bool:
-    """Whether a line is a title, or names a shop or an address."""
-    is_place = kw.seller_words(line.text) or kw.address_strength(line.text) >= NAMED
-    return line.kind == kw.TITLE or bool(line.may_be_head and is_place)
-
-
-def _stand_beside(lines: Sequence[FieldLine]) -> bool:
-    """Whether two of some lines stand in about one row, without an overlap."""
-    return any(
-        abs(one.row - other.row) <= 1 and one.overlap(other) == 0
-        for one, other in combinations(lines, 2)
-    )
 
 
 def _field(
@@ -467,7 +319,7 @@ def head_of(
         for one in lines
         if any(a.is_marked for a in one.amounts) and one.number not in used
     ]
-    goods = [one.row for one in priced if kw.address_strength(one.text) < STRONG]
+    goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
     goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
     head = [
@@ -493,12 +345,6 @@ def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
     )
 
 
-NAMED, STRONG, HOUSE, WEAK = 3.0, 2.0, 1.5, 1.0
-"""Strengths of an address (`keywords.address_strength`): of a line that may announce
-what stands to its right, of one that is an address by itself, of a house number with a
-street, and of a line that continues another."""
-
-
 def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
     """The address of the shop: the first lines that look like one.
 
@@ -513,10 +359,10 @@ def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
     shops = {one.number for one in head if _names_shop(one)}
     shops |= _top_shop(head, strength, shops)
     left = [one for one in head if one.number not in shops]
-    strong = [one for one in left if strength[one.number] >= STRONG]
+    strong = [one for one in left if strength[one.number] >= kw.STRONG]
     sure = [one for one in strong if kw.begins_address(one.text) or "," in one.text]
     # A street with its number needs no other word of addresses below a shop's name.
-    houses = [one for one in left if strength[one.number] >= HOUSE]
+    houses = [one for one in left if strength[one.number] >= kw.HOUSE]
     houses = [one for one in houses if one is not head[0]]
     houses = [one for one in houses if kw.begins_address(one.text)]
     strong = sure or (is_top and (strong or houses)) or []
@@ -526,13 +372,13 @@ def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
     before = [one for one in left if one.row == strong[0].row - 1]
     if before and (
         kw.begins_address(before[-1].text)
-        or (strength[before[-1].number] >= STRONG and not _is_town_alone(before[-1]))
+        or (strength[before[-1].number] >= kw.STRONG and not _is_town_alone(before[-1]))
     ):
         chosen = [before[-1]]
     for one in left:
         last = chosen[-1]
-        is_named = one.row == last.row and strength[last.number] >= NAMED
-        is_part = strength[one.number] >= WEAK and abs(one.row - last.row) <= 1
+        is_named = one.row == last.row and strength[last.number] >= kw.NAMED
+        is_part = strength[one.number] >= kw.WEAK and abs(one.row - last.row) <= 1
         if one.number > last.number and (is_named or is_part):
             chosen.append(one)
     chosen = [*_branch(head, chosen[0], strength, shops), *chosen]
@@ -551,7 +397,7 @@ def _is_town_alone(line: FieldLine) -> bool:
 def _names_shop(line: FieldLine) -> bool:
     """Whether a line names a shop, also with the town that it stands in."""
     is_address = kw.names_address(line.text) or line.text.count(",") > 1
-    is_address |= kw.address_strength(line.text) > NAMED
+    is_address |= kw.address_strength(line.text) > kw.NAMED
     return kw.seller_words(line.text) > 0 and not is_address
 
 
@@ -566,7 +412,7 @@ def _top_shop(
     first, *others = head
     has_form = kw.names_address(first.text) or first.text[:1].isdigit()
     has_form |= "," in first.text
-    below = [one for one in others if strength[one.number] >= HOUSE]
+    below = [one for one in others if strength[one.number] >= kw.HOUSE]
     below = [one for one in below if one.number not in shops]
     is_shop = below and not has_form and not _beside(head, first, strength)
     return {first.number} if is_shop else set()
@@ -582,7 +428,7 @@ def _beside(
         if 0 <= one.row - line.row <= 2
         and one.left < line.left
         and one.overlap(line) < 0.5
-        and (strength.get(one.number, 0.0) < WEAK or _names_shop(one))
+        and (strength.get(one.number, 0.0) < kw.WEAK or _names_shop(one))
     ]
 
 

@@ -118,7 +118,7 @@ def read_field_table(folder: Path) -> Table:
     if len(table.receipts) < LEAST_RECEIPTS:
         raise ValueError(
             f"{folder / table.file}: {counted(len(table.receipts), 'receipt')} in it;"
-            f" label {LEAST_RECEIPTS} at least, to learn from, to choose by and to score"
+            f" label {LEAST_RECEIPTS} at least, to learn from, choose by and score"
         )
     return table
 

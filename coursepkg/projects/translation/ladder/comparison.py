@@ -162,9 +162,9 @@ def mean_with_interval(row: Sequence[Row]) -> str:
 def change_between_parts(row: Sequence[Row], other: Sequence[Row]) -> Change:
     """The difference of two rows that are scored on different sentences.
 
-    It is that of the means over their seeds, with Welch's interval at the fewest degrees
-    of freedom that equally many seeds allow, so that it is not too narrow. Where a row
-    has one seed there is no interval.
+    It is that of the means over their seeds, with Welch's interval at the fewest
+    degrees of freedom that equally many seeds allow, so that it is not too narrow.
+    Where a row has one seed there is no interval.
     """
     ours, theirs = ([headline(one) for one in rows] for rows in (row, other))
     value = statistics.fmean(ours) - statistics.fmean(theirs)
