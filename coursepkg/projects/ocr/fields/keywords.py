@@ -35,6 +35,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong tien phai tra", "grand total", "amount due"),
         *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),
         *("tong tien sau giam gia", "tong can thanh toan", "con lai phai thanh toan"),
+        *("tong tien co thue", "tong tien da co thue", "tong tien sau thue"),
+        *("tong cong co thue", "tong tien bao gom thue", "tong sau thue"),
     ),
     TOTAL: (
         *("tong cong", "tong tien", "tong hoa don", "tong so tien", "tong gia tri"),
@@ -46,7 +48,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("subtotal", "sub total", "tong tien truoc giam gia", "cong", "tien mon"),
         "tong tien truoc giam",
         *("tong chua giam", "tong tien chua giam", "tong thanh tien"),
-        *("tong cong tien hang",),
+        *("tong cong tien hang", "tong tien chua thue", "tong tien truoc thue"),
+        *("tien hang chua thue", "tong chua thue", "cong chua thue"),
     ),
     DISCOUNT: (
         *("giam gia", "chiet khau", "tien giam", "khuyen mai", "discount", "voucher"),
@@ -252,8 +255,8 @@ def _prepared(key: str) -> tuple[str, int, int, tuple[str, ...]]:
 def find_words(text: str, kinds: tuple[str, ...]) -> list[FoundWord]:
     """The words of some kinds that a line holds, the longest first.
 
-    A word that differs in a letter counts as two letters shorter: `tiền thừa`, the
-    change, is no `tiền thuế`.
+    A word counts as two letters shorter for each letter in which it differs: `tiền
+    thừa`, the change, is no `tiền thuế`.
     """
     words = fold(text).split()
     found = [
@@ -266,10 +269,10 @@ def find_words(text: str, kinds: tuple[str, ...]) -> list[FoundWord]:
     return sorted(found, key=lambda one: -len(one.word) + 2 * _differs(one, words))
 
 
-def _differs(found: FoundWord, words: Sequence[str]) -> bool:
-    """Whether a line has a word of the dictionary with another letter."""
+def _differs(found: FoundWord, words: Sequence[str]) -> int:
+    """In how many letters a line has a word of the dictionary otherwise."""
     there = "".join(words[found.start : found.end])
-    return there != found.word.replace(" ", "")
+    return edit_distance(there, found.word.replace(" ", ""))
 
 
 MONEY = (*SUMS, DISCOUNT, TAX, PAID, CHANGE, COUNT)
@@ -298,6 +301,7 @@ def line_kind(text: str) -> FoundWord | None:
     if longest.kind in (TAX, WHEN):
         named = [one for one in found if one.kind in SUMS]
         named = [one for one in named if one.word not in longest.word]
+        named = [one for one in named if one[2:] != longest[2:]]
         return named[0] if named else longest
     return longest
 

@@ -249,9 +249,11 @@ _ENGLISH_MONTHS = {
     for number, name in enumerate(names)
     if number
 }
-_ENGLISH = "|".join(sorted(_ENGLISH_MONTHS, key=len, reverse=True))
+_VIETNAMESE, _ENGLISH = (
+    "|".join(sorted(names, key=len, reverse=True))
+    for names in (_MONTHS, _ENGLISH_MONTHS)
+)
 _MONTHS |= _ENGLISH_MONTHS
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _GAP = r"\s*[-/.]\s*"
 _DATES = (
     re.compile(
@@ -263,8 +265,11 @@ _DATES = (
     ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(
-        r"(?<!\d)(?P<d>\d{1,2})\s*(?:thang\s*|[-/ ]\s*)"
-        rf"(?P<m>\d{{1,2}}(?!\d)|{_MONTH})"
+        rf"(?<!\d)(?P<d>\d{{1,2}})\s*thang[\s,.:]*(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
+        r"[\s,./-]*(?:nam[\s,.:]*)?(?P<y>\d{4})(?!\d)"
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d{{1,2}})\s*[-/ ]\s*(?P<m>\d{{1,2}}(?!\d)|{_ENGLISH})"
         r"[a-z]*[\s,/-]*(?:nam\s*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(

@@ -52,3 +52,19 @@ def test_every_word_is_folded_and_stands_once_in_its_kind() -> None:
     for words in kw.WORDS.values():
         assert [kw.fold(word) for word in words] == list(words)
         assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Tổng tiền thuế: 3.818", kw.TAX),
+        ("Tổng tiền chưa thuế: 38.182", kw.SUBTOTAL),
+        ("Tong tiun ch:a thue: 38.182", kw.SUBTOTAL),
+        ("ÍONG TIEM CO THUE: 42.000", kw.TO_PAY),
+        ("Tổng tiền đã có thuế: 42.000", kw.TO_PAY),
+    ],
+)
+def test_sums_before_and_with_tax_and_the_tax_are_told_apart(text: str, kind: str) -> None:
+    named = kw.line_kind(text)
+    assert named is not None
+    assert named.kind == kind

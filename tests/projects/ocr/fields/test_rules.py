@@ -76,6 +76,12 @@ def test_of_two_totals_the_one_to_pay_counts(last: str) -> None:
     assert "42,000" in fields.notes[0]
 
 
+def test_the_sum_with_tax_counts_not_the_one_before_it() -> None:
+    sums = (("Tổng tiền chưa thuế:", "38.182"), ("Tiền thuế:", "3.818"), ("TONG TIEM CO THUE:", "42.000"))
+    fields = fields_of((*HEAD, *GOODS, *sums))
+    assert fields.total.value == 42_000
+
+
 def test_a_sum_that_the_goods_contradict_gives_way_to_one_they_agree_with() -> None:
     sums = (("Tổng cộng", "42.000"), ("Phải thanh toán", "615.000"), ("Tổng hóa đơn", "90.000"))
     fields = fields_of((*HEAD, *GOODS, *sums))
