@@ -117,6 +117,6 @@ def test_the_opponent_squeezes_what_is_too_wide() -> None:
 def test_rows_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_no_checkpoint", lambda: "no model in checkpoint")
     rows: list[CaseResult] = [row for one in bench.cases_against_rapidocr(CPU) for row in one.run(CPU)]
-    assert len(rows) == 3
+    assert len(rows) == 4
     assert all(row.ratio is None and not row.failed and row.note for row in rows)
     assert bench.cases_against_rapidocr(Device("cuda", 1)) == bench.cases(Device("cuda", 1)) == []
