@@ -104,21 +104,14 @@ def comparison_table(timed: Sequence[Row], converged: Sequence[Row]) -> str:
         known = (second if name in second else first)[name]
         below = known[0]["builds_on"]
         cells = (*_column(first, name), *_column(second, name))
-        lines.append((name, below, *cells, *_steps_cells(second, name, below)))
+        lines.append((name, below, *cells, _steps_cell(second, name, below)))
     minutes = {f"{row['recipe']['max_seconds'] / 60:g} minutes" for row in timed}
     columns = (minutes.pop() if len(minutes) == 1 else "equal time", "converged")
     settings = tuple(map(_setting, (timed, converged)))
     if all(settings) and settings[0] != settings[1]:
         columns = (f"{settings[0]}, {columns[0]}", f"{settings[1]}, {columns[1]}")
-    budgets = [(f"{name}: BLEU", "change", "verdict") for name in columns]
-    head = (
-        "row",
-        "against",
-        *budgets[0],
-        *budgets[1],
-        "equal steps: change",
-        "verdict",
-    )
+    budgets = [(f"{name}: BLEU", "change") for name in columns]
+    head = ("row", "against", *budgets[0], *budgets[1], "equal steps: change")
     return markdown_table(head, lines)
 
 
@@ -127,27 +120,27 @@ def _setting(rows: Sequence[Row]) -> str:
     return " ".join(rows[0]["conditions"].split("_")[:3]) if rows else ""
 
 
-def _column(rows: ByName, name: str) -> tuple[str, str, str]:
-    """BLEU, change and verdict of a row; empty where it is not stored."""
+def _column(rows: ByName, name: str) -> tuple[str, str]:
+    """BLEU of a row, and its change with the verdict; empty where it is not stored."""
     row = rows.get(name, ())
     if not row:
-        return "", "", ""
+        return "", ""
     below = rows.get(row[0]["builds_on"], ())
     change = change_of(row, below)
     said = ", unfinished" if any(map(is_unfinished, row)) else ""
     bleu = f"{mean_with_interval(row)}{said}"
     if change is None:
-        return bleu, without_change(row, below), ""
-    return bleu, str(change), change.verdict
+        return bleu, without_change(row, below)
+    return bleu, f"{change}, {change.verdict}"
 
 
-def _steps_cells(rows: ByName, name: str, below: str) -> tuple[str, str]:
-    """The change after equally many steps, and its verdict."""
+def _steps_cell(rows: ByName, name: str, below: str) -> str:
+    """The change after equally many steps, with its verdict."""
     found = change_at_equal_steps(rows.get(name, ()), rows.get(below, ()))
     if found is None:
-        return "", ""
+        return ""
     steps, change = found
-    return f"{change} at {steps:,}", change.verdict
+    return f"{change} at {steps:,}, {change.verdict}"
 
 
 def mean_with_interval(row: Sequence[Row]) -> str:
