@@ -19,7 +19,7 @@ TEXTS = [pair.source for pair in pairs("zh", "vi")[:12]]
 
 @pytest.fixture(scope="module")
 def exported(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    Calibration({"zh-vi": [0.3] * (len(FEATURES) + 1)}, "toy dev").save(tiny_run)
+    Calibration({"zh-vi": [0.3] * len(FEATURES)}, "toy dev").save(tiny_run)
     try:
         out = tmp_path_factory.mktemp("exported") / "folder"
         translation("export", "--model", tiny_run, "--out", out)
