@@ -12,6 +12,7 @@ import re
 import select
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
@@ -192,12 +193,13 @@ def parse(name: str, arguments: Sequence[str]) -> Any | None:
     )
     # Verbs that are not told apart by the table are a union of dataclasses.
     fields = dataclasses.fields(options) if dataclasses.is_dataclass(options) else ()
-    for flag in _several(options) if fields else ():
-        n = sum(one.partition("=")[0] == flag for one in arguments)
-        if n > 1:
+    times = Counter(one.partition("=")[0] for one in arguments)
+    repeated = {flag: n for flag, n in times.items() if n > 1 and flag[:2] == "--"}
+    for flag in _several(options) if fields and repeated else ():
+        if flag in repeated:
             raise UsageError(
-                f"{flag} is given {n} times; give it once, with all values behind it"
-                f" (see {program} --help)"
+                f"{flag} is given {repeated[flag]} times; give it once, with all values"
+                f" behind it (see {program} --help)"
             )
     if any(field.name == "inputs" for field in fields):
         arguments = inputs_first(options, arguments)

@@ -472,8 +472,13 @@ N_SCORED, N_PAGES = 200, 4
 FONT = "DejaVu Serif"
 """The one held-out family that comes with matplotlib, so every machine draws the same
 lines."""
-SECONDS_A_PAGE, BYTES_OF_A_PAGE = {True: 1.5, False: 0.8}, 1e9
-"""What a page may take on two cores after the start, with a second look and without."""
+WAYS_OF_A_PAGE = {
+    "second look": (ReadOptions(), 1.5),
+    "one look": (ReadOptions(second_look=0.0), 0.8),
+}
+"""How a page is read, and the seconds that it may take on two cores after the start."""
+BYTES_OF_A_PAGE = 1e9
+"""What it may take of memory."""
 
 
 def cases_against_rapidocr(device: Device) -> list[Measured]:
@@ -521,33 +526,28 @@ def pages() -> list[CaseResult]:
     """Seconds and memory of a page, detector and recogniser together."""
     from coursepkg.projects.ocr.detector.engines import what_is_missing
 
-    names = {True: "seconds a page, second look", False: "seconds a page, one look"}
-    memory = "memory of a page"
+    names = [*(f"seconds a page, {way}" for way in WAYS_OF_A_PAGE), "memory of a page"]
     missing = what_is_missing() or _no_checkpoint()
     if missing:
         return [
-            CaseResult(name, "read_page", "limit", None, note=missing)
-            for name in (*names.values(), memory)
+            CaseResult(name, "read_page", "limit", None, note=missing) for name in names
         ]
     seconds, used = cost_of_a_page()
     rows = [
-        (names[twice], took / SECONDS_A_PAGE[twice], f"{took:.2f} s")
-        for twice, took in seconds.items()
+        (took / WAYS_OF_A_PAGE[way][1], f"{took:.2f} s")
+        for way, took in seconds.items()
     ]
-    rows.append((memory, used / BYTES_OF_A_PAGE, f"{used / 1e6:.0f} MB"))
+    rows.append((used / BYTES_OF_A_PAGE, f"{used / 1e6:.0f} MB"))
     return [
         CaseResult(
             name, "read_page", "limit", share, target=1.0, at_most=True, note=note
         )
-        for name, share, note in rows
+        for name, (share, note) in zip(names, rows, strict=True)
     ]
 
 
-def cost_of_a_page() -> tuple[dict[bool, float], int]:
-    """Median seconds of a page after the start, and bytes of both processes.
-
-    The seconds are by whether doubtful lines are read a second time.
-    """
+def cost_of_a_page() -> tuple[dict[str, float], int]:
+    """Median seconds of a page after the start, by way, and bytes of both processes."""
     from coursepkg.projects.ocr.detector.detector import open_detector
     from coursepkg.projects.ocr.detector.process import memory_of
     from coursepkg.projects.ocr.page.read import read_page
@@ -557,14 +557,13 @@ def cost_of_a_page() -> tuple[dict[bool, float], int]:
     detector = open_detector(cache=False)
     try:
         read_page(images[0], detector, reader)
-        for twice in (True, False):
-            options = ReadOptions() if twice else ReadOptions(second_look=0.0)
+        for way, (options, _) in WAYS_OF_A_PAGE.items():
             took = []
             for image in images:
                 start = time.perf_counter()
                 read_page(image, detector, reader, options)
                 took.append(time.perf_counter() - start)
-            seconds[twice] = statistics.median(took)
+            seconds[way] = statistics.median(took)
         used = (memory_of(os.getpid()) or 0) + int(getattr(detector, "peak_memory", 0))
     finally:
         detector.close()

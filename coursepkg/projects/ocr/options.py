@@ -1,6 +1,6 @@
 """The options of `coursepkg ocr`, verb by verb, and how a page is read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -82,6 +82,18 @@ Precision = Annotated[
         "letter otherwise."
     ),
 ]
+
+
+def refuse_given(given: Mapping[str, bool], why: str) -> None:
+    """Raise a ValueError that names the first flag that is given, and why not.
+
+    Args:
+        given: by flag whether it is given.
+        why: goes on behind the flag.
+    """
+    for flag, is_given in given.items():
+        if is_given:
+            raise ValueError(f"{flag} {why}")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from coursepkg.projects.ocr.fields.table import (
     score_fields,
     split_receipts,
 )
-from coursepkg.projects.ocr.options import EvaluateFields, TrainFields
+from coursepkg.projects.ocr.options import EvaluateFields, TrainFields, refuse_given
 from coursepkg.validation import counted
 
 SCHEMA = "coursepkg.ocr.fields/1"
@@ -178,11 +178,7 @@ def _check_meant(options: EvaluateFields | TrainFields, is_generated: bool) -> N
     else:
         given = {"--generate": options.generate != 0}
         why = "names receipts that are there"
-    for flag, is_given in given.items():
-        if is_given:
-            raise ValueError(
-                f"{flag} has no use, since --data {options.data} {why}; leave it out"
-            )
+    refuse_given(given, f"has no use, since --data {options.data} {why}; leave it out")
 
 
 def _stand_in(data: str) -> list[str]:

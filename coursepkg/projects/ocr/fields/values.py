@@ -159,9 +159,10 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         >>> [one.value for one in find_amounts("2 x 37.000 = 74 000đ")]
         [37000, 74000]
     """
-    is_foreign = bool(foreign_currency(text))
-    text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
-    has_other = bool(foreign_currency(text))
+    has_other = is_foreign = bool(foreign_currency(text))
+    if is_foreign:
+        text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
+        has_other = bool(foreign_currency(text))
     for found in _AMOUNT.finditer(text):
         number = found["number"]
         digits = re.sub(r"\D", "", _without_fraction(number))

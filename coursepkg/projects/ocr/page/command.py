@@ -14,6 +14,7 @@ from coursepkg.projects.ocr.options import (
     ReadOptions,
     load_recognizer,
     reading_options,
+    refuse_given,
 )
 from coursepkg.validation import check_count
 
@@ -93,16 +94,14 @@ def _check_meant(options: Predict) -> None:
             "--data names lines to learn from or to score; name what to read behind"
             " predict"
         )
-    for flag, is_given in (
-        ("--split", common.split != "auto"),
-        ("--generate", common.generate != 0),
-        ("--texts", common.texts is not None),
-    ):
-        if is_given:
-            raise ValueError(
-                f"{flag} says what to learn from or to score; predict has no use for"
-                " it, leave it out"
-            )
+    refuse_given(
+        {
+            "--split": common.split != "auto",
+            "--generate": common.generate != 0,
+            "--texts": common.texts is not None,
+        },
+        "says what to learn from or to score; predict has no use for it, leave it out",
+    )
     if options.model is not None and common.preset is not None:
         raise ValueError(
             "--model and --preset both name the model that reads; give one of them"
@@ -118,20 +117,19 @@ def _check_meant(options: Predict) -> None:
 def _check_for_lines(options: Predict) -> None:
     """Raises a ValueError for options that single lines have no use for."""
     read, usual = options.read, ReadOptions()
-    for flag, is_given in (
-        ("--engine", options.engine != DetectorSettings.engine),
-        ("--side", options.side != DetectorSettings.side),
-        ("--min-score", read.min_score != usual.min_score),
-        ("--word-gap", read.word_gap != usual.word_gap),
-        ("--margin", read.margin != usual.margin),
-        ("--no-both-ways", read.both_ways != usual.both_ways),
-        ("--fields", options.fields is not None),
-    ):
-        if is_given:
-            raise ValueError(
-                f"{flag} is for pages, and --lines reads pictures of single lines;"
-                " leave one of them out"
-            )
+    refuse_given(
+        {
+            "--engine": options.engine != DetectorSettings.engine,
+            "--side": options.side != DetectorSettings.side,
+            "--min-score": read.min_score != usual.min_score,
+            "--word-gap": read.word_gap != usual.word_gap,
+            "--margin": read.margin != usual.margin,
+            "--no-both-ways": read.both_ways != usual.both_ways,
+            "--fields": options.fields is not None,
+        },
+        "is for pages, and --lines reads pictures of single lines; leave one of them"
+        " out",
+    )
 
 
 def _tagger(options: Predict) -> "LineTagger | None":

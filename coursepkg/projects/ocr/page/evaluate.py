@@ -39,6 +39,7 @@ from coursepkg.projects.ocr.options import (
     ReadOptions,
     load_recognizer,
     reading_options,
+    refuse_given,
 )
 from coursepkg.projects.ocr.page.compare import (
     READERS,
@@ -207,18 +208,16 @@ def check_meant(options: Evaluate) -> None:
     common, usual = options.common, Evaluate()
     check_count("--limit", options.limit, least=0)
     check_count("--worst", options.worst, least=0)
-    for flag, is_given in (
-        ("--data", common.data != usual.common.data),
-        ("--split", common.split != usual.common.split),
-        ("--texts", common.texts is not None),
-        ("--part", options.part != usual.part),
-        ("--worst-by", options.worst_by != usual.worst_by),
-    ):
-        if is_given:
-            raise ValueError(
-                f"{flag} is for labelled lines, and --pages scores whole pages; leave"
-                " one of them out"
-            )
+    refuse_given(
+        {
+            "--data": common.data != usual.common.data,
+            "--split": common.split != usual.common.split,
+            "--texts": common.texts is not None,
+            "--part": options.part != usual.part,
+            "--worst-by": options.worst_by != usual.worst_by,
+        },
+        "is for labelled lines, and --pages scores whole pages; leave one of them out",
+    )
     if len(set(options.baselines)) < len(options.baselines):
         raise ValueError(
             f"--baselines must name each once, got {' '.join(options.baselines)}"
