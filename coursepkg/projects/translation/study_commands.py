@@ -301,8 +301,10 @@ class BackTranslate:
     mono: Annotated[str, tyro.conf.arg(metavar="FILE|CORPUS")] = "en-vi"
     """Text in the language --to: a file of one sentence a line, the training part of a
     corpus that --data names, or wikipedia (Vietnamese)."""
+    skip: int = 0
+    """Leave out so many sentences first, those that a call before has taken."""
     limit: int = 0
-    """Take only so many sentences, the first ones; 0 takes all."""
+    """Take only so many sentences, the next ones; 0 takes all."""
 
 
 @dataclass(frozen=True)

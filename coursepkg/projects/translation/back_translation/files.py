@@ -211,13 +211,19 @@ def back_translate_command(options: "BackTranslate") -> int:
         raise ValueError(
             "--data names parallel text; say with --mono which sentences to translate"
         )
+    check_count("--skip", options.skip, least=0)
     check_count("--limit", options.limit, least=0)
     job = _Job(options)
     job.translator.check_direction(*job.languages[::-1])
     lines, name, notes = mono_text(options.mono, *job.languages)
     for note in notes:
         print(f"note: {note}")
-    lines = lines[: options.limit] if options.limit else lines
+    if options.skip and options.skip >= len(lines):
+        raise ValueError(
+            f"--skip {options.skip}: {name} has {len(lines)} sentences; none is"
+            " left"
+        )
+    lines = lines[options.skip :][: options.limit or None]
     held = held_out_keys(*job.languages)
     if data != "auto":
         held |= scored_keys(load_parts(data, *job.languages))

@@ -55,6 +55,8 @@ def test_back_translate_writes_pairs_and_card(
     ("arguments", "message"),
     [
         (["--limit", "-1"], "--limit must be an integer of at least 0"),
+        (["--skip", "-1"], "--skip must be an integer of at least 0"),
+        (["--skip", "11"], r"--skip 11: file ours\.vi has 11 sentences; none is left"),
         (["--data", "zh-vi"], "say with --mono"),
         (["--sample", "--beam-size", "4"], "a draw has no beams"),
         (["--top-k", "5"], "top_k needs sampling"),
@@ -65,6 +67,16 @@ def test_back_translate_refuses(mono: Path, tmp_path: Path, arguments: list[str]
     with pytest.raises(ValueError, match=message):
         call("back-translate", "--mono", str(mono), "--out", str(tmp_path / "bt"), *arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_back_translate_goes_on_behind_the_sentences_of_a_call_before(
+    mono: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = tmp_path / "bt"
+    call("back-translate", "--mono", str(mono), "--skip", "8", "--limit", "2", "--out", str(prefix))
+    pairs = read_parallel(f"{prefix}.zh", f"{prefix}.vi")
+    lines = mono.read_text("utf-8").splitlines()
+    assert [pair.target for pair in pairs] == lines[8:10]
 
 
 @pytest.fixture
