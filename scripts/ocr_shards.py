@@ -28,8 +28,8 @@ from coursepkg.projects.ocr.data.geometry import crop_corners
 from coursepkg.projects.ocr.data.packed import PackedLines, pack_lines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
 from coursepkg.projects.ocr.synthetic.receipts import (
-    ReceiptConfig,
     make_receipt,
     receipt_texts,
 )

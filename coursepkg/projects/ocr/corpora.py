@@ -36,6 +36,7 @@ from coursepkg.projects.ocr.data.mc_ocr import TABLE, Table, read_table, receipt
 from coursepkg.projects.ocr.data.splits import PROTOCOLS, split_lines
 from coursepkg.projects.ocr.data.table_row import Receipt, instance_name
 from coursepkg.projects.ocr.line import TextLine, Unreadable
+from coursepkg.projects.ocr.synthetic.receipt_config import receipt_config
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
 from coursepkg.projects.ocr.synthetic.render import render_receipt
 from coursepkg.validation import check_count, counted
@@ -384,6 +385,11 @@ def _receipts(wanted: Wanted) -> Corpus:
     return generated_receipts(_split(wanted.split, "receipt"), wanted.generate)
 
 
+def _varied_receipts(wanted: Wanted) -> Corpus:
+    protocol = _split(wanted.split, "receipt")
+    return generated_receipts(protocol, wanted.generate, "varied-receipts")
+
+
 def _mc_ocr(wanted: Wanted) -> Corpus:
     folder = wanted.folder / "mc_ocr"
     if not (folder / TABLE).is_file():
@@ -415,21 +421,26 @@ CORPORA: dict[str, Callable[[Wanted], Corpus]] = {
     "synthetic": _synthetic,
     "synthetic-tiny": _synthetic_tiny,
     "receipts": _receipts,
+    "varied-receipts": _varied_receipts,
     "mc-ocr": _mc_ocr,
     "vi-lines": _vi_lines,
 }
 """By the name that `--data` takes."""
 
 
-def generated_receipts(protocol: str, n_receipts: int = 0) -> Corpus:
+def generated_receipts(
+    protocol: str, n_receipts: int = 0, kind: str = "receipts"
+) -> Corpus:
     """Generated photographs of receipts, read and cut as the real ones are.
 
     Args:
         protocol: how they are parted, one of `data.splits.PROTOCOLS`.
         n_receipts: how many; 0 takes `N_RECEIPTS`.
+        kind: one of `receipt_config.RECEIPTS`.
     """
+    config = receipt_config(kind)
     with TemporaryDirectory() as folder:
-        path = write_receipts(folder, n_receipts or N_RECEIPTS)
+        path = write_receipts(folder, n_receipts or N_RECEIPTS, config=config)
         table = read_table(path)
         photos = {
             image.name: image.read_bytes()
@@ -441,7 +452,7 @@ def generated_receipts(protocol: str, n_receipts: int = 0) -> Corpus:
 
     return parted_table(
         table,
-        "receipts",
+        kind,
         protocol,
         lambda receipts: receipt_lines(receipts, picture),
         pictures="generated photographs",

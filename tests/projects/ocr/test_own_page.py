@@ -12,7 +12,8 @@ from coursepkg.projects.ocr.fields.line_tagger import LineTagger
 from coursepkg.projects.ocr.fields.rules import FIELDS
 from coursepkg.projects.ocr.page.output import record_page
 from coursepkg.projects.ocr.predict import DEFAULT
-from coursepkg.projects.ocr.synthetic.receipts import ReceiptConfig, make_receipt
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
+from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from tests.projects.ocr.data.exported import region, task, write_export
 from tests.projects.ocr.drawn import drawn_lines
 from tests.projects.ocr.sets import write_picture

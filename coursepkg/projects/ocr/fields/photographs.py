@@ -15,7 +15,8 @@ from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.page.read import PageLine, read_page
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
-from coursepkg.projects.ocr.synthetic.receipts import PrintedLine, make_receipt
+from coursepkg.projects.ocr.synthetic.receipts import make_receipt
+from coursepkg.projects.ocr.synthetic.sheet import PrintedLine
 from coursepkg.validation import check_count
 
 SEED = 11

@@ -46,7 +46,8 @@ from coursepkg.projects.ocr.fields.scores import (
 from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.page.read import PageLine
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.receipts import lay_out
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
+from coursepkg.projects.ocr.synthetic.sheet import lay_out
 from coursepkg.validation import check_count, counted
 
 
@@ -163,17 +164,20 @@ def _ordered(
     return LabelledReceipt(name, tuple(lines), tuple(labels))
 
 
-def generated_fields(count: int, seed: int = 0) -> Iterator[LabelledReceipt]:
+def generated_fields(
+    count: int, seed: int = 0, config: ReceiptConfig | None = None
+) -> Iterator[LabelledReceipt]:
     """Whole generated receipts as they are printed, every line with its true text.
 
     Args:
         count: how many.
         seed: from 0.
+        config: how often layout, sums and print are other than usual.
     """
     check_count("count", count)
     faces = matplotlib_faces()
     for number in range(count):
-        sheet = lay_out(random.Random(f"fields:{seed}:{number}"), faces)
+        sheet = lay_out(random.Random(f"fields:{seed}:{number}"), faces, config)
         there = [one for one in sheet.lines if one.text.strip()]
         boxes = [TextBox(rectangle(*one.box), 1.0) for one in there]
         texts = [(one.text.strip(), one.label) for one in there]

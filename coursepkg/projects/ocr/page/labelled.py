@@ -17,14 +17,15 @@ from coursepkg.app.jobs import natural_key
 from coursepkg.data.registry import data_folder
 from coursepkg.projects.ocr.data.geometry import area
 from coursepkg.projects.ocr.data.images import read_rgb
+from coursepkg.projects.ocr.synthetic.receipt_config import RECEIPTS, ReceiptConfig
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt, word_outlines
 from coursepkg.validation import check_count
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp")
 REAL = "vi_receipts"
 """The set of real receipts, a folder of the data folder."""
-GENERATED = "receipts"
 N_GENERATED, SEED = 12, 21
+"""Of generated receipts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class LabelledPages:
     pictures: tuple[Path, ...]
     """Each with its label file beside it; none where pages are generated."""
     n_generated: int = 0
+    config: ReceiptConfig | None = None
+    """Of the receipts that are generated."""
 
     def __len__(self) -> int:
         return len(self.pictures) or self.n_generated
@@ -64,7 +67,7 @@ class LabelledPages:
             labels = read_words(path.with_suffix(".txt"))
             yield LabelledPage(path.stem, read_rgb(path), *labels)
         for number in range(self.n_generated):
-            receipt = make_receipt(SEED, number)
+            receipt = make_receipt(SEED, number, config=self.config)
             both = zip(receipt.lines, receipt.outlines, strict=True)
             four = [word_outlines(line, corners) for line, corners in both]
             words = tuple(word for line in receipt.lines for word in line.text.split())
@@ -79,8 +82,8 @@ def find_labelled_pages(
     """The pages that `--pages` names.
 
     Args:
-        name: `vi_receipts`, `receipts` for generated ones, or the path of a folder of
-            pictures with their label files.
+        name: `vi_receipts`, `receipts` or `varied-receipts` for generated ones, or the
+            path of a folder of pictures with their label files.
         generate: receipts to generate; 0 takes `N_GENERATED`.
         folder: of the real data sets; None is `data_folder()`.
 
@@ -89,19 +92,19 @@ def find_labelled_pages(
             label file is alone.
     """
     check_count("--generate", generate, least=0)
-    if name == GENERATED:
-        count = generate or N_GENERATED
-        return LabelledPages(name, (), count)
+    if name in RECEIPTS:
+        return LabelledPages(name, (), generate or N_GENERATED, RECEIPTS[name])
+    generated = " or ".join(RECEIPTS)
     if generate:
-        raise ValueError(f"--generate goes with --pages {GENERATED}, not with {name}")
+        raise ValueError(f"--generate goes with --pages {generated}, not with {name}")
     place = Path(name)
     if name == REAL:
         place = (folder or data_folder()) / REAL
     if not place.is_dir():
         raise ValueError(
-            f"--pages must be {REAL}, {GENERATED} or a folder, and there is no folder"
+            f"--pages must be {REAL}, {generated} or a folder, and there is no folder"
             f" {place}; put pictures there, each with its words in a NAME.txt, or take"
-            f" --pages {GENERATED}"
+            f" --pages {generated}"
         )
     return _of_folder(place)
 

@@ -1,8 +1,9 @@
 """What stands on a Vietnamese receipt: shop, address, goods, totals, all invented."""
 
+import calendar
 import random
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 
 from coursepkg.text.vietnamese import without_marks
@@ -62,10 +63,17 @@ def address(dice: random.Random) -> str:
     return either(dice, "", "", "", "Đ/C: ", "Địa chỉ: ", "ĐC: ") + text
 
 
-def date(dice: random.Random) -> str:
-    """A day, in one of the ways receipts write it."""
+def date(dice: random.Random, *, is_valid: bool = False) -> str:
+    """A day, in one of the ways receipts write it.
+
+    Args:
+        dice: where chance comes from.
+        is_valid: whether the day exists; else one in 55 does not, such as 31 February.
+    """
     day, month = dice.randint(1, 31), dice.randint(1, 12)
     year = dice.randint(2009, 2030)
+    if is_valid:
+        day = min(day, calendar.monthrange(year, month)[1])
     return either(
         dice,
         f"{day:02}/{month:02}/{year}",
@@ -91,18 +99,24 @@ def clock(dice: random.Random) -> str:
     )
 
 
-def timestamp(dice: random.Random) -> str:
-    """A line that says when."""
+def timestamp(dice: random.Random, *, is_valid: bool = False) -> str:
+    """A line that says when.
+
+    Args:
+        dice: where chance comes from.
+        is_valid: whether its day exists.
+    """
+    day = partial(date, is_valid=is_valid)
     name = word(dice, "when").rstrip(":")
     colon = either(dice, ":", ": ", " : ", ":", ": ", " ")
     return either(
         dice,
-        f"{name}{colon}{date(dice)} {clock(dice)}",
-        f"{name}{colon}{date(dice)}",
-        f"{date(dice)} {clock(dice)}",
-        f"{date(dice)} - {clock(dice)}",
+        f"{name}{colon}{day(dice)} {clock(dice)}",
+        f"{name}{colon}{day(dice)}",
+        f"{day(dice)} {clock(dice)}",
+        f"{day(dice)} - {clock(dice)}",
         clock(dice),
-        f"{name}{colon}{clock(dice)} {date(dice)}",
+        f"{name}{colon}{clock(dice)} {day(dice)}",
     )
 
 

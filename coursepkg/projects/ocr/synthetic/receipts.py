@@ -2,15 +2,15 @@
 
 A receipt is printed (head, time, goods in columns, totals, footer), then laid before a
 camera (paper, light, background, perspective). The quirks of the real table come with
-it, at rates that are stated here and measured there.
+it, at rates that are stated in `receipt_config` and measured there.
 """
 
 import csv
 import io
 import math
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,216 +26,12 @@ from coursepkg.projects.ocr.data.geometry import (
 )
 from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, TABLE
 from coursepkg.projects.ocr.data.table_row import CATEGORIES, JOINT
-from coursepkg.projects.ocr.synthetic import effects, receipt_text
-from coursepkg.projects.ocr.synthetic.fonts import (
-    Face,
-    LineStyle,
-    matplotlib_faces,
-    place,
-    width_of,
-    write,
-)
-from coursepkg.projects.ocr.synthetic.receipt_text import digits, either, word
-from coursepkg.text.vietnamese import without_marks
-from coursepkg.validation import check_count, check_share
-
-PAPER = 640
-"""Width of the paper in pixels."""
-GOODS = ("Mặt hàng", "Tên hàng", "Tên món", "Hàng hóa")
-SUMS = (
-    *("Tổng tiền", "Tổng cộng", "TỔNG CỘNG"),
-    *("Tổng tiền thanh toán", "Thanh toán", "Thành tiền"),
-)
-
-
-@dataclass(frozen=True)
-class PrintedLine:
-    """One text on the paper."""
-
-    text: str
-    label: str
-    """SELLER, ADDRESS, TIMESTAMP or TOTAL_COST; empty for what MC-OCR leaves without
-    annotation."""
-    box: tuple[int, int, int, int]
-    """Left, top, right, bottom of its ink, in pixels of the paper."""
-    words: tuple[tuple[int, int], ...]
-    """Left and right of each word, in pixels of the paper."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """A printed receipt."""
-
-    image: np.ndarray
-    """uint8 (height, PAPER), black on white."""
-    lines: tuple[PrintedLine, ...]
-    """Every text on it, from top to bottom."""
-
-
-@dataclass
-class _Printer:
-    """Where the next row goes."""
-
-    canvas: np.ndarray
-    style: LineStyle
-    plain: bool
-    y: int
-    lines: list[PrintedLine]
-
-    def row(
-        self, *pieces: tuple[str, float, float], label: str = "", scale: float = 1.0
-    ) -> None:
-        """Prints texts on one baseline.
-
-        Args:
-            pieces: each a text, the share of the paper's width where it is fastened,
-                and the share of itself that lies left of that place: 0 for its left
-                end, 0.5 for its middle, 1 for its right end.
-            label: of all of them.
-            scale: size over the usual size.
-        """
-        style = replace(self.style, size=round(self.style.size * scale))
-        self.y += round(style.size * 1.35)
-        for text, at, anchor in pieces:
-            text = self._fitting(text, style)
-            pen = round(PAPER * at - width_of(text, style) * anchor)
-            pen = min(max(pen, 8), PAPER - 8)
-            box = write(self.canvas, text, style, (pen, self.y))
-            words = tuple(
-                (pen + left, pen + right)
-                for left, right in place(text, style, random.Random(0))[1]
-                if left < right
-            )
-            self.lines.append(PrintedLine(text, label, box, words))
-
-    def _fitting(self, text: str, style: LineStyle) -> str:
-        text = without_marks(text) if self.plain else text
-        text = "".join(c for c in text if c in style.face.characters)
-        while width_of(text, style) > PAPER * 0.94 and " " in text:
-            text = text.rpartition(" ")[0]
-        return text
-
-    def rule(self, sign: str) -> None:
-        """A line across the paper that is no text."""
-        self.y += round(self.style.size * 0.9)
-        step = {"-": 9, ".": 5, "=": 12}[sign]
-        for x in range(24, PAPER - 24, step):
-            self.canvas[self.y : self.y + 2, x : x + max(2, step - 4)] = 255
-        self.y += self.style.size // 4
-
-    def bars(self, dice: random.Random) -> None:
-        """A bar code without a meaning."""
-        self.y += self.style.size
-        x = PAPER // 4
-        while x < PAPER * 3 // 4:
-            wide = dice.randint(1, 5)
-            self.canvas[self.y : self.y + 60, x : x + wide] = 255
-            x += wide + dice.randint(2, 6)
-        self.y += 70
-
-
-def lay_out(dice: random.Random, faces: Sequence[Face]) -> Sheet:
-    """A receipt of one shop, in one face.
-
-    Args:
-        dice: where chance comes from.
-        faces: to choose from; an incomplete face prints without marks.
-    """
-    face = dice.choice(tuple(faces))
-    style = LineStyle(
-        face=face, size=dice.randint(21, 27), tracking=dice.choice((0, 0, 0, 1))
-    )
-    plain = not face.is_complete or dice.random() < 0.15
-    printer = _Printer(
-        np.zeros((2600, PAPER), np.uint8), style, plain, dice.randint(10, 60), []
-    )
-    _head(printer, dice)
-    write_money = _money_writer(dice)
-    _totals(printer, dice, write_money, _goods(printer, dice, write_money))
-    for _ in range(dice.randint(0, 3)):
-        printer.row(
-            (receipt_text.footer(dice), 0.5, 0.5), scale=dice.choice((0.9, 1.0))
-        )
-    if dice.random() < 0.3:
-        printer.bars(dice)
-    height = printer.y + dice.randint(30, 90)
-    return Sheet(255 - printer.canvas[:height], tuple(printer.lines))
-
-
-def _head(printer: _Printer, dice: random.Random) -> None:
-    for _ in range(dice.choice((1, 1, 2))):
-        printer.row(
-            (receipt_text.shop(dice), 0.5, 0.5),
-            label="SELLER",
-            scale=dice.uniform(1.1, 1.5),
-        )
-    for _ in range(dice.choice((1, 1, 2, 3))):
-        printer.row((receipt_text.address(dice), 0.5, 0.5), label="ADDRESS")
-    if dice.random() < 0.6:
-        name = either(dice, "ĐT", "Tel", "Hotline")
-        printer.row((f"{name}: {receipt_text.phone(dice)}", 0.5, 0.5))
-    printer.y += printer.style.size // 2
-    printer.row((word(dice, "title"), 0.5, 0.5), scale=1.2)
-    printer.row((receipt_text.timestamp(dice), 0.04, 0.0), label="TIMESTAMP")
-    for _ in range(dice.randint(0, 3)):
-        printer.row((receipt_text.field(dice), 0.04, 0.0))
-
-
-def _goods(
-    printer: _Printer, dice: random.Random, write_money: Callable[[int], str]
-) -> int:
-    """Prints the goods and gives their sum in đồng."""
-    sign, total = dice.choice("-.="), 0
-    printer.rule(sign)
-    printer.row(
-        (either(dice, *GOODS), 0.04, 0.0),
-        ("SL", 0.46, 1.0),
-        ("Đ.Giá", 0.7, 1.0),
-        ("T.Tiền", 0.96, 1.0),
-    )
-    printer.rule(sign)
-    for number in range(dice.randint(1, 9)):
-        name = dice.choice((str, str.upper))(word(dice, "item"))
-        name = f"{number + 1}. {name}" if dice.random() < 0.3 else name
-        printer.row((name, 0.04, 0.0))
-        count, price = dice.randint(1, 12), dice.randint(1, 400) * 500
-        total += count * price
-        pieces = [
-            (str(count), 0.46, 1.0),
-            (write_money(price), 0.7, 1.0),
-            (write_money(count * price), 0.96, 1.0),
-        ]
-        if dice.random() < 0.4:
-            pieces.insert(0, (digits(dice, 9), 0.04, 0.0))
-        printer.row(*pieces)
-    printer.rule(sign)
-    return total
-
-
-def _totals(
-    printer: _Printer,
-    dice: random.Random,
-    write_money: Callable[[int], str],
-    total: int,
-) -> None:
-    scale = dice.choice((1.0, 1.0, 1.2))
-    amount = (write_money(total), 0.96, 1.0)
-    printer.row(
-        (f"{either(dice, *SUMS)}:", 0.04, 0.0), amount, label="TOTAL_COST", scale=scale
-    )
-    for _ in range(dice.randint(0, 3)):
-        printer.row(
-            (word(dice, "total"), 0.04, 0.0),
-            (write_money(dice.randint(1, 200) * 5000), 0.96, 1.0),
-        )
-    printer.rule(dice.choice("-.="))
-
-
-def _money_writer(dice: random.Random) -> Callable[[int], str]:
-    """One way of writing amounts for all of a receipt."""
-    comma, tail = dice.choice(".,"), dice.choice(("", "", "", "đ", " đ"))
-    return lambda amount: f"{amount:,}".replace(",", comma) + tail
-
+from coursepkg.projects.ocr.synthetic import effects
+from coursepkg.projects.ocr.synthetic.fonts import Face, matplotlib_faces
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
+from coursepkg.projects.ocr.synthetic.sheet import PrintedLine, Sheet, lay_out
+from coursepkg.projects.ocr.synthetic.wear import Wear
+from coursepkg.validation import check_count
 
 SIZES = ((768, 1024), (576, 1024), (960, 1280), (720, 1280), (1024, 768))
 """Width and height of photographs, as telephones and messengers make them."""
@@ -297,6 +93,8 @@ def photograph(
     rng: np.random.Generator,
     *,
     quarter: int = 0,
+    boxes: Sequence[tuple[int, int, int, int]] = (),
+    wear: Wear | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A photograph of the paper.
 
@@ -305,17 +103,22 @@ def photograph(
         size: height and width of the photograph.
         rng: where chance comes from.
         quarter: how often the receipt is turned by 90 degrees clockwise.
+        boxes: of the texts on the paper, which `wear` must not hide.
+        wear: of the receipt; None leaves it as it is.
 
     Returns:
         uint8 RGB (height, width, 3), and the map (3, 3) that takes points of the paper
         to the photograph.
     """
+    wear = wear or Wear()
     matrix = place_on_photo(
         (image.shape[0], image.shape[1]), size, rng, quarter=quarter
     )
+    texts = [outline(matrix, box) for box in boxes]
     inverse = np.linalg.inv(matrix)
     inverse = inverse / inverse[2, 2]
-    worn = Image.fromarray(np.clip(worn_paper(image, rng), 0, 255).astype(np.uint8))
+    paper = wear.on_paper(worn_paper(image, rng))
+    worn = Image.fromarray(np.clip(paper, 0, 255).astype(np.uint8))
     flat, where = (
         np.asarray(projected(one, size[::-1], inverse), np.float32)
         for one in (worn, Image.new("L", worn.size, 255))
@@ -323,8 +126,11 @@ def photograph(
     cover = where[..., None] / 255
     yellow = np.array([0.1, 0.4, 1], np.float32)
     tint = np.float32(1) - rng.uniform(0, 0.16, 3).astype(np.float32) * yellow
-    scene = background(size, rng) * (1 - cover) + flat[..., None] * tint * cover
-    return _camera(scene, rng), matrix
+    ground = wear.under_paper(background(size, rng))
+    scene = ground * (1 - cover) + flat[..., None] * tint * cover
+    corners = map_points(matrix, rectangle(0, 0, image.shape[1], image.shape[0]))
+    photo = _camera(wear.over_paper(scene, corners, texts), rng)
+    return wear.in_file(photo, texts), matrix
 
 
 def _camera(scene: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -369,25 +175,6 @@ def word_outlines(line: PrintedLine, corners: np.ndarray) -> np.ndarray:
 _CATEGORY = {label: number for number, label in CATEGORIES.items()}
 
 
-@dataclass(frozen=True)
-class ReceiptConfig:
-    """How often the quirks of the real table come, each in [0, 1]."""
-
-    several_polygons: float = 0.02
-    """Share of instances with a second outline, a sliver left by the mouse; 115 of
-    6,585 in the real table."""
-    fifth_corner: float = 0.25
-    """Share of instances whose outline has a corner too many, close to the first."""
-    turned: float = 0.04
-    """Share of receipts that lie on their side, half of them each way."""
-    empty: float = 0.002
-    """Share of rows without any annotation; 2 of 1,155 in the real table."""
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            check_share(field.name, getattr(self, field.name))
-
-
 @dataclass(frozen=True, eq=False)
 class ReceiptPhoto:
     """A photograph of a receipt with its row of the table and all of its lines."""
@@ -416,15 +203,23 @@ def make_receipt(
         seed: from 0.
         number: from 0.
         faces: to print with; by default those of matplotlib.
-        config: rates of the quirks.
+        config: rates of the quirks, of other layouts, and of wear.
     """
     check_count("seed", seed, 0)
     check_count("number", number, 0)
     config = config or ReceiptConfig()
-    dice, rng, sheet = _begun(seed, number, faces)
+    dice, rng, sheet = _begun(seed, number, faces, config)
     width, height = dice.choice(SIZES)
     quarter = dice.choice((1, 3)) if dice.random() < config.turned else 0
-    image, matrix = photograph(sheet.image, (height, width), rng, quarter=quarter)
+    image, matrix = photograph(
+        sheet.image,
+        (height, width),
+        rng,
+        quarter=quarter,
+        boxes=[line.box for line in sheet.lines],
+        # With dice of its own, so that the paper stays what it is.
+        wear=Wear.drawn(config, f"wear:{seed}:{number}"),
+    )
     outlines = np.stack([outline(matrix, line.box) for line in sheet.lines])
     is_empty = dice.random() < config.empty
     annotated = [
@@ -449,20 +244,24 @@ def make_receipt(
 
 
 def receipt_texts(
-    seed: int, number: int, *, faces: Sequence[Face] | None = None
+    seed: int,
+    number: int,
+    *,
+    faces: Sequence[Face] | None = None,
+    config: ReceiptConfig | None = None,
 ) -> list[str]:
     """What the lines of `make_receipt` say, without photographing it."""
-    sheet = _begun(seed, number, faces)[2]
+    sheet = _begun(seed, number, faces, config)[2]
     return [" ".join(line.text.split()) for line in sheet.lines]
 
 
 def _begun(
-    seed: int, number: int, faces: Sequence[Face] | None
+    seed: int, number: int, faces: Sequence[Face] | None, config: ReceiptConfig | None
 ) -> tuple[random.Random, np.random.Generator, Sheet]:
     """The dice after printing, those of the photograph, and the paper."""
     dice = random.Random(f"receipt:{seed}:{number}")
     rng = np.random.Generator(np.random.PCG64(dice.getrandbits(64)))
-    return dice, rng, lay_out(dice, faces or matplotlib_faces())
+    return dice, rng, lay_out(dice, faces or matplotlib_faces(), config)
 
 
 def _annotation(

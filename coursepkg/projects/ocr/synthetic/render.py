@@ -150,7 +150,7 @@ def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
     if style.weight:
         ink = _heavier(ink) if style.weight > 0 else 255 - _heavier(255 - ink)
     if style.pitch:
-        ink = _pins(ink, style.pitch, style.square_pins)
+        ink = strike_pins(ink, style.pitch, is_square=style.square_pins)
     if style.dots:
         noise = np.random.default_rng(dice.getrandbits(32))
         gone = noise.random(ink.shape, np.float32) < style.dots
@@ -166,8 +166,14 @@ def _finish(ink: Ink, style: LineStyle, dice: random.Random) -> Ink:
     return np.ascontiguousarray(ink)
 
 
-def _pins(ink: Ink, pitch: int, is_square: bool) -> Ink:
-    """The ink as pins strike it: a dot where a third of a pin's square is ink."""
+def strike_pins(ink: Ink, pitch: int, *, is_square: bool = False) -> Ink:
+    """The ink as pins strike it: a dot where a third of a pin's square is ink.
+
+    Args:
+        ink: uint8 (height, width), 255 where there is ink.
+        pitch: distance of the pins in pixels.
+        is_square: whether a dot fills its square, as in a bitmap font.
+    """
     height, width = (-(-side // pitch) for side in ink.shape)
     squares = np.zeros((height * pitch, width * pitch), np.float32)
     squares[: ink.shape[0], : ink.shape[1]] = ink

@@ -13,15 +13,9 @@ from coursepkg.projects.ocr.data.geometry import crop_corners
 from coursepkg.projects.ocr.data.mc_ocr import COLUMNS, read_table, receipt_lines
 from coursepkg.projects.ocr.line import sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces
-from coursepkg.projects.ocr.synthetic.receipts import (
-    PAPER,
-    ReceiptConfig,
-    lay_out,
-    make_receipt,
-    outline,
-    place_on_photo,
-    write_receipts,
-)
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
+from coursepkg.projects.ocr.synthetic.receipts import make_receipt, outline, place_on_photo, write_receipts
+from coursepkg.projects.ocr.synthetic.sheet import PAPER, lay_out
 
 CALM = ReceiptConfig(several_polygons=0.0, fifth_corner=0.0, turned=0.0, empty=0.0)
 MONO = [face for face in matplotlib_faces() if face.family == "DejaVu Sans Mono"]
