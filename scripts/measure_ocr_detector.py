@@ -16,8 +16,10 @@ import numpy as np
 from ocr_measurement import conditions, parser_of
 from PIL import Image
 
+import coursepkg
 from coursepkg.bench.machine import Device
 from coursepkg.files import file_sha256, whole_file, write_json
+from coursepkg.metrics.scoring import data_hash
 from coursepkg.projects.ocr.data.geometry import area
 from coursepkg.projects.ocr.detector.detector import BoundedDetector
 from coursepkg.projects.ocr.detector.engines import (
@@ -52,7 +54,9 @@ def main() -> None:
     chosen = options()
     chosen.out.mkdir(parents=True, exist_ok=True)
     settings = DetectorSettings()
+    outlines = [four for _, four in generated_pages(chosen.pages, SEED)]
     facts = {
+        "signature": signed(outlines, rapidocr_weights().name),
         "pages": chosen.pages,
         "seed": SEED,
         "settings": settings.of_boxes(),
@@ -87,6 +91,24 @@ def main() -> None:
             )
         }
     )
+
+
+def signed(outlines: list[np.ndarray], weights: str) -> str:
+    """The signature, in the form of `metrics.scoring.signature`; its data are all corners to a tenth of a pixel."""
+    corners = [
+        [" ".join(f"{value:.1f}" for value in four.ravel()) for four in page]
+        for page in outlines
+    ]
+    n_texts = sum(map(len, outlines))
+    fields = {
+        "iou": ",".join(f"{least:g}" for least in LEAST),
+        "pages": len(outlines),
+        "n": f"{n_texts}/{n_texts}",
+        "data": data_hash(corners),
+        "protocol": f"generated receipts seed {SEED}, {weights}",
+        "version": f"coursepkg-{coursepkg.__version__}",
+    }
+    return "|".join(["detection", *(f"{key}:{value}" for key, value in fields.items())])
 
 
 def measured(

@@ -77,6 +77,22 @@ def test_the_boxes_are_those_of_the_receipts() -> None:
         assert one.precision > 0.7
 
 
+@pytest.mark.skipif(published_folder() is None, reason="no stored measurements")
+def test_counts_and_boxes_of_the_detector_have_one_signature() -> None:
+    counts, boxes = published_document("detector"), published_document("boxes")
+    assert counts is not None
+    assert boxes is not None
+    signature = counts["signature"]
+    assert boxes["signature"] == signature
+    name, *fields = signature.split("|")
+    found = dict(one.split(":", 1) for one in fields)
+    n_lines = counts["as_found"]["lines"]
+    assert (name, found["pages"], found["n"]) == ("detection", str(counts["pages"]), f"{n_lines}/{n_lines}")
+    assert found["iou"].split(",") == list(counts["as_found"]["by_overlap"])
+    assert found["protocol"] == f"generated receipts seed {counts['seed']}, {counts['weights']['file']}"
+    assert len(found["data"]) == 12
+
+
 def test_a_damaged_box_is_refused(tmp_path: Path) -> None:
     content = {"schema": "x/1", "machine": {}, "boxes": [["0 0 1 0 1 1 0.5"]]}
     write_json(tmp_path / "boxes.json", content)

@@ -64,8 +64,13 @@ class PageScore:
 
     def as_json(self) -> dict[str, Any]:
         """All but the words themselves, which may be private."""
-        found = {"reader": self.reader, "f1": self.score.value, "seconds": self.seconds}
-        return found | dict(self.score.details)
+        return {
+            "reader": self.reader,
+            "f1": self.score.value,
+            "signature": f"{self.score.name}|{self.score.signature}",
+            "seconds": self.seconds,
+            **self.score.details,
+        }
 
 
 def compare_pages(

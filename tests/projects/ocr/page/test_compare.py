@@ -35,7 +35,10 @@ def test_readers_are_compared_on_the_same_words() -> None:
     assert found["plain"].wrong == ("Tong", "cong") * 2
     assert found["ours"].texts == (TEXT, TEXT)
     assert found["ours"].seconds > 0
-    assert found["plain"].as_json()["printed"] == n_words
+    stored = found["plain"].as_json()
+    assert stored["printed"] == n_words
+    assert stored["signature"].startswith("bag-of-words F1|nrefs:1|")
+    assert "|protocol:pages, plain|" in stored["signature"]
     assert "words right of" in str(found["plain"])
 
 
