@@ -11,7 +11,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "bleu": "BLEU brevity_penalty",
         "chrf": "CHRF",
-        "classification": "Accuracy MacroF1 confusion_matrix",
+        "classification": "Accuracy MacroF1 confusion_matrix wilson_interval",
         "edit": "CER WER align edit_distance",
         "meteor": "METEOR count_chunks match_words",
         "ngrams": "most n_matches tokenize",

@@ -14,12 +14,13 @@ import math
 import unicodedata
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from coursepkg.metrics.ngrams import check_lengths, check_unicode
-from coursepkg.validation import describe
+from coursepkg.validation import check_count, describe
 
 
 def confusion_matrix(
@@ -189,3 +190,40 @@ def _numbers(
                 f"{name}[{i}] must be one of the {len(labels)} labels, got {label!r}"
             )
     return np.array([place[label] for label in given])
+
+
+def wilson_interval(
+    n_right: int, n: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Confidence interval of a share, which lies in [0, 1] for few examples, too.
+
+        (p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n)
+
+    with p = n_right / n and z the normal quantile, 1.96 for 95%. Source: Wilson,
+    "Probable inference, the law of succession, and statistical inference" (JASA 22,
+    1927).
+
+    Example:
+        >>> [round(end, 3) for end in wilson_interval(8, 10)]
+        [0.49, 0.943]
+
+    Args:
+        n_right: successes.
+        n: examples, at least 1.
+        confidence: in (0, 1).
+
+    Raises:
+        ValueError: there is no example, n_right is not in [0, n], or the confidence is
+            not in (0, 1).
+    """
+    check_count("n", n)
+    check_count("n_right", n_right, least=0)
+    if n_right > n:
+        raise ValueError(f"n_right must be at most n, {n}, got {n_right}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be in (0, 1), got {confidence}")
+    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    share = n_right / n
+    middle, below = share + z2 / (2 * n), 1 + z2 / n
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n)))
+    return max(0.0, (middle - half) / below), min(1.0, (middle + half) / below)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
 
-from coursepkg.metrics import Accuracy, MacroF1, confusion_matrix, score
+from coursepkg.metrics import Accuracy, MacroF1, confusion_matrix, score, wilson_interval
 from tests.metrics.texts import exactly
 
 LABELS = ("ăn", "uống", "đi", "về", "nhà", "trường")
@@ -115,3 +115,23 @@ def test_bad_input(predictions: list, truths: list, message: str) -> None:
 def test_bad_settings(labels: tuple, zero: float, message: str) -> None:
     with pytest.raises(ValueError, match=exactly(message)):
         MacroF1(labels, zero)
+
+
+@pytest.mark.parametrize(("n_right", "n"), [(8, 10), (2, 3), (13, 13), (0, 5), (500, 1000)])
+def test_wilsons_interval_ends_where_the_share_is_as_far_off_as_chance_allows(n_right: int, n: int) -> None:
+    low, high = wilson_interval(n_right, n)
+    share = n_right / n
+    assert 0 <= low <= share <= high <= 1
+    for end in (low, high):
+        assert abs(share - end) == pytest.approx(1.959964 * math.sqrt(end * (1 - end) / n), abs=1e-6)
+
+
+def test_wilsons_interval_needs_examples() -> None:
+    assert wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    narrow, wide = wilson_interval(8, 10, 0.8), wilson_interval(8, 10, 0.99)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    for arguments in ((0, 0), (3, 2), (-1, 2)):
+        with pytest.raises(ValueError, match="n"):
+            wilson_interval(*arguments)
+    with pytest.raises(ValueError, match="confidence must be in"):
+        wilson_interval(1, 2, 1.0)

@@ -250,15 +250,18 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class EvaluateFields:
-    """Score the fields found on receipts whose lines are known: shop, address, time,
-    total.
+    """Score the fields found on receipts whose lines or fields are known: shop,
+    address, time, total.
     """  # noqa: D205 - the help of the command line
 
     data: str = "mc-ocr"
     """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
     with all of their lines; photographs of generated receipts, read by the detector and
-    the recogniser that ships; or a folder with a JSON export of Label Studio or a table
-    in the form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
+    a recogniser; or a folder: with a JSON export of Label Studio or a table in the form
+    of MC-OCR, whose true lines are taken, or with photographs and a fields.csv, which
+    are read: file,total,date,seller,address, a receipt a line, as
+    a.jpg,45000,2021-01-16,Quán Phở,Huế. Where mc-ocr is missing, receipts stand in for
+    it."""
     split: FieldSplit = "auto"
     part: ScoredPart = "dev"
     generate: int = 0
@@ -266,6 +269,14 @@ class EvaluateFields:
     model: Folder = None
     """Also score the model in this folder, which `train-fields` wrote, and compare it
     with the rules on the same receipts."""
+    recognizer: Annotated[
+        Path | None,
+        tyro.conf.arg(
+            metavar="FOLDER",
+            help="Read photographs by the model in this folder, which `train` or "
+            "`export` wrote; without it by the one that ships.",
+        ),
+    ] = None
     out: File = None
     """Write the JSON document here."""
     json: Json = False

@@ -1,9 +1,9 @@
 """What `coursepkg ocr train-fields` and `coursepkg ocr evaluate-fields` do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.output import (
     check_out_file,
@@ -27,10 +27,20 @@ from coursepkg.projects.ocr.fields.table import (
     score_fields,
     split_receipts,
 )
-from coursepkg.projects.ocr.options import EvaluateFields, TrainFields, refuse_given
+from coursepkg.projects.ocr.options import (
+    EvaluateFields,
+    TrainFields,
+    load_recognizer,
+    refuse_given,
+)
 from coursepkg.validation import counted
 
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.export import ExportedReader
+    from coursepkg.projects.ocr.predict import Recognizer
+
 SCHEMA = "coursepkg.ocr.fields/1"
+SCHEMA_READ = "coursepkg.ocr.fields_read/1"
 LABELLED_ONLY = (
     "the table holds the lines with a field alone; on whole receipts other lines stand"
     " in the way"
@@ -68,6 +78,8 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
         tagger = LineTagger.load(options.model)
         ways["model"] = tagger.extract_fields
         facts["model"] = {"sha256": tagger.fingerprint, "data": tagger.data}
+    if _is_labelled(options.data):
+        return _evaluate_photographs(options, ways, facts)
     chosen = _scored_set(options)
     found = {
         name: [extract(one.lines) for one in chosen.receipts]
@@ -99,6 +111,63 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
     document |= circumstances()
     write_json_output(document, out=options.out, as_json=options.json)
     return 0
+
+
+def _is_labelled(data: str) -> bool:
+    """Whether --data names a folder of photographs with their true fields."""
+    from coursepkg.projects.ocr.fields.labelled import has_fields
+
+    return data not in ("mc-ocr", *GENERATED) and has_fields(Path(data))
+
+
+def _evaluate_photographs(
+    options: EvaluateFields,
+    ways: Mapping[str, Callable[..., Fields]],
+    facts: Mapping[str, Any],
+) -> int:
+    """Read labelled photographs, score their fields and return the exit code."""
+    from coursepkg.projects.ocr.fields.labelled import (
+        FIELDS_CSV,
+        read_labelled_photos,
+        score_photos,
+    )
+
+    given = {
+        "--split": options.split != "auto",
+        "--part": options.part != "dev",
+        "--generate": options.generate != 0,
+    }
+    why = f"has no use, since all photographs of {options.data} are read"
+    refuse_given(given, f"{why}; leave it out")
+    labelled = read_labelled_photos(Path(options.data))
+    recognizer = _recognizer(options)
+    protocol = f"{labelled.name}, photographs, {recognizer.describe_reading()}"
+    scores = score_photos(labelled, recognizer, ways, protocol=protocol)
+    for name, shares in scores.items():
+        print(f"{name}:", *shares, sep="\n")
+    document = {
+        "format": FORMAT,
+        "schema": SCHEMA_READ,
+        "n": len(labelled.photos),
+        "protocol": protocol,
+        "labels": {"file": FIELDS_CSV, "sha256": labelled.sha256},
+        "recognizer": recognizer.fingerprint,
+        **facts,
+        "ways": {
+            name: {one.column: one.as_json() for one in shares}
+            for name, shares in scores.items()
+        },
+        **circumstances(),
+    }
+    write_json_output(document, out=options.out, as_json=options.json)
+    return 0
+
+
+def _recognizer(options: EvaluateFields) -> "Recognizer | ExportedReader":
+    """What reads photographs."""
+    from coursepkg.projects.ocr.predict import DEFAULT
+
+    return load_recognizer(options.recognizer or DEFAULT, "32-true")
 
 
 def train_fields_command(options: TrainFields) -> int:
@@ -225,11 +294,16 @@ def _scored_set(options: EvaluateFields) -> ScoredSet:
         ValueError: there is no such set, or the part is empty; or an option is given
             that has no use.
     """
+    is_read = options.data == "photographs"
+    given = {"--recognizer": options.recognizer is not None and not is_read}
+    why = f"reads photographs, and of {options.data} the true lines are known"
+    refuse_given(given, f"{why}; leave it out")
     table = _table(options, GENERATED)
     if table is not None:
         return _scored_part(table, options)
-    if options.data == "photographs":
-        return _photographs(options.generate or N_RECEIPTS["photographs"])
+    if is_read:
+        count = options.generate or N_RECEIPTS["photographs"]
+        return _photographs(count, _recognizer(options))
     drawn = list(generated_fields(options.generate or N_RECEIPTS["receipts"]))
     told = f"receipts, {counted(len(drawn), 'generated receipt')} with all lines"
     return ScoredSet(drawn, told, _stand_in(options.data))
@@ -248,14 +322,12 @@ def _scored_part(table: Table, options: EvaluateFields) -> ScoredSet:
     return ScoredSet(chosen, told, [*notes, *_left_out(table, options.data)])
 
 
-def _photographs(count: int) -> ScoredSet:
+def _photographs(count: int, recognizer: "Recognizer | ExportedReader") -> ScoredSet:
     from coursepkg.projects.ocr.fields.photographs import (
         held_out_faces,
         read_photographs,
     )
-    from coursepkg.projects.ocr.predict import Recognizer
 
-    recognizer = Recognizer.load_default()
     fonts = sorted({face.family for face in held_out_faces()})
     receipts = list(read_photographs(count, recognizer))
     told = f"{counted(count, 'photograph')} of generated receipts, read"

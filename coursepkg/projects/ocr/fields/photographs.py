@@ -12,8 +12,8 @@ from coursepkg.projects.ocr.corpus import FULL, line_faces
 from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.detector.detector import open_detector
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
+from coursepkg.projects.ocr.line import LineRecognizer
 from coursepkg.projects.ocr.page.read import PageLine, read_page
-from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.projects.ocr.synthetic.sheet import PrintedLine
@@ -39,7 +39,7 @@ def held_out_faces() -> tuple[Face, ...]:
 
 
 def read_photographs(
-    count: int, recognizer: Recognizer, *, seed: int = SEED
+    count: int, recognizer: LineRecognizer, *, seed: int = SEED
 ) -> Iterator[ReadReceipt]:
     """Photographs of generated receipts, read one after another.
 
