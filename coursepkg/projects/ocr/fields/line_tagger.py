@@ -42,6 +42,7 @@ from coursepkg.projects.ocr.fields.rules import (
     Fields,
     checked_total,
     no_fields,
+    with_cuts,
     without_name,
 )
 from coursepkg.projects.ocr.fields.values import Parsed, parse_amount, parse_timestamp
@@ -245,11 +246,14 @@ class LineTagger(nn.Module):
         names = [TAGS[number] for number in numbers.tolist()]
         return list(zip(names, best.tolist(), strict=True))
 
-    def extract_fields(self, page_lines: "Sequence[PageLine]") -> Fields:
+    def extract_fields(
+        self, page_lines: "Sequence[PageLine]", size: tuple[int, int] | None = None
+    ) -> Fields:
         """The fields of the receipt that a page shows, as `rules.extract_fields`.
 
         Args:
             page_lines: of the page, in reading order.
+            size: width and height of its picture in pixels.
         """
         lines = as_field_lines(page_lines)
         if reason := why_unreadable(lines):
@@ -265,7 +269,8 @@ class LineTagger(nn.Module):
         used = {number for field in found.values() for number in field.lines}
         items = find_items(lines, used)
         found["total"], more = checked_total(found["total"], lines, items)
-        return Fields(**found, items=tuple(items), notes=(*notes, *more))
+        fields = Fields(**found, items=tuple(items), notes=(*notes, *more))
+        return fields if size is None else with_cuts(fields, page_lines, size)
 
 
 def _field(

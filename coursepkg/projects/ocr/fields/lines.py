@@ -87,13 +87,20 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
     """The lines of a page, in its order."""
     if not lines:
         return []
-    # Lines run as most of the page does, which may lie on its side.
+    along = reading_direction(lines)
+    return [_field_line(number, line, along) for number, line in enumerate(lines)]
+
+
+def reading_direction(lines: "Sequence[PageLine]") -> np.ndarray:
+    """The direction in which most lines run, of length 1, (2,); there must be one.
+
+    A page may lie on its side or stand on its head.
+    """
     steps = np.stack([line.box.corners[1] - line.box.corners[0] for line in lines])
     ways = np.where(steps @ steps[np.argmax(np.hypot(*steps.T))] < 0, -1.0, 1.0)
     ways *= 1.0 if ways.sum() >= 0 else -1.0
     step = np.median(steps * ways[:, None], axis=0)
-    along = step / max(float(np.hypot(*step)), 1e-9)
-    return [_field_line(number, line, along) for number, line in enumerate(lines)]
+    return np.asarray(step / max(float(np.hypot(*step)), 1e-9))
 
 
 def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:

@@ -1,13 +1,23 @@
-"""What kind of page it is: one receipt, two, or none.
+"""What kind of page it is: one receipt, two, or none; and which ends of it are cut off.
 
 Only a page that shows one receipt has fields; of the others a reason is told.
 """
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from coursepkg.projects.ocr.fields import keywords as kw
-from coursepkg.projects.ocr.fields.lines import FieldLine, amount_beside
+from coursepkg.projects.ocr.fields.lines import (
+    FieldLine,
+    amount_beside,
+    reading_direction,
+)
+
+if TYPE_CHECKING:
+    from coursepkg.projects.ocr.page.read import PageLine
 
 
 def why_unreadable(lines: Sequence[FieldLine]) -> str:
@@ -156,3 +166,33 @@ def _stand_beside(lines: Sequence[FieldLine]) -> bool:
         abs(one.row - other.row) <= 1 and one.overlap(other) == 0
         for one, other in combinations(lines, 2)
     )
+
+
+UPPER, LOWER = "upper", "lower"
+AT_EDGE = 1.0
+"""A line whose box comes so near to the edge of the picture, in pixels, touches it. The
+detector clips its boxes there, and they reach beyond the ink."""
+
+
+def cut_lines(
+    lines: "Sequence[PageLine]", size: tuple[int, int]
+) -> dict[str, frozenset[int]]:
+    """Numbers of the lines that the `UPPER` and the `LOWER` edge of the picture cut.
+
+    Upper is where the text begins as it is read. Where the picture ends between two
+    lines, nothing tells that more stood on the paper, and no line is cut.
+
+    Args:
+        lines: of the page, in reading order.
+        size: width and height of the picture in pixels.
+    """
+    if not lines:
+        return dict.fromkeys((UPPER, LOWER), frozenset())
+    x, y = reading_direction(lines)
+    sides = np.array([(-1, 0), (0, -1), (1, 0), (0, 1)])  # outward, clockwise from left
+    lower = int(np.argmax(sides @ (-y, x)))
+    reach = np.stack([line.box.corners for line in lines]) @ sides.T  # (N, 4, sides)
+    ends = np.array([0, 0, *size])
+    touching = reach.max(axis=1) >= ends - AT_EDGE
+    numbers = [frozenset(np.flatnonzero(side).tolist()) for side in touching.T]
+    return {UPPER: numbers[lower - 2], LOWER: numbers[lower]}

@@ -28,7 +28,12 @@ from coursepkg.projects.ocr.fields.lines import (
     as_field_lines,
     joined,
 )
-from coursepkg.projects.ocr.fields.page_kind import why_unreadable
+from coursepkg.projects.ocr.fields.page_kind import (
+    LOWER,
+    UPPER,
+    cut_lines,
+    why_unreadable,
+)
 from coursepkg.projects.ocr.fields.values import (
     foreign_currency,
     parse_amount,
@@ -43,6 +48,13 @@ FIELDS = ("seller", "address", "timestamp", "total")
 BY_PLACE = 0.8
 """Confidence of a field that is known by its place alone, over one that is named; and
 the most of a total that arithmetic corrected or contradicts."""
+EDGES = {
+    "seller": (UPPER,),
+    "address": (UPPER,),
+    "timestamp": (UPPER, LOWER),
+    "total": (LOWER,),
+}
+"""Where a field may be cut off."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +116,15 @@ def no_fields(reason: str) -> Fields:
     return Fields(nothing, nothing, nothing, nothing)
 
 
-def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
+def extract_fields(
+    page_lines: "Sequence[PageLine]", size: tuple[int, int] | None = None
+) -> Fields:
     """The fields of the receipt that a page shows.
 
     Args:
         page_lines: of the page, in reading order.
+        size: width and height of its picture in pixels; with them a reason says where
+            the picture cuts the receipt.
     """
     lines = as_field_lines(page_lines)
     if reason := why_unreadable(lines):
@@ -118,14 +134,43 @@ def extract_fields(page_lines: "Sequence[PageLine]") -> Fields:
     timestamp, when_notes = find_timestamp(lines, in_sums)
     used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
-    is_top = shows_top(lines, head)
+    is_cut = size is not None and bool(cut_lines(page_lines, size)[UPPER])
+    is_top = not is_cut and shows_top(lines, head)
     address = find_address(head, is_top=is_top)
     seller = find_seller(head, address, is_top=is_top)
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
     total, notes = find_total(sums, lines, items)
     total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
-    return Fields(seller, address, timestamp, total, tuple(items), notes)
+    found = Fields(seller, address, timestamp, total, tuple(items), notes)
+    return found if size is None else with_cuts(found, page_lines, size)
+
+
+def with_cuts(
+    fields: Fields, page_lines: "Sequence[PageLine]", size: tuple[int, int]
+) -> Fields:
+    """The fields; the reason of one that is not there says where the receipt is cut.
+
+    Args:
+        fields: of the page.
+        page_lines: of the page, in reading order.
+        size: width and height of its picture in pixels.
+    """
+    cut = cut_lines(page_lines, size)
+    changed: dict[str, Any] = {}
+    for name, edges in EDGES.items():
+        field: Field = getattr(fields, name)
+        there = [
+            edge
+            for edge in edges
+            if cut[edge] and (not field.lines or cut[edge] & {*field.lines})
+        ]
+        if field.value is None and there:
+            told = (
+                f"the text is cut by the {' and the '.join(there)} edge of the picture"
+            )
+            changed[name] = replace(field, reason=f"{field.reason}; {told}")
+    return replace(fields, **changed)
 
 
 def _field(
@@ -336,13 +381,14 @@ def head_of(
 def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
     """Whether a head is the top of a receipt, not goods of one that is cut off.
 
-    A title, a time or the heads of columns stand on the page, or a line of the head
-    names a shop.
+    A title, a date or the heads of columns stand on the page, or a line of the head
+    names a shop. A time of day alone may be the opening hours below the goods.
     """
-    kinds = (kw.TITLE, kw.COLUMN)
-    return any(one.kind in kinds or one.says_when for one in lines) or any(
-        kw.seller_words(one.text) for one in head
+    kinds = (kw.TITLE, kw.COLUMN, kw.WHEN)
+    is_told = any(
+        one.kind in kinds or (one.has_date and one.says_when) for one in lines
     )
+    return is_told or any(kw.seller_words(one.text) for one in head)
 
 
 def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:

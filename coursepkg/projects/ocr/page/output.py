@@ -26,7 +26,7 @@ fields      what a receipt says: seller, address, timestamp and total, each an o
                 at most 0.8 where arithmetic corrects or contradicts the total; 0
                 without a value
     lines       numbers of these lines in `lines`, from 0
-    reason      why there is no value
+    reason      why there is no value, and where the picture cuts the text
     items       goods, each {name, quantity, price, amount, lines}; quantity and price
                 are null where they are not printed; price and amount in dong
     notes       what was corrected, assumed, or does not add up, one line each
@@ -86,7 +86,8 @@ def page_record(
 
         extract = extract_fields if tagger is None else tagger.extract_fields
         unread = "the page could not be read"
-        found = no_fields(unread) if error else extract(read.lines)
+        size = read.width, read.height
+        found = no_fields(unread) if error else extract(read.lines, size)
         told["fields"] = found.as_json()
     return {
         "schema": SCHEMA,

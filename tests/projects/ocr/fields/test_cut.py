@@ -1,0 +1,156 @@
+"""A receipt that the picture cuts: what is cut off has no value, and the reason says so where lines show it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
+from coursepkg.projects.ocr.fields.line_tagger import LineTagger
+from coursepkg.projects.ocr.fields.page_kind import LOWER, UPPER, cut_lines
+from coursepkg.projects.ocr.fields.rules import FIELDS, Fields, extract_fields
+from coursepkg.projects.ocr.fields.table import LabelledReceipt, generated_fields
+from coursepkg.projects.ocr.page.read import PageLine
+from tests.projects.ocr.fields.pages import GOODS, HEAD, RECEIPT, SUMS, page
+
+PAPER, MARGIN = 640, 30
+"""Width of the generated paper, and the least that is empty below its print, in pixels."""
+UPPER_CUT = "the text is cut by the upper edge of the picture"
+LOWER_CUT = "the text is cut by the lower edge of the picture"
+
+
+@pytest.fixture(scope="module")
+def receipts() -> list[LabelledReceipt]:
+    return list(generated_fields(100, seed=31))
+
+
+def cut(lines: tuple[PageLine, ...], top: float, bottom: float) -> tuple[list[PageLine], tuple[int, int]]:
+    """The lines that a detector sees between two heights, clipped as its boxes are, and the picture's size."""
+    height = round(bottom - top)
+    kept = []
+    for line in lines:
+        corners = np.clip(line.box.corners - [0, round(top)], 0, (PAPER, height))
+        if np.ptp(corners[:, 1]) >= 0.5 * np.ptp(line.box.corners[:, 1]):
+            kept.append((TextBox(corners, 1.0), line.text))
+    texts = {id(box): text for box, text in kept}
+    rows = place_lines([box for box, _ in kept], word_gap=math.inf, settle=False)
+    found = [PageLine(box, row.row, texts[id(box)], 1.0) for row in rows for box in row.parts]
+    return found, (PAPER, height)
+
+
+def through_goods(receipt: LabelledReceipt, seen: float) -> float:
+    """A height that cuts a row between date and total, of which so much lies above it."""
+    rows = [line.row for line in receipt.lines]
+    both = list(zip(rows, receipt.labels, strict=True))
+    head = max(row for row, label in both if label == "TIMESTAMP")
+    total = min(row for row, label in both if label == "TOTAL_COST")
+    line = receipt.lines[rows.index((head + total + 1) // 2)]
+    top, bottom = line.box.corners[:, 1].min(), line.box.corners[:, 1].max()
+    return float(top + seen * (bottom - top))
+
+
+def reasons(fields: Fields) -> dict[str, str]:
+    return {name: getattr(fields, name).reason for name in FIELDS}
+
+
+def test_no_field_of_a_whole_receipt_is_called_cut(receipts: list[LabelledReceipt]) -> None:
+    n_missing = 0
+    for one in receipts:
+        height = max(line.box.corners[:, 1].max() for line in one.lines) + MARGIN
+        told = reasons(extract_fields(one.lines, (PAPER, math.ceil(height)))).values()
+        n_missing += sum(map(bool, told))
+        assert not any("is cut" in reason for reason in told)
+    # Some dates are printed as no rule reads them: their reasons say nothing of an edge.
+    assert n_missing > 0
+
+
+def test_the_lower_half_says_that_shop_and_address_are_cut_off(receipts: list[LabelledReceipt]) -> None:
+    for one in receipts[:40]:
+        end = one.lines[-1].box.corners[:, 1].max() + MARGIN
+        lines, size = cut(one.lines, through_goods(one, 0.3), end)
+        fields = extract_fields(lines, size)
+        for field in (fields.seller, fields.address):
+            assert (field.value, field.lines) == (None, ())
+            assert field.reason.endswith(f"; {UPPER_CUT}")
+        assert fields.total.value is not None
+
+
+def test_the_upper_half_says_that_the_total_is_cut_off(receipts: list[LabelledReceipt]) -> None:
+    n_receipts = 0
+    for one in receipts[:40]:
+        lines, size = cut(one.lines, 0, through_goods(one, 0.7))
+        fields = extract_fields(lines, size)
+        if fields.seller.reason.startswith("the page does not look like a receipt"):
+            continue
+        n_receipts += 1
+        assert fields.total.value is None
+        assert fields.total.reason.endswith(f"; {LOWER_CUT}")
+        assert "is cut" not in fields.seller.reason + fields.address.reason
+    assert n_receipts > 20
+
+
+def test_without_the_size_of_the_picture_or_a_line_at_its_edge_nobody_can_tell() -> None:
+    lines = page((*HEAD, *GOODS))
+    assert extract_fields(lines).total.reason == "no line says a total"
+    bottom = int(max(line.box.corners[:, 1].max() for line in lines))
+    assert extract_fields(lines, (600, bottom + 2)).total.reason == "no line says a total"
+    assert extract_fields(lines, (600, bottom)).total.reason == f"no line says a total; {LOWER_CUT}"
+    assert cut_lines([], (600, 600)) == {UPPER: frozenset(), LOWER: frozenset()}
+
+
+def test_a_field_that_is_there_keeps_its_value_at_the_edge() -> None:
+    lines = page((HEAD[0], *HEAD[1:], *GOODS, SUMS[0]))
+    bottom = int(max(line.box.corners[:, 1].max() for line in lines))
+    fields = extract_fields(lines, (600, bottom))
+    assert reasons(fields) == dict.fromkeys(FIELDS, "")
+    assert fields == extract_fields(lines)
+
+
+def test_what_is_read_without_a_value_is_cut_only_where_it_stands_at_the_edge() -> None:
+    lines = page((*HEAD, *GOODS, ("Tổng tiền",)))
+    bottom = int(max(line.box.corners[:, 1].max() for line in lines))
+    told = "no amount stands beside 'Tổng tiền'"
+    assert extract_fields(lines, (600, bottom)).total.reason == f"{told}; {LOWER_CUT}"
+    more = page((*HEAD, *GOODS, ("Tổng tiền",), ("Xin cảm ơn",)))
+    bottom += 30
+    assert extract_fields(more, (600, bottom)).total.reason == told
+
+
+def test_goods_below_a_cut_are_no_shop() -> None:
+    lines = page((("Dép nhựa",), ("2", "20.000"), ("Tổng tiền", "40.000"), ("Ngày 16/01/2021",)))
+    assert extract_fields(lines).seller.value == "Dép nhựa"
+    seller = extract_fields(lines, (600, 600)).seller
+    assert seller.value is None
+    assert seller.reason.endswith(UPPER_CUT)
+
+
+@pytest.mark.parametrize("quarters", range(4))
+def test_upper_is_where_the_reading_begins(quarters: int) -> None:
+    lines = page(RECEIPT[4:])
+    points = np.concatenate([line.box.corners for line in lines])
+    points -= points.min(axis=0)
+    size = np.ceil(points.max(axis=0)).astype(int) + np.array([0, 40])
+    for _ in range(quarters):
+        # A quarter clockwise: the left side becomes the upper one.
+        points = np.column_stack([size[1] - points[:, 1], points[:, 0]])
+        size = size[::-1]
+    turned = [
+        PageLine(TextBox(points[4 * i : 4 * i + 4], 1.0), line.row, line.text, 1.0)
+        for i, line in enumerate(lines)
+    ]
+    found = cut_lines(turned, (int(size[0]), int(size[1])))
+    assert found[UPPER] == {i for i, line in enumerate(lines) if line.row == 0}
+    assert found[LOWER] == frozenset()
+
+
+def test_the_model_says_it_in_the_same_words() -> None:
+    lines = page((*HEAD, *GOODS))
+    bottom = int(max(line.box.corners[:, 1].max() for line in lines))
+    tagger = LineTagger()
+    with_size = tagger.extract_fields(lines, (600, bottom))
+    for name in FIELDS:
+        field, plain = getattr(with_size, name), getattr(tagger.extract_fields(lines), name)
+        assert field.value == plain.value
+        assert field.reason.startswith(plain.reason)
+    total = with_size.total
+    assert (total.value is not None) or total.lines or total.reason.endswith(LOWER_CUT)
