@@ -46,8 +46,8 @@ SUITES = {
         " against PyTorch, packed lines against picture files"
     ),
     "ocr-rivals": (
-        "error rate of the shipped recogniser against rapidocr's, seconds and memory of"
-        " a page"
+        "errors of the shipped recogniser on lines and pages against rapidocr's and"
+        " Tesseract's, seconds and memory of a page"
     ),
     "threads": (
         "lines read by two threads that share one core, and by as many as help"
@@ -78,7 +78,7 @@ CASES = {
     "training": "bench.suites.training:cases",
     "translation": "projects.translation.studies.search_bench:cases",
     "ocr": "projects.ocr.bench:cases",
-    "ocr-rivals": "projects.ocr.bench:cases_against_rapidocr",
+    "ocr-rivals": "projects.ocr.baselines_bench:cases_against_others",
     "threads": "projects.ocr.thread_bench:cases",
     "sign-language": "projects.sign_language.bench:cases",
     "landmarks": "projects.sign_language.landmarks.bench:cases",

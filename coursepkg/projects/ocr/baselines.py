@@ -3,12 +3,13 @@
 `RapidReader` is rapidocr with its PP-OCRv6 recogniser, the only one that its package
 carries: its Latin recogniser would have to be downloaded. Every reader of lines gets
 the same pictures and is scored in the same way: NFC, CER over all lines, seconds a
-line. `Tesseract` reads pages.
+line. `Tesseract` reads pages, and lines as pages of one line.
 """
 
 import csv
 import io
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from PIL import Image
 from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.data.geometry import rectangle
 from coursepkg.projects.ocr.data.images import check_size, read_gray
+from coursepkg.projects.ocr.detector.process import memory_of
 from coursepkg.projects.ocr.evaluation import Evaluation, evaluate
 from coursepkg.projects.ocr.line import Alternative, LineReading, TextLine
 from coursepkg.projects.ocr.predict import Picture
@@ -124,6 +126,8 @@ class RapidReader:
 
 
 TESSERACT = "tesseract"
+LOOK = 0.02
+"""Seconds between two looks at the memory of a run."""
 LANGUAGE = "vie"
 GET_TESSERACT = (
     "install it with its Vietnamese model, on Debian and Ubuntu by apt install"
@@ -134,13 +138,14 @@ GET_TESSERACT = (
 class Tesseract:
     """The program Tesseract with its Vietnamese model, by its command line.
 
-    All else is its own choice: the LSTM engine, its binarisation, and the resolution
-    that it estimates. Source: tesseract(1) and "Improving the quality of the output" in
-    its documentation, which says to choose the page segmentation by the kind of page.
+    Its engine is the LSTM, `--oem 1`. All else is its own choice: its binarisation, and
+    the resolution that it estimates. Source: tesseract(1) and "Improving the quality of
+    the output" in its documentation, which says to choose the page segmentation by the
+    kind of page.
 
     Args:
-        segmentation: `--psm`: 4 is a single column of text of variable sizes, 6 a
-            uniform block, 11 sparse text in no order.
+        segmentation: `--psm`: 3 is automatic, 4 a single column of text of variable
+            sizes, 6 a uniform block, 7 a single line, 11 sparse text in no order.
         threads: of OpenMP.
 
     Raises:
@@ -150,6 +155,9 @@ class Tesseract:
     def __init__(self, segmentation: int = 4, *, threads: int = 1) -> None:
         check_count("threads", threads)
         self.segmentation, self.threads = segmentation, threads
+        self.peak_memory = 0
+        """Most resident bytes of a run, as far as they were seen; 0 where the system
+        does not tell."""
         if shutil.which(TESSERACT) is None:
             raise FileNotFoundError(f"there is no program {TESSERACT}; {GET_TESSERACT}")
         listed = self._run("--list-langs").decode(errors="replace")
@@ -157,6 +165,16 @@ class Tesseract:
             raise FileNotFoundError(
                 f"{TESSERACT} has no language {LANGUAGE}; {GET_TESSERACT}"
             )
+        told = re.search('"(.+)"', listed.splitlines()[0])
+        model = Path(told[1] if told else "", f"{LANGUAGE}.traineddata")
+        self.fingerprint = file_sha256(model) if model.is_file() else ""
+        """SHA-256 of the model; empty where the program does not say where it is."""
+        self.peak_memory = 0
+
+    def __str__(self) -> str:
+        """Version, model and settings, which a score must name."""
+        model = f"{LANGUAGE}.traineddata {self.fingerprint[:12]}".strip()
+        return f"{self.version}, {model}, --oem 1 --psm {self.segmentation}"
 
     @property
     def version(self) -> str:
@@ -174,7 +192,8 @@ class Tesseract:
         """
         file = io.BytesIO()
         Image.fromarray(image).save(file, "PNG")
-        options = ("-l", LANGUAGE, "--psm", str(self.segmentation), "tsv")
+        chosen = ("--oem", "1", "--psm", str(self.segmentation))
+        options = ("-l", LANGUAGE, *chosen, "tsv")
         table = self._run("stdin", "stdout", *options, given=file.getvalue())
         rows = csv.DictReader(
             table.decode().split("\n"), delimiter="\t", quoting=csv.QUOTE_NONE
@@ -195,14 +214,73 @@ class Tesseract:
 
     def _run(self, *arguments: str, given: bytes | None = None) -> bytes:
         environment = os.environ | {"OMP_THREAD_LIMIT": str(self.threads)}
-        ran = subprocess.run(
-            [TESSERACT, *arguments], input=given, capture_output=True, env=environment
-        )
-        if ran.returncode:
-            said = ran.stderr.decode(errors="replace").strip().splitlines()
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            [TESSERACT, *arguments],
+            stdin=pipe if given is not None else subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            env=environment,
+        ) as process:
+            while True:
+                try:
+                    output, errors = process.communicate(given, timeout=LOOK)
+                    break
+                except subprocess.TimeoutExpired:
+                    given = None
+                    used = memory_of(process.pid) or 0
+                    self.peak_memory = max(self.peak_memory, used)
+        if process.returncode:
+            said = errors.decode(errors="replace").strip().splitlines()
             last = f": {said[-1]}" if said else ""
-            raise OSError(f"{TESSERACT} ended with code {ran.returncode}{last}")
-        return ran.stdout
+            raise OSError(f"{TESSERACT} ended with code {process.returncode}{last}")
+        return output
+
+
+BORDER = 10
+"""Pixels of paper around a line: Tesseract's documentation warns of pictures without a
+border, and adds so many."""
+
+
+class TesseractLines:
+    """Tesseract on pictures of single lines, `--psm 7`, each with a border.
+
+    Args:
+        threads: of OpenMP.
+
+    Raises:
+        FileNotFoundError: as `Tesseract`.
+    """
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self.program = Tesseract(7, threads=threads)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the model."""
+        return self.program.fingerprint
+
+    def read_lines(
+        self, pictures: Sequence[Picture], *, batch_size: int = 64
+    ) -> list[LineReading]:
+        """Read pictures of one line each, in order, a run of the program for each.
+
+        Args:
+            pictures: files, or grayscale pixels uint8 (height, width).
+            batch_size: has no meaning here.
+
+        Raises:
+            ValueError: a picture cannot be read.
+            OSError: the program failed.
+        """
+        found = []
+        for picture in pictures:
+            line = _in_colours(picture)
+            paper = int(np.median(line))
+            sides = ((BORDER, BORDER), (BORDER, BORDER), (0, 0))
+            text, _ = self.program.read(np.pad(line, sides, constant_values=paper))
+            found.append(_reading(" ".join(text.split()), 1.0))
+        return found
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""Reading lines: speed against a VietOCR-sized network, errors against rapidocr.
+"""Reading lines: speed against a network of VietOCR's size.
 
 Speed asks for no trained weights: a network reads noise as fast as text. The network of
 VietOCR's size follows config/base.yml and config/vgg-transformer.yml of
@@ -13,7 +13,6 @@ Source: Simonyan and Zisserman, "Very Deep Convolutional Networks" (arXiv 1409.1
 table 1, column E, for VGG-19.
 """
 
-import os
 import random
 import statistics
 import tempfile
@@ -41,11 +40,9 @@ from coursepkg.projects.ocr.data.packed import PackedLines, pack_lines
 from coursepkg.projects.ocr.decode import encode_lines
 from coursepkg.projects.ocr.line import LineReading, LineRecognizer, TextLine
 from coursepkg.projects.ocr.model.recognizer import LineTransformer, build_model
-from coursepkg.projects.ocr.options import ReadOptions
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
-from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 from coursepkg.requirements import missing_packages
@@ -466,111 +463,3 @@ def _throughput(
         target=1.0 if threads == 2 else None,
         note=f"{rate:.0f} lines/s",
     )
-
-
-N_SCORED, N_PAGES = 200, 4
-FONT = "DejaVu Serif"
-"""The one held-out family that comes with matplotlib, so every machine draws the same
-lines."""
-WAYS_OF_A_PAGE = {
-    "second look": (ReadOptions(), 1.5),
-    "one look": (ReadOptions(second_look=0.0), 0.8),
-}
-"""How a page is read, and the seconds that it may take on two cores after the start."""
-BYTES_OF_A_PAGE = 1e9
-"""What it may take of memory."""
-
-
-def cases_against_rapidocr(device: Device) -> list[Measured]:
-    """Both, on the CPU; a GPU has none of its own."""
-    if device.is_cuda:
-        return []
-    # Pages come first: what the other case leaves in this process would count as
-    # their memory.
-    return [Measured("pages", pages), Measured("error rates", error_rates)]
-
-
-def error_rates() -> list[CaseResult]:
-    """CER of the shipped model over rapidocr's, in matplotlib's held-out font.
-
-    scripts/measure_ocr_lines.py measures on all held-out families.
-    """
-    from coursepkg.projects.ocr.baselines import (
-        LineReader,
-        RapidReader,
-        compare,
-        what_is_missing,
-    )
-
-    name, ours, theirs = (
-        f"CER on {N_SCORED} generated lines, {FONT}",
-        "shipped",
-        "PP-OCRv6 small",
-    )
-    missing = what_is_missing() or _no_checkpoint()
-    if missing:
-        return [CaseResult(name, ours, theirs, None, note=missing)]
-    readers: dict[str, LineReader] = {
-        ours: Recognizer.load_default(),
-        theirs: RapidReader(threads=torch.get_num_threads()),
-    }
-    found = compare(readers, lines(N_SCORED, seed=4, held_out=True))
-    own, other = found[ours].cer.value, found[theirs].cer.value
-    note = f"{own:.2%} against {other:.2%}"
-    share = own / max(other, 1e-9)
-    case = CaseResult(name, ours, theirs, share, target=0.5, at_most=True, note=note)
-    return [case]
-
-
-def pages() -> list[CaseResult]:
-    """Seconds and memory of a page, detector and recogniser together."""
-    from coursepkg.projects.ocr.detector.engines import what_is_missing
-
-    names = [*(f"seconds a page, {way}" for way in WAYS_OF_A_PAGE), "memory of a page"]
-    missing = what_is_missing() or _no_checkpoint()
-    if missing:
-        return [
-            CaseResult(name, "read_page", "limit", None, note=missing) for name in names
-        ]
-    seconds, used = cost_of_a_page()
-    rows = [
-        (took / WAYS_OF_A_PAGE[way][1], f"{took:.2f} s")
-        for way, took in seconds.items()
-    ]
-    rows.append((used / BYTES_OF_A_PAGE, f"{used / 1e6:.0f} MB"))
-    return [
-        CaseResult(
-            name, "read_page", "limit", share, target=1.0, at_most=True, note=note
-        )
-        for name, (share, note) in zip(names, rows, strict=True)
-    ]
-
-
-def cost_of_a_page() -> tuple[dict[str, float], int]:
-    """Median seconds of a page after the start, by way, and bytes of both processes."""
-    from coursepkg.projects.ocr.detector.detector import open_detector
-    from coursepkg.projects.ocr.detector.process import memory_of
-    from coursepkg.projects.ocr.page.read import read_page
-
-    images = [make_receipt(5, number).image for number in range(N_PAGES)]
-    reader, seconds = Recognizer.load_default(), {}
-    detector = open_detector(cache=False)
-    try:
-        read_page(images[0], detector, reader)
-        for way, (options, _) in WAYS_OF_A_PAGE.items():
-            took = []
-            for image in images:
-                start = time.perf_counter()
-                read_page(image, detector, reader, options)
-                took.append(time.perf_counter() - start)
-            seconds[way] = statistics.median(took)
-        used = (memory_of(os.getpid()) or 0) + int(getattr(detector, "peak_memory", 0))
-    finally:
-        detector.close()
-    return seconds, used
-
-
-def _no_checkpoint() -> str | None:
-    if (DEFAULT / "model").is_dir():
-        return None
-    return f"no model in {DEFAULT.name}; run scripts/train_ocr_checkpoint.py"
