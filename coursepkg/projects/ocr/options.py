@@ -102,13 +102,13 @@ class Common:
 
     preset: PresetOption = None
     data: str = "auto"
-    """synthetic, synthetic-tiny, receipts, mc-ocr, vi-lines, or a folder: pictures of
-    lines with a labels.tsv or a labels.csv, photographs with a JSON export of Label
-    Studio or a table in the form of MC-OCR, or packed lines. auto is what the model
-    learnt from. Where there is none yet, it is mc-ocr parted by line for the preset
-    report, as the OCR report trained, unless --texts is given, and synthetic for
-    others. To the preset tiny, synthetic means synthetic-tiny: few, short and clean
-    lines."""
+    """synthetic, synthetic-tiny, receipts, varied-receipts (more layouts, print and
+    wear), mc-ocr, vi-lines, or a folder: pictures of lines with a labels.tsv or a
+    labels.csv, photographs with a JSON export of Label Studio or a table in the form of
+    MC-OCR, or packed lines. auto is what the model learnt from. Where there is none
+    yet, it is mc-ocr parted by line for the preset report, as the OCR report trained,
+    unless --texts is given, and synthetic for others. To the preset tiny, synthetic
+    means synthetic-tiny: few, short and clean lines."""
     split: Split = "auto"
     """What must not be cut apart. line parts at random, as the OCR report did; receipt
     keeps the lines of a receipt or document together, seller those of a shop; test
@@ -221,10 +221,10 @@ class Evaluate:
     common: CommonOptions = field(default_factory=Common)
     model: ModelOrExport = None
     pages: str = ""
-    """Score whole pages instead of lines: vi_receipts, receipts for generated ones (as
-    many as --generate says), or a folder of pictures, each with its words in a
-    NAME.txt: x1,y1,x2,y2,x3,y3,x4,y4,text a line. --out then gets numbers in a
-    pages_NAME.json, and, unless --worst is 0, the texts that were read and the worst
+    """Score whole pages instead of lines: vi_receipts, receipts or varied-receipts for
+    generated ones (as many as --generate says), or a folder of pictures, each with its
+    words in a NAME.txt: x1,y1,x2,y2,x3,y3,x4,y4,text a line. --out then gets numbers in
+    a pages_NAME.json, and, unless --worst is 0, the texts that were read and the worst
     pages."""
     baselines: tuple[Literal["rapidocr", "tesseract"], ...] = ()
     """What else reads the same pages in the same run: rapidocr's own pipeline;

@@ -34,8 +34,12 @@ def missing_dots(ink: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     height, width = ink.shape
     rows = smooth_noise((height, 2), rng.uniform(30, 120), rng)[:, :1]
     pale = rng.uniform(0.05, 0.25) * (1 + 0.6 * np.tanh(rows))
+    # Where the paper did not lie on the head, two thirds of the dots are pale.
+    off = smooth_noise((height, width), rng.uniform(8, 40), rng) > 1.2
+    pale = np.where(off, 0.67, pale)
     worn = np.where(rng.random(ink.shape, np.float32) < pale, ink // 4, ink)
-    worn[:, rng.random(width) < rng.uniform(0, 0.04)] = 0
+    dead = rng.random(width) < rng.uniform(0, 0.02)
+    worn[:, dead | np.roll(dead, 1)] = 0
     return worn
 
 
