@@ -137,7 +137,10 @@ def extract_fields(
     is_cut = size is not None and bool(cut_lines(page_lines, size)[UPPER])
     is_top = not is_cut and shows_top(lines, head)
     address = find_address(head, is_top=is_top)
-    seller = find_seller(head, address, is_top=is_top)
+    # Where the picture begins among the goods, one of them may sound like a shop.
+    is_begun = is_cut and not address.lines and not has_title_above_prices(lines)
+    above = [] if is_begun else head
+    seller = find_seller(above, address, is_top=is_top)
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
     total, notes = find_total(sums, lines, items)
     total, said = checked_total(total, lines, items)
@@ -389,6 +392,14 @@ def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
         one.kind in kinds or (one.has_date and one.says_when) for one in lines
     )
     return is_told or any(kw.seller_words(one.text) for one in head)
+
+
+def has_title_above_prices(lines: Sequence[FieldLine]) -> bool:
+    """Whether a title or the heads of columns stand above the first price."""
+    prices = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    first = min(prices, default=lines[-1].row + 1)
+    kinds = (kw.TITLE, kw.COLUMN)
+    return any(one.kind in kinds and one.row < first for one in lines)
 
 
 def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
