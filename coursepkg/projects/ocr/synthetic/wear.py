@@ -174,7 +174,7 @@ def _painted(
     ahead: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Skin with a nail; places are in radii of the finger from the middle of its tip."""
+    """Skin with a nail; places are in radii from the middle of the tip."""
     dark, light = np.array([[95, 62, 45], [236, 194, 168]])
     skin = dark + (light - dark) * rng.random()
     round_off = 1.05 - 0.4 * np.minimum(distance, 1) ** 2
