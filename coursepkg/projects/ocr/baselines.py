@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -212,24 +213,30 @@ class Tesseract:
             boxes.append(rectangle(left, top, left + width, top + height))
         return "\n".join(" ".join(words) for words in lines.values()), boxes
 
-    def _run(self, *arguments: str, given: bytes | None = None) -> bytes:
+    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
         environment = os.environ | {"OMP_THREAD_LIMIT": str(self.threads)}
-        pipe = subprocess.PIPE
-        with subprocess.Popen(
-            [TESSERACT, *arguments],
-            stdin=pipe if given is not None else subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-            env=environment,
-        ) as process:
-            while True:
-                try:
-                    output, errors = process.communicate(given, timeout=LOOK)
-                    break
-                except subprocess.TimeoutExpired:
-                    given = None
-                    used = memory_of(process.pid) or 0
-                    self.peak_memory = max(self.peak_memory, used)
+        # A file, since `communicate` drops what a pipe has not taken by its timeout.
+        with tempfile.TemporaryFile() as source:
+            source.write(given)
+            source.seek(0)
+            process = subprocess.Popen(
+                [TESSERACT, *arguments],
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+            )
+        while True:
+            try:
+                output, errors = process.communicate(timeout=LOOK)
+                break
+            except subprocess.TimeoutExpired:
+                used = memory_of(process.pid) or 0
+                self.peak_memory = max(self.peak_memory, used)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
         if process.returncode:
             said = errors.decode(errors="replace").strip().splitlines()
             last = f": {said[-1]}" if said else ""
