@@ -58,8 +58,9 @@ def goods_rows(
 ) -> Iterator[list[FieldLine]]:
     """The rows between the heads of the columns, or the shop, and the first sum.
 
-    Discounts and taxes among them are no goods. Below the heads of columns a word such
-    as `điện thoại` or `giờ` (`giò`, without its marks) is part of a name.
+    Discounts and taxes among them are no goods. A word such as `điện thoại` or `giờ`
+    (`giò`, without its marks) is part of a name below the heads of columns; without
+    them, it is where prices stand (`_priced_rows`) and no colon stands in the line.
     """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
     begin = min(columns, default=-1)
@@ -67,17 +68,42 @@ def goods_rows(
     end = min(ends, default=lines[-1].row + 1)
     between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
     no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
-    may_be = (None, kw.CONTACT, kw.WHEN) if columns else (None,)
     left = [
         one
         for one in lines
         if begin < one.row < end
         and one.row not in no_goods
         and one.number not in used
-        and one.kind in may_be
+        and one.kind in (None, kw.CONTACT, kw.WHEN)
     ]
+    if not columns:
+        goods = _priced_rows(left, end if ends else None)
+        left = [
+            one
+            for one in left
+            if one.kind is None or (one.row in goods and ":" not in one.text)
+        ]
     for _, row in groupby(left, key=lambda one: one.row):
         yield list(row)
+
+
+def _priced_rows(lines: Sequence[FieldLine], end: int | None) -> range:
+    """The rows from the first price to the first sum, or to the last price without one.
+
+    The row above is one of them where the first prices stand without a name, such as
+    `2 x 135.500`. Numbers behind words such as `điện thoại` are no prices.
+
+    Args:
+        lines: above the first sum.
+        end: the row of the first sum; None without one.
+    """
+    plain = [one for one in lines if one.kind is None]
+    rows = [one.row for one in plain if any(a.is_marked for a in one.amounts)]
+    if not rows:
+        return range(0)
+    first = [one for one in plain if one.row == rows[0]]
+    is_bare = not any(sum(map(str.isalpha, one.text)) > 4 for one in first)
+    return range(rows[0] - is_bare, rows[-1] + 1 if end is None else end)
 
 
 def find_items(lines: Sequence[FieldLine], used: Collection[int]) -> list[Item]:

@@ -80,6 +80,37 @@ def test_the_last_discount_may_be_the_sum_of_the_others() -> None:
     assert fields.notes == ()
 
 
+CONTACTS = (("Thu ngân Lan",), ("ĐT: 0900 000 000",))
+
+
+def names_without_heads(goods: tuple[tuple[str, ...], ...], sums: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Names of the goods of a receipt without heads of columns, below a cashier and a telephone."""
+    fields = extract_fields(page((*HEAD[:4], *CONTACTS, *goods, *sums)))
+    assert not any("agree" in note for note in fields.notes)
+    return [one.name for one in fields.items]
+
+
+@pytest.mark.parametrize("end", [2, 4, 6])
+def test_goods_named_like_a_contact_or_a_time_need_no_heads_of_columns(end: int) -> None:
+    named = (("SAC DIEN THOAI",), ("2 x 15.000", "30.000"), ("GIO LUA",), ("1 x 12.000", "12.000"))
+    goods = (("Cam",), ("4 x 2.000", "8.000"), *named)
+    assert names_without_heads(goods, (("Tổng tiền", "50.000"),)) == ["Cam", "SAC DIEN THOAI", "GIO LUA"]
+    first = (*named, *goods[:2])[:end]
+    sums = (("Tổng tiền", {2: "30.000", 4: "42.000", 6: "50.000"}[end]),)
+    assert names_without_heads(first, sums) == ["SAC DIEN THOAI", "GIO LUA", "Cam"][: end // 2]
+
+
+def test_goods_in_one_row_may_be_named_like_a_contact() -> None:
+    goods = (("Nước sâm 1 12.000 12.000",), ("Sạc điện thoại 2 15.000 30.000",))
+    assert names_without_heads(goods, SUMS[:1]) == ["Nước sâm", "Sạc điện thoại"]
+
+
+def test_a_contact_without_a_price_is_no_good() -> None:
+    assert names_without_heads((("Nước sâm", "12.000"),), (("Tổng tiền", "12.000"),)) == ["Nước sâm"]
+    foot = (*CONTACTS, ("Hotline 84 900 000 000",))
+    assert names_without_heads((("Nước sâm", "12.000"), ("Cam", "8.000")), foot) == ["Nước sâm", "Cam"]
+
+
 @pytest.mark.parametrize(
     ("row", "item"),
     [
