@@ -121,6 +121,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     NO_SALE: (
         *("han su dung", "hsd", "het han", "ngay het han", "gio mo cua", "mo cua tu"),
         *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
+        *("gio phuc vu", "thoi gian phuc vu"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),

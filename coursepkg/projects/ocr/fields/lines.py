@@ -16,6 +16,7 @@ from coursepkg.projects.ocr.fields.values import (
     find_date,
     find_time,
     foreign_currency,
+    has_hours,
     repair_digits,
 )
 
@@ -109,6 +110,9 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
     word = kw.line_kind(text)
     day, (_, end_of_date) = find_date(repaired)
     has_date = end_of_date > 0
+    # A name such as `Giờ vào` tells when guests came and left.
+    is_named = word is not None and word.kind == kw.WHEN
+    is_opening = has_hours(repaired) and not has_date and not is_named
     x = line.box.corners @ along
     step = line.box.corners[1] - line.box.corners[0]
     y = line.box.corners @ np.array([-along[1], along[0]])
@@ -127,7 +131,8 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         amounts=() if has_date else tuple(find_amounts(repaired)),
         has_date=has_date,
         day=day.value,
-        has_time=find_time(repaired, beside_date=has_date) is not None,
+        has_time=find_time(repaired, beside_date=has_date) is not None
+        and not is_opening,
         is_turned=bool(step @ along < 0),
     )
 

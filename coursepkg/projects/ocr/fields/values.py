@@ -388,6 +388,20 @@ def find_time(text: str, *, beside_date: bool = False) -> time | None:
     return None
 
 
+_HOUR = r"\d{1,2}\s*(?:[:hg]|gio)\s*(?:\d{2}(?!\d))?\s*(?:[ap]m|sa|ch)?"
+_HOURS = re.compile(rf"(?<![\d/.]){_HOUR}\s*(?:[-–~]|den|toi|to)\s*{_HOUR}")
+
+
+def has_hours(text: str) -> bool:
+    """Whether a text says from when to when, as opening hours do.
+
+    Example:
+        >>> has_hours("Phục vụ từ 6h30 đến 22h")
+        True
+    """
+    return _HOURS.search(_folded(text)) is not None
+
+
 def parse_timestamp(text: str) -> Parsed[str]:
     """The time that a text says, as ISO 8601 to the minute.
 

@@ -309,6 +309,26 @@ def test_opening_hours_and_expiry_are_no_time_of_the_sale(row: tuple[str, ...]) 
     assert fields_of((*undated, row)).timestamp.reason == "no line says a date"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Phuc vu tu 6h30 den 22h", "Phục vụ từ 6h30 đến 22h", "7:00 - 22:00", "Giờ phục vụ: 6h30", "8h~22h"],
+)
+def test_opening_hours_below_a_date_are_no_time_of_the_sale(text: str) -> None:
+    foot = (("Ngay gio: 02/01/2025",), ("Kinh chuc quy khach suc khoe",), (text,))
+    rows = [row for row in RECEIPT if "Ngày" not in row[0]]
+    timestamp = fields_of((*rows, *foot)).timestamp
+    assert (timestamp.value, timestamp.text) == ("2025-01-02", foot[0][0])
+
+
+def test_hours_that_a_word_names_are_those_of_a_visit() -> None:
+    rows = [
+        r
+        for row in RECEIPT
+        for r in ((("Ngày: 16/01/2021",), ("Giờ: 18:05 - 19:30",)) if "Ngày" in row[0] else (row,))
+    ]
+    assert fields_of(rows).timestamp.value == "2021-01-16T18:05"
+
+
 def test_too_small_a_total_has_a_reason() -> None:
     total = fields_of((*HEAD, *GOODS, ("Tổng cộng", "500"))).total
     assert total.value is None

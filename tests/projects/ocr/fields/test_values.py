@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursepkg.projects.ocr.fields.values import find_amounts, parse_amount, parse_timestamp, repair_digits
+from coursepkg.projects.ocr.fields.values import (
+    find_amounts,
+    has_hours,
+    parse_amount,
+    parse_timestamp,
+    repair_digits,
+)
 
 MOMENT = "2020-08-11T08:06"
 
@@ -38,6 +44,24 @@ MOMENT = "2020-08-11T08:06"
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
     assert parse_timestamp(text).value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "is_range"),
+    [
+        ("Phục vụ từ 6h30 đến 22h", True),
+        ("7:00 - 22:00", True),
+        ("7:00 AM – 10:30 PM", True),
+        ("8h~22h", True),
+        ("8 giờ tới 22 giờ", True),
+        ("18/08/2024 - 8:30", False),
+        ("08:06:59 CH", False),
+        ("Bàn 5 - 8h30", False),
+        ("8h30", False),
+    ],
+)
+def test_hours_from_when_to_when_are_told_from_a_time(text: str, is_range: bool) -> None:
+    assert has_hours(text) is is_range
 
 
 def test_the_day_comes_first_where_both_orders_are_dates() -> None:
