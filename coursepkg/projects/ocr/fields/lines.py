@@ -77,6 +77,15 @@ class FieldLine:
         n_letters = sum(map(str.isalpha, self.text))
         return n_letters > 1 and self.kind in (None, kw.WHEN) and not self.says_when
 
+    def letter_width(self, capital: float) -> float:
+        """Pixels along the page for a small letter.
+
+        Args:
+            capital: how many times as wide a capital letter is.
+        """
+        widths = (capital if one.isupper() else 1.0 for one in self.text)
+        return (self.right - self.left) / max(1.0, sum(widths))
+
     def overlap(self, other: "FieldLine") -> float:
         """How much of the narrower of two lines lies above or below the other one."""
         common = min(self.right, other.right) - max(self.left, other.left)

@@ -414,7 +414,7 @@ def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
         return Field(reason="no line stands above the goods")
     strength = {one.number: kw.address_strength(one.text) for one in head}
     shops = {one.number for one in head if _names_shop(one)}
-    shops |= _top_shop(head, strength, shops)
+    shops |= _top_shop(head, strength, shops) | _second_shop(head, strength)
     left = [one for one in head if one.number not in shops]
     strong = [one for one in left if strength[one.number] >= kw.STRONG]
     sure = [one for one in strong if kw.begins_address(one.text) or "," in one.text]
@@ -473,6 +473,32 @@ def _top_shop(
     below = [one for one in below if one.number not in shops]
     is_shop = below and not has_form and not _beside(head, first, strength)
     return {first.number} if is_shop else set()
+
+
+LARGER = 1.2
+"""Letters of a shop over those of its address, where their size tells them apart."""
+
+
+def _second_shop(head: Sequence[FieldLine], strength: Mapping[int, float]) -> set[int]:
+    """The second row of a shop's name that begins as addresses do, as `Ngõ Vắng`.
+
+    It has neither a number nor a comma, its letters are as large as those of the shop
+    above it, and those of the address below both are smaller.
+    """
+    if len(head) < 3 or len({one.row for one in head[:3]}) < 3:
+        return set()
+    shop, second, address = head[:3]
+    has_form = kw.names_address(second.text) or "," in second.text
+    has_form |= " - " in second.text or any(map(str.isdigit, second.text))
+    is_between = strength[shop.number] < kw.STRONG or kw.seller_words(shop.text) > 0
+    is_between &= strength[address.number] >= kw.HOUSE and address.row == shop.row + 2
+    # Capitals are as wide as other letters in some fonts, and wider in most.
+    is_large = all(
+        min(shop.letter_width(capital), second.letter_width(capital))
+        >= LARGER * address.letter_width(capital)
+        for capital in (1.0, 1.3)
+    )
+    return {second.number} if is_between and is_large and not has_form else set()
 
 
 def _beside(

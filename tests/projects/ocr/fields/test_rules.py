@@ -121,6 +121,43 @@ def test_a_shop_with_its_town_above_an_address_is_a_shop() -> None:
     assert fields.address.value == HEAD[1][0]
 
 
+def enlarged(lines: Sequence[PageLine], sizes: Sequence[float]) -> list[PageLine]:
+    """The lines of a page, the first ones with letters of other widths."""
+    rest = [1.0] * (len(lines) - len(sizes))
+    boxes = [
+        TextBox(line.box.corners[:1] + (line.box.corners - line.box.corners[:1]) * (size, 1), 1.0)
+        for line, size in zip(lines, [*sizes, *rest], strict=True)
+    ]
+    return [
+        PageLine(box, line.row, line.text, line.confidence) for box, line in zip(boxes, lines, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["NGÕ VẮNG", "Hẻm Nhỏ", "Cho nho Doi Thong", "Phố Xưa"])
+def test_large_letters_tell_a_second_row_of_a_shop_from_an_address(name: str) -> None:
+    rows = (("Quán Lúa Vàng",), (name,), *RECEIPT[1:])
+    fields = extract_fields(enlarged(page(rows), (1.7, 1.7)))
+    assert fields.seller.value == f"Quán Lúa Vàng {name}"
+    assert fields.address.value == HEAD[1][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("Chợ Hôm", (1.7, 1.0)),
+        ("Chợ Hôm", (1.0, 1.0)),
+        ("CHỢ HÔM", (1.0, 1.3)),
+        ("Ngõ 12 Chợ Hôm", (1.7, 1.7)),
+        ("Chợ Hôm, Phố Huế", (1.7, 1.7)),
+        ("Địa chỉ: Chợ Hôm", (1.7, 1.7)),
+    ],
+)
+def test_a_row_in_the_form_or_the_letters_of_an_address_is_one(name: str, sizes: Sequence[float]) -> None:
+    fields = extract_fields(enlarged(page((("Quán Lúa Vàng",), (name,), *RECEIPT[1:])), sizes))
+    assert fields.seller.value == "Quán Lúa Vàng"
+    assert fields.address.text == f"{name} {HEAD[1][0]}"
+
+
 def beside(left: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> list[PageLine]:
     """Two receipts side by side on one page."""
     moved = [
