@@ -256,10 +256,11 @@ class EvaluateFields:
 
     data: str = "mc-ocr"
     """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
-    with all of their lines; photographs of generated receipts, read by the detector and
-    a recogniser; or a folder: with a JSON export of Label Studio or a table in the form
-    of MC-OCR, whose true lines are taken, or with photographs and a fields.csv, which
-    are read: file,total,date,seller,address, a receipt a line, as
+    with all of their lines; varied-receipts, with more layouts; photographs of
+    generated receipts, read by the detector and a recogniser; or a folder: with a JSON
+    export of Label Studio or a table in the form of MC-OCR, whose true lines are taken,
+    or with photographs and a fields.csv, which are read:
+    file,total,date,seller,address, a receipt a line, as
     a.jpg,45000,2021-01-16,Quán Phở,Huế. Where mc-ocr is missing, receipts stand in for
     it."""
     split: FieldSplit = "auto"
@@ -292,9 +293,9 @@ class TrainFields:
     """  # noqa: D205 - the help of the command line
 
     data: str = "receipts"
-    """receipts, generated ones with all of their lines; mc-ocr; or a folder with a JSON
-    export of Label Studio or a table in the form of MC-OCR. Where mc-ocr is missing,
-    receipts stand in for it."""
+    """receipts, generated ones with all of their lines; varied-receipts, with more
+    layouts; mc-ocr; or a folder with a JSON export of Label Studio or a table in the
+    form of MC-OCR. Where mc-ocr is missing, receipts stand in for it."""
     split: FieldSplit = "auto"
     generate: int = 0
     """Receipts to generate; 0 is 2,000."""

@@ -33,6 +33,11 @@ from coursepkg.projects.ocr.options import (
     load_recognizer,
     refuse_given,
 )
+from coursepkg.projects.ocr.synthetic.receipt_config import (
+    RECEIPTS,
+    ReceiptConfig,
+    receipt_config,
+)
 from coursepkg.validation import counted
 
 if TYPE_CHECKING:
@@ -50,8 +55,8 @@ TRAIN_SEED, DEV_SEED = 1, 2
 N_DEV = 100
 N_RECEIPTS = {"train": 2000, "receipts": 200, "photographs": 60}
 """Receipts to generate where --generate does not say."""
-GENERATED = ("receipts", "photographs")
-"""What `evaluate-fields --data` generates; `train-fields` has the first alone."""
+GENERATED = (*RECEIPTS, "photographs")
+"""What `evaluate-fields --data` generates; `train-fields` has no photographs."""
 
 
 @dataclass(frozen=True)
@@ -175,12 +180,13 @@ def train_fields_command(options: TrainFields) -> int:
     from coursepkg.projects.ocr.fields.training import train_line_tagger
 
     out = required_out(options.out)
-    table = _table(options, GENERATED[:1])
+    table = _table(options, tuple(RECEIPTS))
     if table is None:
         n = options.generate or N_RECEIPTS["train"]
-        train = list(generated_fields(n, TRAIN_SEED))
-        dev = list(generated_fields(N_DEV, DEV_SEED))
-        data: dict[str, Any] = {"receipts": n, "seed": TRAIN_SEED}
+        kind, config = _kind(options.data)
+        train = list(generated_fields(n, TRAIN_SEED, config))
+        dev = list(generated_fields(N_DEV, DEV_SEED, config))
+        data: dict[str, Any] = {kind: n, "seed": TRAIN_SEED}
         notes = _stand_in(options.data)
     else:
         parts, data = _parted(table, options)
@@ -250,6 +256,12 @@ def _check_meant(options: EvaluateFields | TrainFields, is_generated: bool) -> N
     refuse_given(given, f"has no use, since --data {options.data} {why}; leave it out")
 
 
+def _kind(data: str) -> tuple[str, ReceiptConfig]:
+    """Which receipts --data has generated, and their settings."""
+    kind = "receipts" if data == "mc-ocr" else data
+    return kind, receipt_config(kind)
+
+
 def _stand_in(data: str) -> list[str]:
     """What must be known where receipts are generated for --data."""
     if data != "mc-ocr":
@@ -304,8 +316,10 @@ def _scored_set(options: EvaluateFields) -> ScoredSet:
     if is_read:
         count = options.generate or N_RECEIPTS["photographs"]
         return _photographs(count, _recognizer(options))
-    drawn = list(generated_fields(options.generate or N_RECEIPTS["receipts"]))
-    told = f"receipts, {counted(len(drawn), 'generated receipt')} with all lines"
+    kind, config = _kind(options.data)
+    count = options.generate or N_RECEIPTS["receipts"]
+    drawn = list(generated_fields(count, config=config))
+    told = f"{kind}, {counted(len(drawn), 'generated receipt')} with all lines"
     return ScoredSet(drawn, told, _stand_in(options.data))
 
 

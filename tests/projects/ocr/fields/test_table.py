@@ -17,6 +17,7 @@ from coursepkg.projects.ocr.fields.table import (
     split_receipts,
 )
 from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
+from coursepkg.projects.ocr.synthetic.receipt_config import receipt_config
 from coursepkg.projects.ocr.synthetic.receipts import write_receipts
 from tests.projects.ocr.data.exported import rectangle, region, task, write_export
 
@@ -189,6 +190,7 @@ def out_of(verb: str, folder: Path) -> list[str]:
         ("evaluate-fields", ["--data", "photographs", "--split", "receipt"], "--split"),
         ("train-fields", ["--data", "OWN", "--generate", "3"], "--generate"),
         ("train-fields", ["--data", "receipts", "--split", "seller"], "--split"),
+        ("train-fields", ["--data", "varied-receipts", "--split", "seller"], "--split"),
     ],
 )
 def test_an_option_without_a_use_is_refused(
@@ -197,6 +199,30 @@ def test_an_option_without_a_use_is_refused(
     own = [str(folder) if one == "OWN" else one for one in given]
     assert main(["ocr", verb, *own, *out_of(verb, tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {flag} has no use, since --data ")
+
+
+def test_varied_receipts_train_and_score(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path))
+    drawn = ["--data", "varied-receipts", "--generate", "3"]
+    train = ["ocr", "train-fields", *drawn, "--epochs", "1", "--out", str(tmp_path / "run")]
+    assert main([*train, "--json"]) == 0
+    card = json.loads(capsys.readouterr().out.splitlines()[-1])["card"]
+    assert card["data"] == {"varied-receipts": 3, "seed": 1}
+    assert main(["ocr", "evaluate-fields", *drawn, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert document["protocol"] == "varied-receipts, 3 generated receipts with all lines"
+    assert document["notes"] == []
+    assert main(["ocr", "evaluate-fields", "--data", "receipts", "--generate", "3", "--json"]) == 0
+    usual = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert usual["ways"] != document["ways"]
+
+
+def test_fields_of_varied_receipts_are_found() -> None:
+    receipts = list(generated_fields(30, config=receipt_config("varied-receipts")))
+    found = [extract_fields(one.lines) for one in receipts]
+    assert score_fields(found, receipts, n_resamples=0).macro.value > 0.98
 
 
 def test_generated_receipts_stand_in(
