@@ -204,7 +204,7 @@ def test_an_option_without_a_use_is_refused(
 def test_varied_receipts_train_and_score(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("COURSEPKG_DATA", str(tmp_path))
+    monkeypatch.setattr("coursepkg.projects.ocr.fields.command.N_DEV", 2)
     drawn = ["--data", "varied-receipts", "--generate", "3"]
     train = ["ocr", "train-fields", *drawn, "--epochs", "1", "--out", str(tmp_path / "run")]
     assert main([*train, "--json"]) == 0
