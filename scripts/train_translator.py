@@ -7,7 +7,8 @@ which the better model translated back. A fourth is short: it learns the sentenc
 `translator_sentences`, everyday Chinese and general text, which the open corpus lacks,
 beside the everyday ones and a third of the rest. It began with the third stage as it
 shipped, in half precision (`--start default`), and had the first 3,178 of the general
-sentences. A fifth is the fourth once more, with all of them.
+sentences. A fifth is the fourth once more, with the first 8,600, and a sixth with all of
+them.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -21,10 +22,11 @@ sentences. A fifth is the fourth once more, with all of them.
     $BACK --model runs/open-3 --mono wikipedia --from zh --limit 8000 --beam-size 1 --out runs/wikipedia-zh-3
     python scripts/train_translator.py fourth --start runs/open-3 --out runs/open-4 --threads 2 --seconds 6000 \
         --extra-en runs/wikipedia-en-3 --extra-zh runs/wikipedia-zh-3
-    (the fifth stage: these three commands from runs/open-4 to runs/open-5, with 12000 and 12000)
-    coursepkg translation calibrate --model runs/open-5
-    python scripts/train_translator.py ship --out runs/open-5
-    python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4 runs/open-5
+    (the fifth stage: these three commands from runs/open-4 to runs/open-5, with 12000 and 12000; the sixth: from
+    runs/open-5 to runs/open-6, with --skip 80000 --limit 12000 for English, --skip 92000 --limit 12000 for Chinese)
+    coursepkg translation calibrate --model runs/open-6
+    python scripts/train_translator.py ship --out runs/open-6
+    python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4 runs/open-5 runs/open-6
 
 `log` stores the curves of these stages for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
@@ -99,11 +101,11 @@ Beside the corpus the model learnt sentences that a large language model made: t
   licence of the package. Both stand in scripts/translator_sentences of its source.
 """
 FOURTH_SHARE = 3
-"""Of what the stages before learnt the fourth and fifth learn every third pair again."""
+"""Of what the stages before learnt the last three stages learn every third pair again."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
 WRITTEN_COPIES = 5
-"""Those of `SENTENCES` are new to the fourth and fifth stage."""
+"""Those of `SENTENCES` are new to the last three stages."""
 STEPS_A_POINT = 50
 """Steps whose mean loss is one point of the stored curve."""
 SHARES = {"phrasebook": 6, MACHINE_MADE: 2}
