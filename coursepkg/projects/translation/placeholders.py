@@ -21,27 +21,30 @@ from coursepkg.projects.translation.corpus import SentencePair
 
 MARKS = "①②③④⑤⑥⑦⑧⑨"
 """What stands in the model's text, one for each different string of a sentence."""
+LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
+"""A digit or a letter, those of Vietnamese among them."""
+_BEFORE, _BEHIND = rf"(?<!_)(?<!{LATIN})", rf"(?!_)(?!{LATIN})"
 COPIED = re.compile(
     r"https?://[^\s<>\"，。；）]+[^\s<>\"，。；）.,;:!?)]"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|%(?:\d+\$)?[-+0#]*\d*(?:\.\d+)?(?:l{0,2}[duifxs]|@)(?![A-Za-z])"
     r"|\{\{?[A-Za-z0-9_.$]*\}?\}"
     r"|</?[A-Za-z][^<>]{0,80}>"
     r"|\\[nt]"
-    r"|(?<!\w)(?=\w*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?!\w)"
+    rf"|{_BEFORE}(?=[a-z_]*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+{_BEHIND}"
+    rf"|{_BEFORE}(?<!{LATIN}\.)(?=(?:[A-Za-z0-9]+\.)*[A-Za-z0-9]*[a-z][A-Z])"
+    rf"[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*{_BEHIND}"
     r"|(?<![A-Za-z0-9_.,])\d+(?:[.,:/-]\d+)+(?![A-Za-z0-9_])"
     r"|(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])\d+(?![A-Za-z0-9_])"
     rf"|[{MARKS}]"
 )
-"""Links, mail addresses, printf and brace codes, tags, escapes, names with underscores,
-numbers, and the marks themselves."""
+"""Links, mail addresses, printf and brace codes, tags, escapes, names with underscores or
+in camel case (`DeviceInfo`, YouTube), numbers, and the marks themselves."""
 ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 """English ordinals in digits; Vietnamese and Chinese write the number alone."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 LARGEST_NAMED = 12
 """Months and days are numbers in one language and names in another: June is tháng 6."""
-LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
-"""A digit or a letter, those of Vietnamese among them."""
 CAPITALISED = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
 """A word of unaccented Latin letters that begins with a capital, as most names do."""
 

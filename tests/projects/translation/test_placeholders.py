@@ -34,7 +34,18 @@ def test_each_kind_is_found_inside_a_sentence(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Windows ten", "khách_sạn", "MP3 v2", "the 1st of them", "a < b", "H2O", "v2.0"]
+    "text",
+    [
+        "Windows ten",
+        "khách_sạn",
+        "MP3 v2",
+        "the 1st of them",
+        "a < b",
+        "H2O",
+        "v2.0",
+        "IDs of PCs",
+        "thờiGian",
+    ],
 )
 def test_usual_text_is_left_to_the_model(text: str) -> None:
     assert copied_strings(text) == []
@@ -53,6 +64,16 @@ def test_usual_text_is_left_to_the_model(text: str) -> None:
 )
 def test_numbers_are_copied_without_what_stands_around_them(text: str, numbers: list[str]) -> None:
     assert copied_strings(text) == numbers
+
+
+def test_names_in_camel_case_are_copied_whole_and_beside_chinese() -> None:
+    assert copied_strings("DeviceInfo.OsBuild - YouTube's iPhone8.") == [
+        "DeviceInfo.OsBuild",
+        "YouTube",
+        "iPhone8",
+    ]
+    assert copied_strings("使用OneDrive保存my_File2。") == ["OneDrive", "my_File2"]
+    assert copied_strings("Wait...useState(a)") == ["useState"]
 
 
 def test_a_link_ends_where_the_sentence_does() -> None:

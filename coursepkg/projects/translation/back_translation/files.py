@@ -220,8 +220,7 @@ def back_translate_command(options: "BackTranslate") -> int:
         print(f"note: {note}")
     if options.skip and options.skip >= len(lines):
         raise ValueError(
-            f"--skip {options.skip}: {name} has {len(lines)} sentences; none is"
-            " left"
+            f"--skip {options.skip}: {name} has {len(lines)} sentences; none is left"
         )
     lines = lines[options.skip :][: options.limit or None]
     held = held_out_keys(*job.languages)
