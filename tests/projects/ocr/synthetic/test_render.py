@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from coursepkg.projects.ocr.synthetic.fonts import RULES, LineStyle, matplotlib_faces, place, width_of, write
-from coursepkg.projects.ocr.synthetic.render import _pins, draw_line
+from coursepkg.projects.ocr.synthetic.render import draw_line, strike_pins
 
 FACES = {f"{face.family} {face.style}": face for face in matplotlib_faces()}
 SANS, MONO = FACES["DejaVu Sans Book"], FACES["DejaVu Sans Mono Book"]
@@ -103,15 +103,15 @@ def test_pins_strike_dots_and_keep_the_marks() -> None:
     assert ink(struck) == pytest.approx(ink(whole), rel=0.35)
     assert (struck[5::3, 5::3] != whole[5::3, 5::3]).any()
     assert not np.array_equal(struck, draw_line("ẫn", style))
-    dots = _pins(np.full((6, 7), 255, np.uint8), 3, False)
+    dots = strike_pins(np.full((6, 7), 255, np.uint8), 3)
     assert dots.shape == (6, 7)
     assert (dots[1::3, 1::3] == 255).all()
     assert dots[::3, ::3].max() < 128
-    assert not _pins(np.zeros((6, 7), np.uint8), 3, False).any()
+    assert not strike_pins(np.zeros((6, 7), np.uint8), 3).any()
 
 
 def test_square_pins_print_the_pixels_of_a_bitmap_font() -> None:
-    struck = _pins(np.full((6, 7), 255, np.uint8), 3, True)
+    struck = strike_pins(np.full((6, 7), 255, np.uint8), 3, is_square=True)
     assert (struck == 255).all()
     style = replace(STYLE, size=44, pitch=4, margins=(0, 0, 0, 0))
     line = draw_line("in", replace(style, square_pins=True))
