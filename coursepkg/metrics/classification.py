@@ -226,4 +226,6 @@ def wilson_interval(
     share = n_right / n
     middle, below = share + z2 / (2 * n), 1 + z2 / n
     half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n)))
-    return max(0.0, (middle - half) / below), min(1.0, (middle + half) / below)
+    # Rounding would leave an end of 0 or 1 a little off.
+    low = (middle - half) / below if n_right else 0.0
+    return low, (middle + half) / below if n_right < n else 1.0

@@ -126,6 +126,16 @@ def test_wilsons_interval_ends_where_the_share_is_as_far_off_as_chance_allows(n_
         assert abs(share - end) == pytest.approx(1.959964 * math.sqrt(end * (1 - end) / n), abs=1e-6)
 
 
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_wilsons_interval_ends_exactly_at_none_and_at_all(confidence: float) -> None:
+    for n in range(1, 200):
+        assert wilson_interval(0, n, confidence)[0] == 0.0
+        assert wilson_interval(n, n, confidence)[1] == 1.0
+        for n_right in range(1, n):
+            low, high = wilson_interval(n_right, n, confidence)
+            assert 0 < low < high < 1
+
+
 def test_wilsons_interval_needs_examples() -> None:
     assert wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
     narrow, wide = wilson_interval(8, 10, 0.8), wilson_interval(8, 10, 0.99)
