@@ -24,7 +24,7 @@ from PIL import Image
 from coursepkg.files import file_sha256
 from coursepkg.projects.ocr.data.geometry import rectangle
 from coursepkg.projects.ocr.data.images import check_size, read_gray
-from coursepkg.projects.ocr.detector.process import memory_of
+from coursepkg.projects.ocr.detector.process import POLL_SECONDS, memory_of
 from coursepkg.projects.ocr.evaluation import Evaluation, evaluate
 from coursepkg.projects.ocr.line import Alternative, LineReading, TextLine
 from coursepkg.projects.ocr.predict import Picture
@@ -127,8 +127,6 @@ class RapidReader:
 
 
 TESSERACT = "tesseract"
-LOOK = 0.02
-"""Seconds between two looks at the memory of a run."""
 LANGUAGE = "vie"
 GET_TESSERACT = (
     "install it with its Vietnamese model, on Debian and Ubuntu by apt install"
@@ -228,7 +226,7 @@ class Tesseract:
             )
         while True:
             try:
-                output, errors = process.communicate(timeout=LOOK)
+                output, errors = process.communicate(timeout=POLL_SECONDS)
                 break
             except subprocess.TimeoutExpired:
                 used = memory_of(process.pid) or 0

@@ -131,8 +131,8 @@ if __name__ == "__main__":
 
 
 MIB = 2**20
-_LOOK = 0.02
-"""Seconds between two looks at the worker's memory while it works."""
+POLL_SECONDS = 0.02
+"""Seconds between two looks at the memory of a process while it works."""
 _MODULE = "coursepkg.projects.ocr.detector.process"
 
 
@@ -269,7 +269,7 @@ class _Watch(threading.Thread):
         """Look, again and again."""
         memory, timeout = self.settings.memory, self.settings.timeout
         late = time.monotonic() + timeout
-        while not self._over.wait(_LOOK):
+        while not self._over.wait(POLL_SECONDS):
             used = memory_of(self.process.pid) or 0
             self.peak = max(self.peak, used)
             if used > memory * MIB:
