@@ -115,8 +115,8 @@ class Common:
     leaves everything for testing. auto is test for vi-lines and receipt for others;
     generated lines are parted by font and text."""
     generate: int = 0
-    """Training lines of synthetic, or receipts of receipts, to generate; 0 takes the
-    usual number."""
+    """Training lines of synthetic, or receipts of receipts and varied-receipts, to
+    generate; 0 takes the usual number."""
     texts: File = None
     """Texts of your own, such as annotations that you may use, one a line in UTF-8:
     about half of the lines of synthetic and synthetic-tiny then say them. A model may

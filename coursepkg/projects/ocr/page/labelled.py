@@ -102,9 +102,9 @@ def find_labelled_pages(
         place = (folder or data_folder()) / REAL
     if not place.is_dir():
         raise ValueError(
-            f"--pages must be {REAL}, {generated} or a folder, and there is no folder"
-            f" {place}; put pictures there, each with its words in a NAME.txt, or take"
-            f" --pages {generated}"
+            f"--pages must be {', '.join((REAL, *RECEIPTS))} or a folder, and there is"
+            f" no folder {place}; put pictures there, each with its words in a NAME.txt,"
+            f" or take --pages {generated}"
         )
     return _of_folder(place)
 
