@@ -154,10 +154,18 @@ def test_nine_pins_print_no_marks_and_whole_dots() -> None:
 def test_missing_dots_take_ink_away_and_leave_white_columns() -> None:
     ink = np.full((400, PAPER), 255, np.uint8)
     worn = wear.missing_dots(ink, rng(1))
-    assert worn.max() <= 255
+    # Dots are whole, pale or gone.
+    assert set(np.unique(worn)) == {0, 63, 255}
     dead = (worn == 0).all(axis=0).mean()
     assert 0 < dead < 0.1
     assert 0.6 < (worn[:, ~(worn == 0).all(axis=0)] == 255).mean() < 0.98
+
+
+def test_missing_dots_add_no_ink() -> None:
+    ink = np.where(rng(2).random((400, PAPER)) < 0.3, 255, 0).astype(np.uint8)
+    worn = wear.missing_dots(ink, rng(1))
+    assert (worn[ink == 0] == 0).all()
+    assert (worn < ink).any()
 
 
 def test_paper_that_was_crumpled_or_folded_keeps_its_size_and_its_letters() -> None:
