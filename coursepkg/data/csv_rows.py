@@ -1,7 +1,7 @@
 """The rows of a CSV table with the lines where they begin."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ def csv_rows(
     empty: str | None = None,
     longest: int | None = None,
     delimiters: str = ",",
+    rename: Callable[[Sequence[str]], Sequence[str]] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file whose first line names the columns.
 
@@ -25,10 +26,13 @@ def csv_rows(
         needed: columns that it must have.
         kind: what the file is, for the message about a missing column, such as "a table
             of clips".
-        empty: stands for the cells that a short row lacks.
+        empty: stands for the cells that a short row lacks; None tells them from cells
+            that are there and empty.
         longest: most characters of a cell; None leaves the limit of `csv`, 131,072.
         delimiters: signs that may separate columns; the one that the first line has
             most often does.
+        rename: gets the names of the columns as the file has them, and gives those
+            that rows and `needed` go by, as many; it may refuse them.
 
     Yields:
         The line where a row begins, from 1, and the row by columns.
@@ -44,6 +48,8 @@ def csv_rows(
             file.seek(0)
             reader = csv.DictReader(file, strict=True, restval=empty, delimiter=sign)
             columns = reader.fieldnames or ()
+            if rename is not None:
+                reader.fieldnames = columns = rename(columns)
             missing = [name for name in needed if name not in columns]
             if missing:
                 raise ValueError(

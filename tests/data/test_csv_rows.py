@@ -30,6 +30,14 @@ def test_short_and_long_rows_can_be_told(tmp_path: Path) -> None:
     assert next(csv_rows(path, ("a",), "a table", empty=""))[1] == {"a": "1", "b": ""}
 
 
+def test_columns_may_be_renamed(tmp_path: Path) -> None:
+    path = written(tmp_path, b" a,B \n1,2\n")
+    rows = csv_rows(
+        path, ("a", "b"), "a table", rename=lambda names: [name.strip().lower() for name in names]
+    )
+    assert list(rows) == [(2, {"a": "1", "b": "2"})]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -86,6 +86,16 @@ def count_pages(source: Source) -> int:
         return 1
 
 
+def check_header(source: Source, name: str = "") -> None:
+    """Raises a ValueError unless a file begins as a picture that may be read.
+
+    It does not decode it, so damage further on is found by reading alone.
+    """
+    name = name or ("picture" if isinstance(source, bytes) else str(source))
+    with _open(source, name, MOST_PIXELS) as opened:
+        _check_pixels(opened, name, MOST_PIXELS)
+
+
 def check_size(image: np.ndarray, name: str) -> None:
     """Raises a ValueError unless a picture is large enough to show a letter."""
     height, width = image.shape[:2]
@@ -190,16 +200,12 @@ def _read(
     with _open(source, name, most_pixels) as opened:
         if frame:
             _turn_to(opened, frame, name)
-        width, height = opened.size
-        if width * height > most_pixels:
-            raise ValueError(
-                f"{name}: {width:,} x {height:,} pixels, more than {most_pixels:,};"
-                " scale it down"
-            )
+        _check_pixels(opened, name, most_pixels)
         try:
             opened.load()
             return _convert(_upright(opened), mode)
         except MemoryError:
+            width, height = opened.size
             raise ValueError(
                 f"{name}: {width:,} x {height:,} pixels do not fit into memory"
             ) from None
@@ -232,6 +238,15 @@ def _open(source: Source, name: str, most_pixels: int) -> Image.Image:
         raise ValueError(
             f"{name}: not a picture that can be read ({_reason_text(reason)})"
         ) from None
+
+
+def _check_pixels(image: Image.Image, name: str, most_pixels: int) -> None:
+    width, height = image.size
+    if width * height > most_pixels:
+        raise ValueError(
+            f"{name}: {width:,} x {height:,} pixels, more than {most_pixels:,};"
+            " scale it down"
+        )
 
 
 def _turn_to(image: Image.Image, frame: int, name: str) -> None:

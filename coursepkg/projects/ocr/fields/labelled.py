@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from coursepkg.data.csv_rows import csv_rows
 from coursepkg.files import file_sha256
 from coursepkg.metrics.classification import Accuracy, wilson_interval
 from coursepkg.metrics.scoring import signature
-from coursepkg.projects.ocr.data.images import read_rgb
+from coursepkg.projects.ocr.data.images import check_header, read_rgb
 from coursepkg.projects.ocr.data.label_studio import find_export
 from coursepkg.projects.ocr.data.mc_ocr import TABLE
 from coursepkg.projects.ocr.detector.detector import open_detector
@@ -72,9 +73,10 @@ def read_labelled_photos(folder: Path) -> LabelledPhotos:
     """Read the table of a folder.
 
     Raises:
-        ValueError: other labels lie beside it; a column is unknown or missing; or a row
-            names no picture, one that is not there or was named before, or holds no
-            whole number or no date. The line is named.
+        ValueError: other labels lie beside it; a column is unknown, repeated or
+            missing; or a row lacks cells, names no picture, one that is not there,
+            cannot be read or was named before, or holds no whole number or no date.
+            The line is named.
     """
     path = folder / FIELDS_CSV
     if (folder / TABLE).is_file() or _has_export(folder):
@@ -83,9 +85,11 @@ def read_labelled_photos(folder: Path) -> LabelledPhotos:
             " own"
         )
     photos: list[LabelledPhoto] = []
-    seen: dict[str, int] = {}
+    seen: dict[Path, int] = {}
     columns: tuple[str, ...] = ()
-    for line, cells in csv_rows(path, (PICTURE,), "a table of fields", empty=""):
+    kind = "a table of fields"
+    rename = partial(_names, path)
+    for line, cells in csv_rows(path, (PICTURE,), kind, rename=rename):
         where = f"{path}, line {line}"
         columns = columns or _columns(path, list(cells))
         if None in cells:
@@ -93,14 +97,19 @@ def read_labelled_photos(folder: Path) -> LabelledPhotos:
                 f"{where}: more cells than columns; put a text with a comma between"
                 " quotation marks"
             )
+        if None in cells.values():
+            raise ValueError(
+                f"{where}: fewer cells than columns; an empty cell needs its comma, too"
+            )
         name = cells[PICTURE].strip()
         _check_picture(folder, name, where)
-        if name in seen:
+        picture = (folder / name).resolve()
+        if picture in seen:
             raise ValueError(
-                f"{where}: {name} stands in line {seen[name]} already; keep one of the"
-                " two"
+                f"{where}: {name} stands in line {seen[picture]} already; keep one of"
+                " the two"
             )
-        seen[name] = line
+        seen[picture] = line
         texts = {one: _checked(one, cells[one].strip(), where) for one in columns}
         photos.append(LabelledPhoto(folder / name, name, texts))
     if not photos:
@@ -113,6 +122,24 @@ def _has_export(folder: Path) -> bool:
     """Whether a JSON export of Label Studio lies there: a list, unlike a score."""
     export = find_export(folder)
     return export is not None and export.read_bytes().lstrip()[:1] == b"["
+
+
+def _names(path: Path, given: Sequence[str]) -> list[str]:
+    """The names of the columns without spaces around them.
+
+    Raises:
+        ValueError: one is empty or stands there twice.
+    """
+    names = [name.strip() for name in given]
+    if "" in names:
+        to_do = "name it" if names[-1] else "remove the last comma"
+        raise ValueError(f"{path}, line 1: an empty column name; {to_do}")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{path}, line 1: column {name} stands there twice; keep one of the two"
+            )
+    return names
 
 
 def _columns(path: Path, names: Sequence[Any]) -> tuple[str, ...]:
@@ -144,6 +171,10 @@ def _check_picture(folder: Path, name: str, where: str) -> None:
             f"{where}: there is no picture {name} in {folder}; add it or remove the"
             " line"
         )
+    try:
+        check_header(folder / name, name)
+    except ValueError as reason:
+        raise ValueError(f"{where}: {reason}") from None
 
 
 def _checked(column: str, text: str, where: str) -> str:

@@ -49,6 +49,12 @@ def test_values_are_compared_as_numbers_and_days_and_names_but_for_case(tmp_path
     assert str(total).startswith("total right: 2 of 3 receipts, 66.7% [20.8%, 93.9%]; not found 1, wrong 0")
 
 
+def test_spaces_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None:
+    labelled = read_labelled_photos(write_table(tmp_path, "file, total ,date", "a.png, 5 ,"))
+    assert labelled.columns == ("total", "date")
+    assert labelled.photos[0].texts == {"total": "5", "date": ""}
+
+
 def test_what_is_found_where_nothing_is_printed_is_wrong(tmp_path: Path) -> None:
     labelled = read_labelled_photos(write_table(tmp_path, "file,total", "a.png,"))
     (total,) = shares_right([fields(5000, None)], labelled)
@@ -79,6 +85,16 @@ def test_what_is_found_where_nothing_is_printed_is_wrong(tmp_path: Path) -> None
         (("file,total", "../a.png,5"), "line 2: ../a.png leads out of the folder"),
         (("file,total", "a.png,5,6"), "line 2: more cells than columns"),
         (("file,total",), "fields.csv: no receipt in it"),
+        (
+            ("file,total,seller", "a.png,1"),
+            "line 2: fewer cells than columns; an empty cell needs its comma, too",
+        ),
+        (("file,total,total", "a.png,1,2"), "line 1: column total stands there twice; keep one"),
+        (("file,total, total", "a.png,1,2"), "line 1: column total stands there twice"),
+        (("file,total", "a.png,5", "./a.png,5"), "line 3: ./a.png stands in line 2 already"),
+        (("file,total,", "a.png,5,"), "line 1: an empty column name; remove the last comma"),
+        (("file,,total", "a.png,5,5"), "line 1: an empty column name; name it"),
+        (("file,total", "a.png,5", "fields.csv,5"), "line 3: fields.csv: not a picture; PNG,"),
     ],
 )
 def test_a_fault_of_the_table_is_one_line(tmp_path: Path, rows: tuple[str, ...], message: str) -> None:
