@@ -3,9 +3,11 @@
 A pixel is a dot of a thermal printer: 8 a millimetre, so that `PAPER` is 80 mm wide.
 """
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -75,6 +77,9 @@ class _Printer:
     plain: bool
     y: int
     lines: list[PrintedLine]
+    is_fitting: bool = False
+    """Whether a row is printed smaller where its texts would overlap. The usual
+    receipts are not, so that they stay as they always were."""
 
     def row(
         self, *pieces: tuple[str, float, float], label: str = "", scale: float = 1.0
@@ -88,6 +93,8 @@ class _Printer:
             label: of all of them.
             scale: size over the usual size.
         """
+        if self.is_fitting:
+            scale = min(scale, self._largest_scale(pieces))
         style = replace(self.style, size=round(self.style.size * scale))
         self.y += round(style.size * 1.35)
         for text, at, anchor in pieces:
@@ -101,6 +108,16 @@ class _Printer:
                 if left < right
             )
             self.lines.append(PrintedLine(text, label, box, words))
+
+    def _largest_scale(self, pieces: Sequence[tuple[str, float, float]]) -> float:
+        """The scale at which half a letter's height is left between texts of a row."""
+        scale = math.inf
+        for (text, at, anchor), (following, end, other) in pairwise(pieces):
+            right = width_of(self._printable(text, self.style), self.style)
+            left = width_of(self._printable(following, self.style), self.style)
+            needed = right * (1 - anchor) + left * other + self.style.size / 2
+            scale = min(scale, PAPER * (end - at) / needed)
+        return scale
 
     def _fitting(self, text: str, style: LineStyle) -> str:
         return _cut(self._printable(text, style), style, 0.94)
@@ -191,7 +208,12 @@ def lay_out(
             goods=either(dice, "one row", "times") if not is_struck else "times",
         )
     printer = _Printer(
-        np.zeros((2600, PAPER), np.uint8), style, plain, dice.randint(10, 60), []
+        np.zeros((2600, PAPER), np.uint8),
+        style,
+        plain,
+        dice.randint(10, 60),
+        [],
+        is_fitting=config.layout > 0,
     )
     is_valid_date = happens(dice, config.valid_dates)
     is_agreeing = happens(dice, config.sums) or is_struck

@@ -46,8 +46,14 @@ def missing_dots(ink: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def crumple(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Paper that was crumpled: flat facets, each lit by its tilt, with creases between.
 
-    The facets are the Voronoi cells of random points, 2 to 5 cm apart. Float32 (height,
-    width).
+    The facets are the Voronoi cells of random points, 2 to 5 cm apart.
+
+    Args:
+        picture: float32 (height, width), 0 black to 255 white.
+        rng: where chance comes from.
+
+    Returns:
+        float32 (height, width); light and shade can lead out of 0..255.
     """
     height, width = picture.shape
     step = 4
@@ -83,6 +89,13 @@ def fold_evenly(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Paper that was folded into two to four equal parts, often once along its middle.
 
     Beside a crease one side is lit and the other dark; on it the print is rubbed off.
+
+    Args:
+        picture: float32 (height, width), 0 black to 255 white.
+        rng: where chance comes from.
+
+    Returns:
+        A new picture, float32 (height, width); light and shade can lead out of 0..255.
     """
     folded = picture.copy()
     n_parts = int(rng.integers(2, 5))
@@ -94,7 +107,14 @@ def fold_evenly(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _crease(picture: np.ndarray, share: float, rng: np.random.Generator) -> None:
-    """Changes the picture along a row at a share of its height."""
+    """Adds a crease along a row, in place.
+
+    Args:
+        picture: float32 (height, width), 0 black to 255 white; it is changed, and whole
+            numbers could not take what is added.
+        share: of its height, where the row is.
+        rng: where chance comes from.
+    """
     height, width = picture.shape
     slope = rng.normal(0, 0.01) * np.arange(-width / 2, width / 2)
     rows = np.arange(height)[:, None]
@@ -174,7 +194,19 @@ def _painted(
     ahead: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Skin with a nail; places are in radii from the middle of the tip."""
+    """The scene with skin, a nail and a shadow over it.
+
+    Args:
+        scene: float32 RGB (height, width, 3), 0 to 255.
+        distance: (height, width), of each pixel from the finger, in its radii: below 1
+            is skin, up to 1.25 its shadow.
+        across: (height, width), in radii, sideways from the middle of the tip.
+        ahead: (height, width), in radii, from there towards its end.
+        rng: where chance comes from.
+
+    Returns:
+        A new float32 RGB (height, width, 3).
+    """
     dark, light = np.array([[95, 62, 45], [236, 194, 168]])
     skin = dark + (light - dark) * rng.random()
     round_off = 1.05 - 0.4 * np.minimum(distance, 1) ** 2

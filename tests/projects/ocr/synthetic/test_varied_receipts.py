@@ -133,7 +133,15 @@ def test_layouts_differ_and_keep_every_field() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_texts_stand_on_the_paper_and_not_on_one_another(seed: int) -> None:
-    made = printed(seed, layout=1.0, sums=1.0, dot_matrix=float(seed % 2))
+    stand_apart(printed(seed, layout=1.0, sums=1.0, dot_matrix=float(seed % 2)))
+
+
+@pytest.mark.parametrize("seed", [94, 120, 231, 251, 289, 380])
+def test_long_amounts_in_a_large_face_stand_apart(seed: int) -> None:
+    stand_apart(lay_out(random.Random(seed), matplotlib_faces(), VARIED))
+
+
+def stand_apart(made: Sheet) -> None:
     for line, below in zip(made.lines, (*made.lines[1:], None), strict=True):
         left, top, right, bottom = line.box
         assert 0 <= left < right <= PAPER
