@@ -60,7 +60,8 @@ def goods_rows(
 
     Discounts and taxes among them are no goods. A word such as `điện thoại` or `giờ`
     (`giò`, without its marks) is part of a name below the heads of columns; without
-    them, it is where prices stand (`_priced_rows`) and no colon stands in the line.
+    them, it is where prices stand (`_priced_rows`) and no colon stands in the line. A
+    row with such a word and a time or a date is no goods.
     """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
     begin = min(columns, default=-1)
@@ -68,6 +69,8 @@ def goods_rows(
     end = min(ends, default=lines[-1].row + 1)
     between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
     no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
+    moments = {one.row for one in lines if one.has_time or one.has_date}
+    no_goods |= moments & {one.row for one in lines if one.kind == kw.WHEN}
     left = [
         one
         for one in lines

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -54,6 +54,8 @@ class FieldLine:
     day: date | None
     """The one that it says."""
     has_time: bool
+    """It says a time of day; not opening hours, from when to when in a row without a
+    date and without a name such as `Giờ vào`."""
     is_turned: bool
     """It stands on its head: most lines of the page run the other way."""
 
@@ -98,7 +100,20 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
     if not lines:
         return []
     along = reading_direction(lines)
-    return [_field_line(number, line, along) for number, line in enumerate(lines)]
+    found = [_field_line(number, line, along) for number, line in enumerate(lines)]
+    # A name such as `Giờ vào` tells when guests came and left, as a date does beside.
+    named = {one.row for one in found if one.has_date or one.kind == kw.WHEN}
+    return [
+        replace(one, has_time=False)
+        if one.has_time and one.row not in named and _has_hours(one)
+        else one
+        for one in found
+    ]
+
+
+def _has_hours(line: FieldLine) -> bool:
+    """Whether a line says from when to when."""
+    return has_hours(repair_digits(line.text)[0])
 
 
 def reading_direction(lines: "Sequence[PageLine]") -> np.ndarray:
@@ -119,9 +134,6 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
     word = kw.line_kind(text)
     day, (_, end_of_date) = find_date(repaired)
     has_date = end_of_date > 0
-    # A name such as `Giờ vào` tells when guests came and left.
-    is_named = word is not None and word.kind == kw.WHEN
-    is_opening = has_hours(repaired) and not has_date and not is_named
     x = line.box.corners @ along
     step = line.box.corners[1] - line.box.corners[0]
     y = line.box.corners @ np.array([-along[1], along[0]])
@@ -140,8 +152,7 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         amounts=() if has_date else tuple(find_amounts(repaired)),
         has_date=has_date,
         day=day.value,
-        has_time=find_time(repaired, beside_date=has_date) is not None
-        and not is_opening,
+        has_time=find_time(repaired, beside_date=has_date) is not None,
         is_turned=bool(step @ along < 0),
     )
 

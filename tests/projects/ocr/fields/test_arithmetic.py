@@ -100,6 +100,17 @@ def test_goods_named_like_a_contact_or_a_time_need_no_heads_of_columns(end: int)
     assert names_without_heads(first, sums) == ["SAC DIEN THOAI", "GIO LUA", "Cam"][: end // 2]
 
 
+@pytest.mark.parametrize(
+    "row", [("Giờ 18h30 12.000",), ("Giờ 18h30", "12.000"), ("Giờ", "18h30", "12.000"), ("Ngày 16/01/2021", "12.000")]
+)
+def test_a_time_or_a_date_beside_an_amount_is_no_good(row: tuple[str, ...]) -> None:
+    goods = (("Cam", "8.000"), ("Trà đào", "9.000"))
+    sums = (("Tổng tiền", "17.000"),)
+    assert names_without_heads((*goods, row), sums) == ["Cam", "Trà đào"]
+    items = extract_fields(page((*HEAD, *goods, row, *sums))).items
+    assert [one.name for one in items] == ["Cam", "Trà đào"]
+
+
 def test_goods_in_one_row_may_be_named_like_a_contact() -> None:
     goods = (("Nước sâm 1 12.000 12.000",), ("Sạc điện thoại 2 15.000 30.000",))
     assert names_without_heads(goods, SUMS[:1]) == ["Nước sâm", "Sạc điện thoại"]

@@ -334,6 +334,7 @@ def test_date_and_time_may_stand_apart() -> None:
     "row",
     [
         ("Giờ mở cửa: 09:00 - 22:00",),
+        ("Giờ mở cửa:", "09:00 - 22:00"),
         ("Hạn sử dụng: 20/12/2022 10:00",),
         ("Hạn sử dụng:", "20/12/2022"),
         ("Ngày hết hạn", "20/12/2022"),
@@ -357,12 +358,16 @@ def test_opening_hours_below_a_date_are_no_time_of_the_sale(text: str) -> None:
     assert (timestamp.value, timestamp.text) == ("2025-01-02", foot[0][0])
 
 
-def test_hours_that_a_word_names_are_those_of_a_visit() -> None:
-    rows = [
-        r
-        for row in RECEIPT
-        for r in ((("Ngày: 16/01/2021",), ("Giờ: 18:05 - 19:30",)) if "Ngày" in row[0] else (row,))
-    ]
+@pytest.mark.parametrize(
+    "when",
+    [
+        (("Ngày: 16/01/2021",), ("Giờ: 18:05 - 19:30",)),
+        (("Ngày: 16/01/2021",), ("Giờ:", "18:05 - 19:30")),
+        (("Ngày: 16/01/2021", "18:05 - 19:30"),),
+    ],
+)
+def test_hours_beside_a_date_or_a_name_are_those_of_a_visit(when: tuple[tuple[str, ...], ...]) -> None:
+    rows = [r for row in RECEIPT for r in (when if "Ngày" in row[0] else (row,))]
     assert fields_of(rows).timestamp.value == "2021-01-16T18:05"
 
 
