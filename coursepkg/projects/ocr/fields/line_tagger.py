@@ -270,7 +270,7 @@ class LineTagger(nn.Module):
         items = find_items(lines, used)
         found["total"], more = checked_total(found["total"], lines, items)
         fields = Fields(**found, items=tuple(items), notes=(*notes, *more))
-        return fields if size is None else with_cuts(fields, page_lines, size)
+        return fields if size is None else with_cuts(fields, page_lines, lines, size)
 
 
 def _field(

@@ -196,3 +196,38 @@ def cut_lines(
     touching = reach.max(axis=1) >= ends - AT_EDGE
     numbers = [frozenset(np.flatnonzero(side).tolist()) for side in touching.T]
     return {UPPER: numbers[lower - 2], LOWER: numbers[lower]}
+
+
+CLIPPED = 0.85
+"""Height of a line over the usual one, below which a part of its letters is missing."""
+
+
+def cut_edges(
+    page_lines: "Sequence[PageLine]",
+    lines: Sequence[FieldLine],
+    size: tuple[int, int],
+) -> dict[str, frozenset[int]]:
+    """The `cut_lines`; none at the upper edge where the top of a receipt is whole.
+
+    A picture may end right above the shop. It does where a title stands below the lines
+    that touch its edge and above the prices, and none of these lines is `CLIPPED`.
+
+    Args:
+        page_lines: of the page, in reading order.
+        lines: the same lines, see `as_field_lines`.
+        size: width and height of the picture in pixels.
+    """
+    cut = cut_lines(page_lines, size)
+    touching = [lines[number] for number in cut[UPPER]]
+    if not touching:
+        return cut
+    last = max(one.row for one in touching)
+    prices = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    titles = [one.row for one in lines if one.kind == kw.TITLE]
+    is_titled = any(last < row < min(prices, default=row + 1) for row in titles)
+    x, y = reading_direction(page_lines)
+    down = np.stack([line.box.corners for line in page_lines]) @ (-y, x)
+    heights = np.abs(down @ (-0.5, -0.5, 0.5, 0.5))
+    least = CLIPPED * np.median(heights)
+    is_whole = all(heights[one.number] >= least for one in touching)
+    return {**cut, UPPER: frozenset()} if is_titled and is_whole else cut

@@ -31,7 +31,7 @@ from coursepkg.projects.ocr.fields.lines import (
 from coursepkg.projects.ocr.fields.page_kind import (
     LOWER,
     UPPER,
-    cut_lines,
+    cut_edges,
     why_unreadable,
 )
 from coursepkg.projects.ocr.fields.values import (
@@ -134,7 +134,7 @@ def extract_fields(
     timestamp, when_notes = find_timestamp(lines, in_sums)
     used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
-    is_cut = size is not None and bool(cut_lines(page_lines, size)[UPPER])
+    is_cut = size is not None and bool(cut_edges(page_lines, lines, size)[UPPER])
     is_top = not is_cut and shows_top(lines, head)
     address = find_address(head, is_top=is_top)
     # Where the picture begins among the goods, one of them may sound like a shop.
@@ -146,20 +146,24 @@ def extract_fields(
     total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
     found = Fields(seller, address, timestamp, total, tuple(items), notes)
-    return found if size is None else with_cuts(found, page_lines, size)
+    return found if size is None else with_cuts(found, page_lines, lines, size)
 
 
 def with_cuts(
-    fields: Fields, page_lines: "Sequence[PageLine]", size: tuple[int, int]
+    fields: Fields,
+    page_lines: "Sequence[PageLine]",
+    lines: Sequence[FieldLine],
+    size: tuple[int, int],
 ) -> Fields:
     """The fields; the reason of one that is not there says where the receipt is cut.
 
     Args:
         fields: of the page.
         page_lines: of the page, in reading order.
+        lines: the same lines, see `as_field_lines`.
         size: width and height of its picture in pixels.
     """
-    cut = cut_lines(page_lines, size)
+    cut = cut_edges(page_lines, lines, size)
     changed: dict[str, Any] = {}
     for name, edges in EDGES.items():
         field: Field = getattr(fields, name)

@@ -1,6 +1,7 @@
 """A receipt that the picture cuts: what is cut off has no value, and the reason says so where lines show it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from coursepkg.projects.ocr.fields.line_tagger import LineTagger
 from coursepkg.projects.ocr.fields.page_kind import LOWER, UPPER, cut_lines
 from coursepkg.projects.ocr.fields.rules import FIELDS, Fields, extract_fields
 from coursepkg.projects.ocr.fields.table import LabelledReceipt, generated_fields
+from coursepkg.projects.ocr.fields.values import parse_amount
 from coursepkg.projects.ocr.page.read import PageLine
 from tests.projects.ocr.fields.pages import GOODS, HEAD, RECEIPT, SUMS, page
 
@@ -124,6 +126,37 @@ def test_goods_below_a_cut_are_no_shop() -> None:
     assert seller.reason.endswith(UPPER_CUT)
 
 
+TIGHT = (("LÚA VÀNG",), ("12 Hoa Mai",), *RECEIPT[2:])
+
+
+def test_a_whole_receipt_may_begin_at_the_edge_of_the_picture() -> None:
+    lines = page(TIGHT)
+    fields = extract_fields(lines, (600, 900))
+    assert (fields.seller.value, fields.address.value) == ("LÚA VÀNG", "12 Hoa Mai")
+    assert fields == extract_fields(lines)
+    # What is missing is not said to be cut off.
+    unplaced = extract_fields(page((TIGHT[0], *TIGHT[2:])), (600, 900))
+    assert (unplaced.seller.value, unplaced.address.value) == ("LÚA VÀNG", None)
+    assert "is cut" not in unplaced.address.reason
+
+
+def test_a_fragment_at_the_edge_does_not_hide_the_shop() -> None:
+    lines = page((("abc",), *TIGHT))
+    fields = extract_fields(lines, (600, 900))
+    assert fields.address.value == "12 Hoa Mai"
+    assert fields == extract_fields(lines)
+
+
+def test_letters_that_are_cut_through_name_no_shop() -> None:
+    lines = page(TIGHT)
+    lower = lines[0].box.corners - [0, 8]
+    lines[0] = replace(lines[0], box=TextBox(lower.clip(0), 1.0))
+    lines[1:] = [replace(one, box=TextBox(one.box.corners - [0, 8], 1.0)) for one in lines[1:]]
+    seller = extract_fields(lines, (600, 900)).seller
+    assert seller.value is None
+    assert seller.reason.endswith(UPPER_CUT)
+
+
 @pytest.mark.parametrize("quarters", range(4))
 def test_upper_is_where_the_reading_begins(quarters: int) -> None:
     lines = page(RECEIPT[4:])
@@ -143,14 +176,18 @@ def test_upper_is_where_the_reading_begins(quarters: int) -> None:
     assert found[LOWER] == frozenset()
 
 
-def test_the_model_says_it_in_the_same_words() -> None:
+@pytest.mark.parametrize("n_total", [0, 1])
+def test_the_model_says_it_in_the_same_words(monkeypatch: pytest.MonkeyPatch, n_total: int) -> None:
     lines = page((*HEAD, *GOODS))
     bottom = int(max(line.box.corners[:, 1].max() for line in lines))
     tagger = LineTagger()
-    with_size = tagger.extract_fields(lines, (600, bottom))
-    for name in FIELDS:
-        field, plain = getattr(with_size, name), getattr(tagger.extract_fields(lines), name)
-        assert field.value == plain.value
-        assert field.reason.startswith(plain.reason)
-    total = with_size.total
-    assert (total.value is not None) or total.lines or total.reason.endswith(LOWER_CUT)
+    # The last line, at the edge, is labelled as a name of a total without its amount.
+    lines[-1] = replace(lines[-1], text="Tổng tiền")
+    tags = [("", 1.0)] * (len(lines) - n_total) + [("TOTAL_COST", 1.0)] * n_total
+    monkeypatch.setattr(tagger, "tag", lambda _: tags)
+    told = {name: f"no line is labelled as the {name}" for name in FIELDS}
+    if n_total:
+        told["total"] = parse_amount("Tổng tiền").reason
+    assert reasons(tagger.extract_fields(lines)) == told
+    cut_off = {name: f"{told[name]}; {LOWER_CUT}" for name in ("timestamp", "total")}
+    assert reasons(tagger.extract_fields(lines, (600, bottom))) == told | cut_off
