@@ -237,7 +237,7 @@ def _table(
     if not folder.is_dir():
         known = ", ".join(("mc-ocr", *generated))
         raise ValueError(f"--data must be one of {known} or a folder, got {data}")
-    return read_field_table(folder)
+    return read_field_table(folder, to_train=isinstance(options, TrainFields))
 
 
 def _folder(data: str) -> Path:

@@ -34,6 +34,7 @@ from coursepkg.projects.ocr.data.mc_ocr import (
 from coursepkg.projects.ocr.data.splits import SHARES, Split, split_lines
 from coursepkg.projects.ocr.data.table_row import LABELS, Instance, Receipt
 from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
+from coursepkg.projects.ocr.fields.labelled import FIELDS_CSV, has_fields
 from coursepkg.projects.ocr.fields.rules import Fields
 from coursepkg.projects.ocr.fields.scores import (
     N_RESAMPLES,
@@ -91,10 +92,15 @@ LEAST_RECEIPTS = 3
 """One to learn from, one to choose by, one to score."""
 
 
-def read_field_table(folder: Path) -> Table:
+def read_field_table(folder: Path, *, to_train: bool = False) -> Table:
     """Read labelled receipts: a table in the form of MC-OCR, or a Label Studio export.
 
     Photographs are not needed: texts, outlines and labels say all.
+
+    Args:
+        folder: where it lies.
+        to_train: whether to learn from it; else messages name `FIELDS_CSV`, too, by
+            which photographs are scored.
 
     Raises:
         ValueError: the folder holds neither, or no label of a field, or fewer receipts
@@ -105,12 +111,7 @@ def read_field_table(folder: Path) -> Table:
     elif (export := find_export(folder)) is not None:
         table = read_export(export, picture_folder(folder))
     else:
-        lines = "pictures of single lines do not say where on a receipt they stand"
-        why = f" ({lines})" if has_labels(folder) else ""
-        raise ValueError(
-            f"--data {folder}: no {TABLE} and no single JSON export of Label Studio in"
-            f" it{why}; add one of them"
-        )
+        raise ValueError(f"--data {folder}: {_why_no_table(folder, to_train)}")
     if not any(table.labels):
         names = f"{', '.join(LABELS[:-1])} or {LABELS[-1]}"
         raise ValueError(
@@ -122,6 +123,20 @@ def read_field_table(folder: Path) -> Table:
             f" label {LEAST_RECEIPTS} at least, to learn from, choose by and score"
         )
     return table
+
+
+def _why_no_table(folder: Path, to_train: bool) -> str:
+    export = "single JSON export of Label Studio"
+    if to_train and has_fields(folder):
+        return (
+            f"{FIELDS_CSV} holds no lines, so it can only score, by evaluate-fields; to"
+            f" train, name a folder with {TABLE} or a {export}"
+        )
+    lines = "pictures of single lines do not say where on a receipt they stand"
+    why = f" ({lines})" if has_labels(folder) else ""
+    if to_train:
+        return f"no {TABLE} and no {export} in it{why}; add one of them"
+    return f"no {TABLE}, no {export} and no {FIELDS_CSV} in it{why}; add one of them"
 
 
 def labelled_receipts(table: Table) -> list[LabelledReceipt]:

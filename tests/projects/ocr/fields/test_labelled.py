@@ -1,6 +1,7 @@
 """Photographs with their true fields: the table is checked, and the command says what share is read right."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from coursepkg.projects.ocr.fields.values import parse_amount, parse_timestamp
 from coursepkg.projects.ocr.predict import DEFAULT
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from tests.projects.ocr.sets import ocr, write_picture
+from tests.projects.pages import BOOK
 
 
 def write_table(folder: Path, *rows: str, pictures: Sequence[str] = ("a.png", "b.png", "c.png")) -> Path:
@@ -127,6 +129,23 @@ def test_two_kinds_of_labels_need_two_folders(tmp_path: Path) -> None:
     done = ocr("evaluate-fields", "--data", folder)
     assert done.code == 2
     assert "other labels lie beside fields.csv" in done.err
+
+
+def test_a_table_of_fields_teaches_nothing(tmp_path: Path) -> None:
+    folder = write_table(tmp_path / "photos", "file,total", "a.png,5")
+    done = ocr("train-fields", "--data", folder, "--out", tmp_path / "run")
+    assert done.code == 2
+    assert "fields.csv holds no lines, so it can only score, by evaluate-fields; to train, name" in done.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_table_on_the_page_for_own_receipts_is_read(tmp_path: Path) -> None:
+    told = " ".join((BOOK / "your_own_receipts.md").read_text("utf-8").split())
+    head, row = re.findall("`(file,[^`]*,[^`]*|a\\.jpg,[^`]*)`", told)
+    (photo,) = read_labelled_photos(write_table(tmp_path, head, row, pictures=["a.jpg"])).photos
+    expected = {"total": "45000", "date": "2021-01-16", "seller": "quán phở", "address": "12 hoa mai, huế"}
+    assert photo.texts == expected
+    assert "`fields.csv` in a folder of their own" in told
 
 
 def test_where_true_lines_are_known_no_recogniser_reads() -> None:

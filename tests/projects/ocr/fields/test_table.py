@@ -160,11 +160,12 @@ def test_what_an_export_leaves_out_is_counted(capsys: pytest.CaptureFixture[str]
 def test_receipts_that_teach_nothing_are_one_line(
     verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    missing = " in it; add one" if verb == "train-fields" else " and no fields.csv in it; add one"
     (tmp_path / "lines").mkdir()
     (tmp_path / "lines" / "labels.csv").write_text("file,text\n1.png,Quán\n", "utf-8")
     for folder, told in (
         (tmp_path / "none", "error: --data must be one of mc-ocr, receipts"),
-        (tmp_path, "no single JSON export of Label Studio in it; add"),
+        (tmp_path, "no single JSON export of Label Studio" + missing),
         (tmp_path / "lines", "pictures of single lines do not say where"),
         (
             export(tmp_path / "bare", labels=False),
