@@ -286,7 +286,9 @@ _SHORT_DATE = re.compile(
 _TIMES = (
     re.compile(
         r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
-        r"(?<![\d/])(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})(?!\d)"
+        r"(?<![\d/])(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})"
+        # `20g 12.000` is a weight and a price.
+        r"(?!\d|[.,]\d{3}(?!\d))"
         r"(?:\s*(?:[:.mp']|phut)\s*(?P<s>\d{2})(?![\d/]))?"
         # `toi` before another time is `tới`, until.
         r"\s*(?P<half>am|pm|sa|ch|chieu|toi(?!\s*\d{1,2}\s*[:hg]))?\b"

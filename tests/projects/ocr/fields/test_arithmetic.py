@@ -101,7 +101,13 @@ def test_goods_named_like_a_contact_or_a_time_need_no_heads_of_columns(end: int)
 
 
 @pytest.mark.parametrize(
-    "row", [("Giờ 18h30 12.000",), ("Giờ 18h30", "12.000"), ("Giờ", "18h30", "12.000"), ("Ngày 16/01/2021", "12.000")]
+    "row",
+    [
+        ("Giờ 18h30 12.000",),
+        ("Giờ 18h30", "12.000"),
+        ("Giờ", "18h30", "12.000"),
+        ("Ngày 16/01/2021", "12.000"),
+    ],
 )
 def test_a_time_or_a_date_beside_an_amount_is_no_good(row: tuple[str, ...]) -> None:
     goods = (("Cam", "8.000"), ("Trà đào", "9.000"))
@@ -109,6 +115,12 @@ def test_a_time_or_a_date_beside_an_amount_is_no_good(row: tuple[str, ...]) -> N
     assert names_without_heads((*goods, row), sums) == ["Cam", "Trà đào"]
     items = extract_fields(page((*HEAD, *goods, row, *sums))).items
     assert [one.name for one in items] == ["Cam", "Trà đào"]
+
+
+@pytest.mark.parametrize("name", ["GIO LUA 20g", "GIO LUA 2h"])
+def test_a_weight_before_a_price_is_no_time(name: str) -> None:
+    goods = (("Cam", "8.000"), (f"{name} 12.000",))
+    assert names_without_heads(goods, (("Tổng tiền", "20.000"),)) == ["Cam", name]
 
 
 def test_goods_in_one_row_may_be_named_like_a_contact() -> None:
