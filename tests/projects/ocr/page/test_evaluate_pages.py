@@ -89,7 +89,10 @@ def test_a_damaged_folder_is_named(folder: Path, broken: Callable[[Path], object
     ("arguments", "message"),
     [
         (["--pages", "vi_receipts"], "there is no folder"),
-        (["--pages", "gone"], "--pages must be vi_receipts, receipts, varied-receipts or a folder, and there is no"),
+        (
+            ["--pages", "gone"],
+            "--pages must be vi_receipts, receipts, varied-receipts or a folder, and there is no",
+        ),
         (["--pages", "receipts", "--part", "test"], "--part is for labelled lines"),
         (["--pages", "receipts", "--data", "vi-lines"], "--data is for labelled lines"),
         (["--pages", "receipts", "--worst-by", "confidence"], "--worst-by is for labelled lines"),
