@@ -38,8 +38,8 @@ COPIED = re.compile(
     r"|(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])\d+(?![A-Za-z0-9_])"
     rf"|[{MARKS}]"
 )
-"""Links, mail addresses, printf and brace codes, tags, escapes, names with underscores or
-in camel case (`DeviceInfo`, YouTube), numbers, and the marks themselves."""
+"""Links, mail addresses, printf and brace codes, tags, escapes, names with underscores
+or in camel case (`DeviceInfo`, YouTube), numbers, and the marks themselves."""
 ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 """English ordinals in digits; Vietnamese and Chinese write the number alone."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -103,8 +103,8 @@ def find_labelled_pages(
     if not place.is_dir():
         raise ValueError(
             f"--pages must be {', '.join((REAL, *RECEIPTS))} or a folder, and there is"
-            f" no folder {place}; put pictures there, each with its words in a NAME.txt,"
-            f" or take --pages {generated}"
+            f" no folder {place}; put pictures there, each with its words in a"
+            f" NAME.txt, or take --pages {generated}"
         )
     return _of_folder(place)
 
