@@ -101,7 +101,7 @@ def _priced_rows(lines: Sequence[FieldLine], end: int | None) -> range:
         end: the row of the first sum; None without one.
     """
     plain = [one for one in lines if one.kind is None]
-    rows = [one.row for one in plain if any(a.is_marked for a in one.amounts)]
+    rows = [one.row for one in plain if one.has_price]
     if not rows:
         return range(0)
     first = [one for one in plain if one.row == rows[0]]

@@ -193,16 +193,20 @@ def _checked(column: str, text: str, where: str) -> str:
             )
         return str(int(text))
     if column == "date":
-        try:
-            # `fromisoformat` alone takes 20210116, too.
-            if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-                return date.fromisoformat(text).isoformat()
-        except ValueError:
-            pass
-        raise ValueError(
-            f"{where}: date must be a day as 2021-01-16, got {text[:40]!r}"
-        )
+        if not _is_day(text):
+            raise ValueError(
+                f"{where}: date must be a day as 2021-01-16, got {text[:40]!r}"
+            )
+        return text
     return _plain(text)
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is a date as 2021-01-16; `fromisoformat` takes 20210116, too."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _plain(text: str) -> str:

@@ -34,7 +34,7 @@ from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import find_items
 from coursepkg.projects.ocr.fields.lines import FieldLine, as_field_lines, joined
-from coursepkg.projects.ocr.fields.page_kind import why_unreadable
+from coursepkg.projects.ocr.fields.page_kind import cut_edges, why_unreadable
 from coursepkg.projects.ocr.fields.rules import (
     FIELDS,
     SELLER_NAMES,
@@ -270,7 +270,9 @@ class LineTagger(nn.Module):
         items = find_items(lines, used)
         found["total"], more = checked_total(found["total"], lines, items)
         fields = Fields(**found, items=tuple(items), notes=(*notes, *more))
-        return fields if size is None else with_cuts(fields, page_lines, lines, size)
+        if size is None:
+            return fields
+        return with_cuts(fields, cut_edges(page_lines, lines, size))
 
 
 def _field(

@@ -69,6 +69,11 @@ class FieldLine:
         return self.has_date or self.has_time or is_name
 
     @property
+    def has_price(self) -> bool:
+        """Whether an amount in it is surely money: see `Amount.is_marked`."""
+        return any(one.is_marked for one in self.amounts)
+
+    @property
     def is_amount(self) -> bool:
         """Whether it is an amount, perhaps with its currency, and nothing else."""
         return bool(self.amounts) and sum(map(str.isalpha, self.text)) <= 4

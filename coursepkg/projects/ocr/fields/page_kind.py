@@ -48,7 +48,7 @@ def is_receipt(lines: Sequence[FieldLine]) -> bool:
     if _is_official(lines):
         return False
     kinds = {one.kind for one in lines}
-    priced = {one.row for one in lines if any(a.is_marked for a in one.amounts)}
+    priced = {one.row for one in lines if one.has_price}
     sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
     has_title = kw.TITLE in kinds
     has_date = any(one.has_date for one in lines)
@@ -133,7 +133,7 @@ def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
         lines: of the page.
         sums: lines that name a sum with an amount.
     """
-    priced = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    priced = [one.row for one in lines if one.has_price]
     if not priced:
         return False
     begins = [
@@ -222,7 +222,7 @@ def cut_edges(
     if not touching:
         return cut
     last = max(one.row for one in touching)
-    prices = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    prices = [one.row for one in lines if one.has_price]
     titles = [one.row for one in lines if one.kind == kw.TITLE]
     is_titled = any(last < row < min(prices, default=row + 1) for row in titles)
     x, y = reading_direction(page_lines)

@@ -134,7 +134,8 @@ def extract_fields(
     timestamp, when_notes = find_timestamp(lines, in_sums)
     used = {*in_sums, *timestamp.lines}
     head = head_of(lines, used, timestamp)
-    is_cut = size is not None and bool(cut_edges(page_lines, lines, size)[UPPER])
+    cut = None if size is None else cut_edges(page_lines, lines, size)
+    is_cut = cut is not None and bool(cut[UPPER])
     is_top = not is_cut and shows_top(lines, head)
     address = find_address(head, is_top=is_top)
     # Where the picture begins among the goods, one of them may sound like a shop.
@@ -146,31 +147,23 @@ def extract_fields(
     total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
     found = Fields(seller, address, timestamp, total, tuple(items), notes)
-    return found if size is None else with_cuts(found, page_lines, lines, size)
+    return found if cut is None else with_cuts(found, cut)
 
 
-def with_cuts(
-    fields: Fields,
-    page_lines: "Sequence[PageLine]",
-    lines: Sequence[FieldLine],
-    size: tuple[int, int],
-) -> Fields:
+def with_cuts(fields: Fields, cut: Mapping[str, Collection[int]]) -> Fields:
     """The fields; the reason of one that is not there says where the receipt is cut.
 
     Args:
         fields: of the page.
-        page_lines: of the page, in reading order.
-        lines: the same lines, see `as_field_lines`.
-        size: width and height of its picture in pixels.
+        cut: numbers of the lines that each edge cuts, see `cut_edges`.
     """
-    cut = cut_edges(page_lines, lines, size)
     changed: dict[str, Any] = {}
     for name, edges in EDGES.items():
         field: Field = getattr(fields, name)
         there = [
             edge
             for edge in edges
-            if cut[edge] and (not field.lines or cut[edge] & {*field.lines})
+            if cut[edge] and (not field.lines or {*cut[edge]} & {*field.lines})
         ]
         if field.value is None and there:
             told = (
@@ -366,11 +359,7 @@ def head_of(
     They end above the title and the time as well, unless these stand on top of all. A
     house number, as in `890B Đ. Lê Lợi`, is no price.
     """
-    priced = [
-        one
-        for one in lines
-        if any(a.is_marked for a in one.amounts) and one.number not in used
-    ]
+    priced = [one for one in lines if one.has_price and one.number not in used]
     goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
     goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
@@ -400,7 +389,7 @@ def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
 
 def has_title_above_prices(lines: Sequence[FieldLine]) -> bool:
     """Whether a title or the heads of columns stand above the first price."""
-    prices = [one.row for one in lines if any(a.is_marked for a in one.amounts)]
+    prices = [one.row for one in lines if one.has_price]
     first = min(prices, default=lines[-1].row + 1)
     kinds = (kw.TITLE, kw.COLUMN)
     return any(one.kind in kinds and one.row < first for one in lines)
