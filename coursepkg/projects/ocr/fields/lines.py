@@ -70,7 +70,7 @@ class FieldLine:
 
     @property
     def has_price(self) -> bool:
-        """Whether an amount in it is surely money: see `Amount.is_marked`."""
+        """Whether an amount in it is surely money: see `FoundAmount.is_marked`."""
         return any(one.is_marked for one in self.amounts)
 
     @property
