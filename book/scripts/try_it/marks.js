@@ -4,25 +4,32 @@ import { SPACE, WORD } from "./text.js";
 
 const MARKS = [..."①②③④⑤⑥⑦⑧⑨"];
 const D = "\\p{Nd}";
+const LATIN = "[A-Za-z0-9\\u00c0-\\u024f\\u1e00-\\u1eff]";
+const BEFORE = `(?<!_)(?<!${LATIN})`;
+const BEHIND = `(?!_)(?!${LATIN})`;
 const COPIED = new RegExp(
   [
     `https?://[^${SPACE}<>"，。；）]+[^${SPACE}<>"，。；）.,;:!?)]`,
-    `[${WORD}.+\\-]+@[${WORD}\\-]+(?:\\.[${WORD}\\-]+)+`,
+    `(?<![${WORD}.+\\-])[${WORD}.+\\-]+@[${WORD}\\-]+(?:\\.[${WORD}\\-]+)+`,
     `%(?:${D}+\\$)?[\\-+0#]*${D}*(?:\\.${D}+)?(?:l{0,2}[duifxs]|@)(?![A-Za-z])`,
     "\\{\\{?[A-Za-z0-9_.$]*\\}?\\}",
     "</?[A-Za-z][^<>]{0,80}>",
     "\\\\[nt]",
-    `(?<![${WORD}])(?=[${WORD}]*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?![${WORD}])`,
+    `${BEFORE}(?=[a-z_]*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+${BEHIND}`,
+    `${BEFORE}(?<!${LATIN}\\.)(?=(?:[A-Za-z0-9]+\\.)*[A-Za-z0-9]*[a-z][A-Z])` +
+      `[A-Za-z0-9]+(?:\\.[A-Za-z0-9]+)*${BEHIND}`,
     `(?<![A-Za-z0-9_.,])${D}+(?:[.,:/\\-]${D}+)+(?![A-Za-z0-9_])`,
     `(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])${D}+(?![A-Za-z0-9_])`,
     `[${MARKS.join("")}]`,
   ].join("|"),
   "gu"
 );
-const LATIN = "[A-Za-z0-9\\u00c0-\\u024f\\u1e00-\\u1eff]";
+// English ordinals in digits: the number alone is kept.
+const ORDINAL = new RegExp(`(?<![${WORD}.,])(${D}+)(?:st|nd|rd|th)(?![${WORD}])`, "gu");
 
 // The text with marks, and a Map from mark to what it stands for.
 export function mask(text) {
+  text = text.replace(ORDINAL, "$1");
   const found = [...new Set(text.match(COPIED) ?? [])].slice(0, MARKS.length);
   const marks = new Map(found.map((value, i) => [value, MARKS[i]]));
   const values = new Map(found.map((value, i) => [MARKS[i], value]));

@@ -30,29 +30,72 @@ export class Translator {
     if (ids.length > longest) {
       throw new Error(`The text has ${ids.length} subwords, the model takes ${longest}: translate it in parts.`);
     }
-    return this.#chosen(masked, ids, await this.#search(masked, ids), target);
+    return this.#chosen(masked, ids, await this.#search(masked, ids, target), target);
   }
 
-  async #search({ values }, ids) {
+  async #search(masked, ids, target) {
     const found = await this.#beams(ids, this.card.beam_size);
-    const allLose = values.size > 0 && found.every((one) => nLost(this.#line(one, values), values));
-    return allLose ? [...found, ...(await this.#beams(ids, WIDE_BEAM))] : found;
+    const loses = (one) => nLost(this.#line(one, masked.values), masked.values);
+    if (masked.values.size === 0 || !found.every(loses)) return { found, added: [] };
+    found.push(...(await this.#beams(ids, WIDE_BEAM)));
+    return this.#withMarks(masked, ids, found, target);
   }
 
   #line(one, values) {
     return withOwnMarks(this.subwords.decode(one.ids), values);
   }
 
-  #chosen({ values }, ids, found, target) {
+  // If every hypothesis loses a mark: the one that loses fewest gets them, each where the model finds it most likely.
+  async #withMarks({ values }, ids, found, target) {
+    const losses = found.map((one) => nLost(this.#line(one, values), values));
+    const best = found[losses.indexOf(Math.min(...losses))];
+    const line = this.#line(best, values);
+    const lost = [...values.keys()].filter((mark) => !line.includes(mark));
+    const isFull = best.ids.length + lost.length >= this.card.max_len - 1;
+    if (losses.includes(0) || lost.length === 0 || isFull) return { found, added: [] };
+    let made = best;
+    for (const mark of lost) {
+      const own = this.subwords.encode(toModel(mark, target));
+      const places = [...made.ids, null].map((_, i) => made.ids.toSpliced(i, 0, ...own));
+      made = await this.#likeliest(ids, places);
+    }
+    return { found: [...found, made], added: lost.map((mark) => values.get(mark)) };
+  }
+
+  // The most probable of some translations of equal length.
+  async #likeliest(ids, written) {
+    const step = this.#decoder(ids);
+    const { bos, eos } = this.card["special ids"];
+    const nTokens = this.subwords.pieces.length;
+    const rows = written.map((one) => ({ ids: one, looks: [], total: 0 }));
+    let { logProbs, alignment } = await step([bos], null);
+    for (let place = 0; place <= written[0].length; place++) {
+      const row = (i) => (place === 0 ? 0 : i);
+      rows.forEach((one, i) => {
+        one.total += logProbs[row(i) * nTokens + (one.ids[place] ?? eos)];
+        one.looks.push(alignment[row(i)]);
+      });
+      if (place === written[0].length) break;
+      const tokens = rows.map((one) => one.ids[place]);
+      ({ logProbs, alignment } = await step(tokens, rows.map((_, i) => row(i))));
+    }
+    return rows.reduce((best, one) => (one.total > best.total ? one : best));
+  }
+
+  #chosen({ values }, ids, { found, added }, target) {
     const lines = found.map((one) => ({ one, line: this.#line(one, values) }));
     // Sorting is stable: among those that keep as many marks the search decides.
     lines.sort((a, b) => nLost(a.line, values) - nLost(b.line, values));
     const { one, line } = lines[0];
     const lost = [...values].filter(([mark]) => !line.includes(mark)).map(([, value]) => value);
+    const notes = [
+      lost.length ? `Not copied: ${lost.join(", ")}.` : "",
+      added.length ? `Put in after the search, look where: ${added.join(", ")}.` : "",
+    ];
     const eos = this.card["special ids"].eos;
     return {
       text: restore(toReader(line, target), values),
-      note: lost.length ? `Not copied: ${lost.join(", ")}.` : "",
+      note: notes.filter(Boolean).join(" "),
       sourcePieces: [...ids, eos].map((id) => this.subwords.pieces[id]),
       pieces: one.ids.map((id) => this.subwords.pieces[id]),
       alignment: one.looks.slice(0, one.ids.length),
@@ -60,15 +103,31 @@ export class Translator {
     };
   }
 
-  async #beams(ids, beamSize) {
+  #beams(ids, beamSize) {
     const { bos, eos } = this.card["special ids"];
-    const sources = [...ids, eos];
+    return beamSearch(this.#decoder(ids), {
+      bos,
+      eos,
+      nTokens: this.subwords.pieces.length,
+      limit: Math.min(ids.length + 1 + this.card.extra_length, this.card.max_len - 1),
+      beamSize,
+      alpha: this.card.length_penalty,
+    });
+  }
+
+  // A function that feeds a token to each row and gives log-probabilities and alignment, as `beamSearch` wants it.
+  #decoder(ids) {
+    const sources = [...ids, this.card["special ids"].eos];
     const { Tensor } = this.ort;
     const int64 = (values) => new Tensor("int64", BigInt64Array.from(values, BigInt), [1, values.length]);
-    const source = await this.sessions["encoder.onnx"].run({ ids: int64(sources) });
-    const [layers, , heads, , width] = source.cross_keys.dims;
-    let past = [0, 1].map(() => new Tensor("float32", new Float32Array(0), [layers, 1, 1, heads, 0, width]));
-    const step = async (tokens, parents) => {
+    let source = null;
+    let past = null;
+    return async (tokens, parents) => {
+      if (!source) {
+        source = await this.sessions["encoder.onnx"].run({ ids: int64(sources) });
+        const [layers, , heads, , width] = source.cross_keys.dims;
+        past = [0, 1].map(() => new Tensor("float32", new Float32Array(0), [layers, 1, 1, heads, 0, width]));
+      }
       if (parents) past = past.map((cache) => this.#selected(cache, parents));
       const found = await this.sessions["step.onnx"].run({
         ...source,
@@ -81,14 +140,6 @@ export class Translator {
       const looks = tokens.map((_, row) => found.alignment.data.slice(row * n, (row + 1) * n));
       return { logProbs: found.log_probs.data, alignment: looks };
     };
-    return beamSearch(step, {
-      bos,
-      eos,
-      nTokens: this.subwords.pieces.length,
-      limit: Math.min(sources.length + this.card.extra_length, this.card.max_len - 1),
-      beamSize,
-      alpha: this.card.length_penalty,
-    });
   }
 
   // The cache (layers, 1, R, G, T, D) of the rows that live on, by number.
