@@ -1,7 +1,7 @@
 """Measures the translator that ships: scores by domain, what its notes are worth, what is copied, speed, examples.
 
     coursepkg translation export --out runs/export --quantization int8
-    .venv/bin/python scripts/measure_translator.py --model runs/export --against runs/export-of-third-stage
+    .venv-dev/bin/python scripts/measure_translator.py --model runs/export --against runs/export-of-third-stage
 
 Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
 and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each

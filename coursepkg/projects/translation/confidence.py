@@ -7,6 +7,7 @@
 | ratio | logarithm of the tokens of the translation for each token of the source |
 | ratio_squared | its square: with it a length may be too small or too large |
 | size | logarithm of the source's tokens |
+| fertility | logarithm of the source's tokens for each character; rare words have more |
 | known | share of the source's tokens that are no single bytes and not unknown |
 
 A logistic regression of all but the last, one for each direction, says how likely the
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 FILE = "confidence.json"
 """In the folder of a model."""
-FEATURES = ("log_prob", "reverse", "ratio", "ratio_squared", "size", "known")
+FEATURES = ("log_prob", "reverse", "ratio", "ratio_squared", "size", "fertility", "known")
 AT_ONCE = 64
 """Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
@@ -70,7 +71,10 @@ class Calibration:
         own = cls(**{name: told[name] for name in needs})
         n = len(FEATURES)
         if any(len(one) != n for one in own.weights.values()):
-            raise ValueError(f"{path} is damaged: each direction has {n} weights")
+            raise ValueError(
+                f"{path} must hold {n} weights for each direction; remove it and run"
+                " `coursepkg translation calibrate`"
+            )
         return own
 
     def save(self, folder: Path) -> None:
@@ -82,7 +86,7 @@ class Calibration:
         return f"{source}-{target}" in self.weights
 
     def probabilities(self, features: Tensor, source: str, target: str) -> list[float]:
-        """How likely translations are usable, from their features (N, 6)."""
+        """How likely translations are usable, from their features (N, 7)."""
         bias, *weights = self.weights[f"{source}-{target}"]
         judged, known = features[:, :-1], features[:, -1]
         logits = bias + judged @ torch.tensor(weights, dtype=features.dtype)
@@ -96,12 +100,13 @@ def features_of(
     source: str,
     target: str,
 ) -> Tensor:
-    """The features of translations, (N, 6) in the order of `FEATURES`.
+    """The features of translations, (N, 7) in the order of `FEATURES`.
 
     A model that does not translate back has 0 for `reverse`, and so has a GRU.
     """
     best = [one.n_best[0] for one in found]
     own = [[t for t in one.source_tokens if not t.startswith("<2")] for one in found]
+    n_characters = [len("".join(one.text.split())) for one in sources]
     ratios = [
         math.log(max(1, len(one.tokens)) / max(1, len(tokens)))
         for one, tokens in zip(best, own, strict=True)
@@ -112,6 +117,10 @@ def features_of(
         "ratio": ratios,
         "ratio_squared": [ratio**2 for ratio in ratios],
         "size": [math.log(max(1, len(tokens))) for tokens in own],
+        "fertility": [
+            math.log(max(1, len(tokens)) / max(1, n))
+            for tokens, n in zip(own, n_characters, strict=True)
+        ],
         "known": [
             1.0 - sum(t in _UNREADABLE for t in tokens) / max(1, len(tokens))
             for tokens in own

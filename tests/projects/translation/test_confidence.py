@@ -31,6 +31,7 @@ def test_features_tell_a_known_sentence_from_nonsense(translator: Translator) ->
     assert found["reverse"][0] > found["reverse"][1]
     assert found["known"][0] == 1.0 > found["known"][2]
     assert all(x <= 0 for x in found["log_prob"] + found["reverse"])
+    assert found["fertility"][0] < found["fertility"][2] <= math.log(3)  # bytes of one character
     assert found["ratio_squared"] == pytest.approx([x * x for x in found["ratio"]])
 
 
@@ -91,12 +92,12 @@ def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: 
     assert one.knows("zh", "vi")
     assert not one.knows("vi", "zh")
     Calibration({"zh-vi": [0.5]}, "toy dev").save(tmp_path)
-    with pytest.raises(ValueError, match=r"confidence\.json is damaged: each direction has 6 weights"):
+    with pytest.raises(ValueError, match=r"confidence\.json must hold 7 weights for each direction; remove it"):
         Calibration.load(tmp_path)
 
 
 def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Translator) -> None:
-    by_length = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.2]  # the longer, the likelier
+    by_length = [-1.0, 0.0, 0.0, 0.0, 0.0, 1.2, 0.0]  # the longer, the likelier
     judged = Translator(
         translator.model, translator.subwords, translator.recipe, translator.directions, translator.card
     )
@@ -117,7 +118,7 @@ def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Tra
 
 
 def test_what_the_model_cannot_spell_takes_its_share_of_the_confidence() -> None:
-    sure = Calibration({"zh-vi": [50.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, "toy dev")
+    sure = Calibration({"zh-vi": [50.0] + [0.0] * (len(FEATURES) - 1)}, "toy dev")
     rows = torch.zeros(3, len(FEATURES), dtype=torch.float64)
     rows[:, -1] = torch.tensor([1.0, 0.25, 0.0])
     assert sure.probabilities(rows, "zh", "vi") == pytest.approx([1.0, 0.25, 0.0])
