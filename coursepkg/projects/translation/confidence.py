@@ -40,7 +40,15 @@ if TYPE_CHECKING:
 
 FILE = "confidence.json"
 """In the folder of a model."""
-FEATURES = ("log_prob", "reverse", "ratio", "ratio_squared", "size", "fertility", "known")
+FEATURES = (
+    "log_prob",
+    "reverse",
+    "ratio",
+    "ratio_squared",
+    "size",
+    "fertility",
+    "known",
+)
 AT_ONCE = 64
 """Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))

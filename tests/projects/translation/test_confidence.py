@@ -92,7 +92,9 @@ def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: 
     assert one.knows("zh", "vi")
     assert not one.knows("vi", "zh")
     Calibration({"zh-vi": [0.5]}, "toy dev").save(tmp_path)
-    with pytest.raises(ValueError, match=r"confidence\.json must hold 7 weights for each direction; remove it"):
+    with pytest.raises(
+        ValueError, match=r"confidence\.json must hold 7 weights for each direction; remove it"
+    ):
         Calibration.load(tmp_path)
 
 
