@@ -5,10 +5,10 @@ segmentation that reads other generated receipts best. A row that cannot be had 
 why.
 """
 
-import os
-import statistics
-import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import torch
@@ -37,8 +37,6 @@ def cases_against_others(device: Device) -> list[Measured]:
     """All on the CPU; a GPU has none of its own."""
     if device.is_cuda:
         return []
-    # Pages come first: what the other cases leave in this process would count as
-    # their memory.
     return [
         Measured("pages", pages),
         Measured("baselines on pages", baselines_on_pages),
@@ -193,27 +191,17 @@ def pages() -> list[CaseResult]:
 
 
 def cost_of_a_page() -> tuple[dict[str, float], int]:
-    """Median seconds of a page after the start, by way, and bytes of both processes."""
-    from coursepkg.projects.ocr.detector.detector import open_detector
-    from coursepkg.projects.ocr.detector.process import memory_of
-    from coursepkg.projects.ocr.page.read import read_page
+    """Median seconds of a page after the start, by way, and bytes of memory.
+
+    A process of its own reads: what drawing the pages leaves in this one would count.
+    """
+    from coursepkg.projects.ocr.page.compare import cost_of_pages
 
     images = [make_receipt(PAGE_SEED, number).image for number in range(N_PAGES)]
-    reader, seconds = Recognizer.load_default(), {}
-    detector = open_detector(cache=False)
-    try:
-        read_page(images[0], detector, reader)
-        for way, (options, _) in WAYS_OF_A_PAGE.items():
-            took = []
-            for image in images:
-                start = time.perf_counter()
-                read_page(image, detector, reader, options)
-                took.append(time.perf_counter() - start)
-            seconds[way] = statistics.median(took)
-        used = (memory_of(os.getpid()) or 0) + int(getattr(detector, "peak_memory", 0))
-    finally:
-        detector.close()
-    return seconds, used
+    ways = {way: options for way, (options, _) in WAYS_OF_A_PAGE.items()}
+    with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+        reading = partial(cost_of_pages, images, ways, threads=torch.get_num_threads())
+        return alone.submit(reading).result()
 
 
 def _no_checkpoint() -> str | None:

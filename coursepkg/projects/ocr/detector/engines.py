@@ -281,6 +281,9 @@ def _open_onnxruntime(settings: DetectorSettings) -> Engine:
     options.intra_op_num_threads = settings.n_threads
     # Threads that spin while they wait take the time of those that work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Of the weights, 256,000 are subnormal numbers, which a processor multiplies many
+    # times as slowly as others; with 0 in their place the boxes are the same.
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     options.log_severity_level = 4
     # Planned memory is kept for every size of picture that comes; the arena alone stays
     # below half a gigabyte.

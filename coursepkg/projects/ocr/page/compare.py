@@ -5,11 +5,13 @@ recogniser of this project, `rapidocr` that package's own pipeline, `tesseract` 
 program of that name with its Vietnamese model.
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -195,6 +197,49 @@ def open_coursepkg(
         detector.close()
 
     return read, close
+
+
+def cost_of_pages(
+    images: Sequence[np.ndarray],
+    ways: Mapping[str, ReadOptions],
+    *,
+    rounds: int = 3,
+    threads: int = 2,
+) -> tuple[dict[str, float], int]:
+    """Median seconds of a page after the start, and the most memory seen, in bytes.
+
+    Resident memory is that of this process and of the detector's, so this one should
+    do nothing else.
+
+    Args:
+        images: uint8 (height, width, 3).
+        ways: how pages are read, by name.
+        rounds: how often each page is read in each way.
+        threads: of PyTorch and of the detector.
+
+    Returns:
+        the seconds by the names of the ways, and the memory.
+    """
+    import torch
+
+    from coursepkg.projects.ocr.detector.detector import BoundedDetector
+    from coursepkg.projects.ocr.detector.engines import DetectorSettings
+    from coursepkg.projects.ocr.detector.process import memory_of
+    from coursepkg.projects.ocr.page.read import read_page
+    from coursepkg.projects.ocr.predict import Recognizer
+
+    torch.set_num_threads(threads)
+    reader, used = Recognizer.load_default(), 0
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    with BoundedDetector(DetectorSettings(threads=threads)) as detector:
+        read_page(images[0], detector, reader)
+        for _, image, way in product(range(rounds), images, ways):
+            start = time.perf_counter()
+            read_page(image, detector, reader, ways[way])
+            seconds[way].append(time.perf_counter() - start)
+            used = max(used, memory_of(os.getpid()) or 0)
+        medians = {way: float(np.median(took)) for way, took in seconds.items()}
+        return medians, used + detector.peak_memory
 
 
 def open_rapidocr(threads: int = 2) -> tuple[PageReader, Callable[[], None]]:

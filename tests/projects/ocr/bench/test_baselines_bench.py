@@ -47,6 +47,16 @@ def test_rows_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @needs_reading
+def test_a_page_is_timed_both_ways_by_a_process_that_does_nothing_else(few: None) -> None:
+    rows = bench.pages()
+    ways = [f"seconds a page, {way}" for way in ("second look", "one look")]
+    assert [row.case for row in rows] == [*ways, "memory of a page"]
+    assert all(row.ratio is not None and row.ratio > 0 and row.at_most for row in rows)
+    # PyTorch and the network of the detector alone take more than 200 MB.
+    assert int(rows[-1].note.removesuffix(" MB")) > 200
+
+
+@needs_reading
 def test_without_tesseract_its_rows_say_what_to_install(
     few: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

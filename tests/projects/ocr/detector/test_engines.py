@@ -67,6 +67,28 @@ def test_a_large_photograph_gives_the_boxes_of_the_small_one_scaled(detector) ->
 
 
 @real
+def test_subnormal_weights_taken_for_zero_change_no_box(detector, monkeypatch) -> None:
+    """The worker against a session of this process that computes with them as they are."""
+    import onnxruntime
+
+    asked = []
+
+    class Plain(onnxruntime.SessionOptions):
+        def add_session_config_entry(self, key: str, value: str) -> None:
+            asked.append((key, value))
+            super().add_session_config_entry(key, "0" if "denormal" in key else value)
+
+    monkeypatch.setattr(onnxruntime, "SessionOptions", Plain)
+    image = page(640, 512)
+    assert DetectorSettings(side=640).seen_size(512, 640) == (512, 640)
+    found = engines.open_engine(DetectorSettings(side=640, threads=1))(image)
+    assert ("session.set_denormal_as_zero", "1") in asked
+    ours = sorted((box.score, *box.center) for box in detector.detect(image))
+    theirs = sorted((score, *corners.mean(axis=0)) for corners, score in found)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+
+
+@real
 def test_an_empty_page_a_single_pixel_and_a_strip_have_no_text(detector) -> None:
     for shape in ((300, 200, 3), (1, 1, 3), (4000, 3, 3)):
         assert detector.detect(np.full(shape, 255, np.uint8)) == []
