@@ -6,8 +6,8 @@
 | reverse | the same of the source's tokens, read back from the translation |
 | ratio | logarithm of the tokens of the translation for each token of the source |
 | ratio_squared | its square: with it a length may be too small or too large |
-| size | logarithm of the source's tokens |
-| fertility | logarithm of the source's tokens for each character; rare words have more |
+| size | logarithm of the tokens of the source |
+| fertility | logarithm of its tokens for each character; rare words have more |
 | known | share of the source's tokens that are no single bytes and not unknown |
 
 A logistic regression of all but the last, one for each direction, says how likely the
