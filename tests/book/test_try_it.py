@@ -174,8 +174,9 @@ def test_translations_are_those_of_the_package_and_need_no_network(browser: Brow
     assert sum(map(len, SENTENCES.values())) == 100
 
 
-def test_the_alignment_is_that_of_the_package(browser: Browser, live: str) -> None:
-    text, way = "Where is the hotel?", ("en", "vi")
+@pytest.mark.parametrize("text", ["Where is the hotel?", "The meeting starts at 8:30 on 12/03/2024."])
+def test_the_alignment_is_that_of_the_package(browser: Browser, live: str, text: str) -> None:
+    way = ("en", "vi")
     (ours,) = Translator.load_default().translate([text], source="en", target="vi", alignments=True)
     assert ours.alignment is not None
     with opened(browser, live, PAGE, 1280, "light") as (page, _):

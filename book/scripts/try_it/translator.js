@@ -52,11 +52,12 @@ export class Translator {
     const line = this.#line(best, values);
     const lost = [...values.keys()].filter((mark) => !line.includes(mark));
     const isFull = best.ids.length + lost.length >= this.card.max_len - 1;
-    if (losses.includes(0) || lost.length === 0 || isFull) return { found, added: [] };
+    if (lost.length === 0 || isFull) return { found, added: [] };
     let made = best;
     for (const mark of lost) {
       const own = this.subwords.encode(toModel(mark, target));
-      const places = [...made.ids, null].map((_, i) => made.ids.toSpliced(i, 0, ...own));
+      const { ids: written } = made;
+      const places = [...written, null].map((_, i) => [...written.slice(0, i), ...own, ...written.slice(i)]);
       made = await this.#likeliest(ids, places);
     }
     return { found: [...found, made], added: lost.map((mark) => values.get(mark)) };
@@ -77,7 +78,8 @@ export class Translator {
       });
       if (place === written[0].length) break;
       const tokens = rows.map((one) => one.ids[place]);
-      ({ logProbs, alignment } = await step(tokens, rows.map((_, i) => row(i))));
+      // The first step has one row for all; later each row goes on by itself.
+      ({ logProbs, alignment } = await step(tokens, place === 0 ? rows.map(() => 0) : null));
     }
     return rows.reduce((best, one) => (one.total > best.total ? one : best));
   }

@@ -176,7 +176,7 @@ def pages() -> list[CaseResult]:
         return [
             CaseResult(name, "read_page", "limit", None, note=missing) for name in names
         ]
-    seconds, used = cost_of_a_page()
+    seconds, used = cost_in_another_process()
     rows = [
         (took / WAYS_OF_A_PAGE[way][1], f"{took:.2f} s")
         for way, took in seconds.items()
@@ -190,7 +190,7 @@ def pages() -> list[CaseResult]:
     ]
 
 
-def cost_of_a_page() -> tuple[dict[str, float], int]:
+def cost_in_another_process() -> tuple[dict[str, float], int]:
     """Median seconds of a page after the start, by way, and bytes of memory.
 
     A process of its own reads: what drawing the pages leaves in this one would count.

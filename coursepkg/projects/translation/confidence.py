@@ -7,16 +7,17 @@
 | ratio | logarithm of the tokens of the translation for each token of the source |
 | ratio_squared | its square: with it a length may be too small or too large |
 | size | logarithm of the tokens of the source |
-| fertility | logarithm of its tokens for each character; rare words have more |
+| fertility | logarithm of tokens for each letter of the source's words |
 | known | share of the source's tokens that are no single bytes and not unknown |
 
-A logistic regression of all but the last, one for each direction, says how likely the
+Rare words are cut into many pieces, so they have a high fertility. A logistic
+regression of all features but the last, one for each direction, says how likely the
 translation is usable: chrF of at least 40 against a reference, or 25 if it is Chinese.
 It is fitted on a dev part (`coursepkg translation calibrate`) and stored as
 `confidence.json` beside the model. What it says is multiplied by `known`: dev holds
 nearly no text that the model cannot spell, so a fitted weight would be noise. A
-translation that is more likely unusable than usable is doubtful. Estimates of
-this kind are known as quality estimation; for the features see Fomicheva et al. (arXiv
+translation that is more likely unusable than usable is doubtful. Estimates of this kind
+are known as quality estimation; for the features see Fomicheva et al. (arXiv
 2005.10608).
 """
 
@@ -32,7 +33,7 @@ from torch.nn import functional as F
 
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked
-from coursepkg.text.tokenizer import BYTE_TOKENS
+from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, pad_batch
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ FEATURES = (
     "fertility",
     "known",
 )
+USUAL = 5, 20
+"""Tokens and letters that are added to those of each source, since a sentence of two
+short words has few letters for each token and no rare word."""
 AT_ONCE = 64
 """Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
@@ -69,7 +73,7 @@ class Calibration:
         """What `save` wrote into the folder of a model; None where there is none.
 
         Raises:
-            ValueError: the file is damaged.
+            ValueError: the file is damaged, or was fitted for other features.
         """
         path = folder / FILE
         if not path.is_file():
@@ -114,7 +118,6 @@ def features_of(
     """
     best = [one.n_best[0] for one in found]
     own = [[t for t in one.source_tokens if not t.startswith("<2")] for one in found]
-    n_characters = [len("".join(one.text.split())) for one in sources]
     ratios = [
         math.log(max(1, len(one.tokens)) / max(1, len(tokens)))
         for one, tokens in zip(best, own, strict=True)
@@ -125,16 +128,30 @@ def features_of(
         "ratio": ratios,
         "ratio_squared": [ratio**2 for ratio in ratios],
         "size": [math.log(max(1, len(tokens))) for tokens in own],
-        "fertility": [
-            math.log(max(1, len(tokens)) / max(1, n))
-            for tokens, n in zip(own, n_characters, strict=True)
-        ],
+        "fertility": [fertility(tokens) for tokens in own],
         "known": [
             1.0 - sum(t in _UNREADABLE for t in tokens) / max(1, len(tokens))
             for tokens in own
         ],
     }
     return torch.tensor([rows[name] for name in FEATURES], dtype=torch.float64).T
+
+
+def fertility(tokens: Sequence[str]) -> float:
+    """Logarithm of tokens for each letter, over the pieces that hold letters.
+
+    Marks and punctuation are no words and do not count.
+
+    Example:
+        >>> rare = ["▁z", "uc", "ch", "ini"]
+        >>> round(fertility(rare), 2), round(fertility(["▁vegetables"]), 2)
+        (-1.13, -1.61)
+    """
+    pieces = [token for token in tokens if any(map(str.isalpha, token))]
+    n_letters = sum(
+        1 if one in _UNREADABLE else len(one.replace(WORD_MARK, "")) for one in pieces
+    )
+    return math.log((len(pieces) + USUAL[0]) / (n_letters + USUAL[1]))
 
 
 def _reverse(

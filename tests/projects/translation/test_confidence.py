@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.placeholders import Masked
@@ -31,8 +31,16 @@ def test_features_tell_a_known_sentence_from_nonsense(translator: Translator) ->
     assert found["reverse"][0] > found["reverse"][1]
     assert found["known"][0] == 1.0 > found["known"][2]
     assert all(x <= 0 for x in found["log_prob"] + found["reverse"])
-    assert found["fertility"][0] < found["fertility"][2] <= math.log(3)  # bytes of one character
     assert found["ratio_squared"] == pytest.approx([x * x for x in found["ratio"]])
+
+
+def test_a_rare_word_has_more_tokens_for_each_letter_and_marks_count_for_nothing() -> None:
+    common, rare = ["▁He", "▁ate", "▁vegetables", "▁."], ["▁He", "▁ate", "▁z", "uc", "ch", "ini", "s", "▁."]
+    assert fertility(rare) > fertility(common)
+    assert fertility(["▁It", "▁is", "▁①", "▁."]) == fertility(["▁It", "▁is"])
+    assert fertility(["▁①"]) == fertility([]) == pytest.approx(math.log(1 / 4))
+    # The three bytes of a character that is no piece are three tokens for a letter each.
+    assert fertility(["<0xE9>", "<0xB1>", "<0xB7>"]) == pytest.approx(math.log(8 / 23))
 
 
 def test_a_feature_does_not_depend_on_the_other_sentences(translator: Translator) -> None:

@@ -1,5 +1,6 @@
 """The two translators that ship: the one of real sentences, and the small one of the phrasebook."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,21 @@ def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
     assert "does not look like Chinese" in foreign.note
     (emoji,) = shipped.translate(["\U0001f600\U0001f600"], source="en", target="vi")
     assert (emoji.text, emoji.note) == ("\U0001f600\U0001f600", "no word to translate, so copied")
+
+
+def test_it_does_not_doubt_short_sentences_and_what_it_copies(shipped: Translator) -> None:
+    short = ["It is 8:30.", "Room 305, floor 3.", "Where is it?", "Open the file."]
+    assert not any(one.doubtful for one in shipped.translate(short, source="en", target="vi"))
+    for source, target in shipped.directions:
+        copied = shipped.translate(["12/03/2024", "https://a.b/c"], source=source, target=target)
+        assert not any(one.doubtful for one in copied)
+
+
+def test_its_confidence_does_not_depend_on_the_unicode_form(shipped: Translator) -> None:
+    words = "Trời hôm nay đẹp quá!"
+    forms = [unicodedata.normalize(form, words) for form in ("NFC", "NFD")]
+    composed, apart = shipped.translate(forms, source="vi", target="en")
+    assert composed.confidence == pytest.approx(apart.confidence, abs=1e-4)
 
 
 def test_five_thousand_words_are_translated_in_parts(shipped: Translator) -> None:

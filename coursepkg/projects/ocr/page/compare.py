@@ -1,4 +1,4 @@
-"""Several readers on the same pages: bag-of-words F1 and the time of each.
+"""Several readers on the same pages: bag-of-words F1, and what each costs.
 
 A reader is anything that turns a picture into text: `coursepkg` is detector and
 recogniser of this project, `rapidocr` that package's own pipeline, `tesseract` the
@@ -209,7 +209,7 @@ def cost_of_pages(
     """Median seconds of a page after the start, and the most memory seen, in bytes.
 
     Resident memory is that of this process and of the detector's, so this one should
-    do nothing else.
+    do nothing else. PyTorch keeps the number of threads.
 
     Args:
         images: uint8 (height, width, 3).
@@ -228,6 +228,8 @@ def cost_of_pages(
     from coursepkg.projects.ocr.page.read import read_page
     from coursepkg.projects.ocr.predict import Recognizer
 
+    check_count("rounds", rounds)
+    check_count("threads", threads)
     torch.set_num_threads(threads)
     reader, used = Recognizer.load_default(), 0
     seconds: dict[str, list[float]] = {way: [] for way in ways}

@@ -47,7 +47,7 @@ def test_rows_that_cannot_be_had_say_why(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @needs_reading
-def test_a_page_is_timed_both_ways_by_a_process_that_does_nothing_else(few: None) -> None:
+def test_a_page_is_timed_with_a_second_look_and_without(few: None) -> None:
     rows = bench.pages()
     ways = [f"seconds a page, {way}" for way in ("second look", "one look")]
     assert [row.case for row in rows] == [*ways, "memory of a page"]
