@@ -24,6 +24,8 @@ def load(page: Page, name: str) -> None:
 def without_network(page: Page) -> Iterator[list[str]]:
     """Requests that were tried; none gets through."""
     tried: list[str] = []
+    # What the page still fetches when it goes offline would be an error of its own.
+    page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     page.on("request", lambda request: tried.append(request.url))
     yield tried
