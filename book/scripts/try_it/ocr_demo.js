@@ -52,6 +52,11 @@ export async function open(demo, root, say) {
   });
   form.elements.example.addEventListener("click", () => {
     form.elements.holds.value = "lines";
-    show(() => createImageBitmap(demo.querySelector("img")));
+    show(async () => {
+      const picture = demo.querySelector("img");
+      // On a slow connection the button is there before the picture.
+      await picture.decode();
+      return createImageBitmap(picture);
+    });
   });
 }
