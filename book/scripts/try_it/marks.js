@@ -36,9 +36,12 @@ export function mask(text) {
   return { text: text.replace(COPIED, (value) => marks.get(value) ?? value), values };
 }
 
+// Marks that a line should have and has not.
+export const lostMarks = (line, values) => [...values.keys()].filter((mark) => !line.includes(mark));
+
 // A mark that stands for nothing takes the place of the only one that is missing.
 export function withOwnMarks(text, values) {
-  const lost = [...values.keys()].filter((mark) => !text.includes(mark));
+  const lost = lostMarks(text, values);
   const odd = MARKS.filter((mark) => text.includes(mark) && !values.has(mark));
   return lost.length === 1 && odd.length === 1 ? text.replaceAll(odd[0], lost[0]) : text;
 }

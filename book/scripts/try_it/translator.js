@@ -1,5 +1,5 @@
 // The translator of the course: the same answers as coursepkg.projects.translation.Translator, a sentence at a time.
-import { mask, nLost, restore, withOwnMarks } from "./marks.js";
+import { lostMarks, mask, nLost, restore, withOwnMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
 import { beamSearch } from "./search.js";
 import { Subwords } from "./subwords.js";
@@ -34,11 +34,12 @@ export class Translator {
   }
 
   async #search(masked, ids, target) {
-    const found = await this.#beams(ids, this.card.beam_size);
+    const source = await this.#encoded(ids);
+    const found = await this.#beams(source, this.card.beam_size);
     const loses = (one) => nLost(this.#line(one, masked.values), masked.values);
     if (masked.values.size === 0 || !found.every(loses)) return { found, added: [] };
-    found.push(...(await this.#beams(ids, WIDE_BEAM)));
-    return this.#withMarks(masked, ids, found, target);
+    found.push(...(await this.#beams(source, WIDE_BEAM)));
+    return this.#withMarks(masked, source, found, target);
   }
 
   #line(one, values) {
@@ -46,11 +47,10 @@ export class Translator {
   }
 
   // If every hypothesis loses a mark: the one that loses fewest gets them, each where the model finds it most likely.
-  async #withMarks({ values }, ids, found, target) {
+  async #withMarks({ values }, source, found, target) {
     const losses = found.map((one) => nLost(this.#line(one, values), values));
     const best = found[losses.indexOf(Math.min(...losses))];
-    const line = this.#line(best, values);
-    const lost = [...values.keys()].filter((mark) => !line.includes(mark));
+    const lost = lostMarks(this.#line(best, values), values);
     const isFull = best.ids.length + lost.length >= this.card.max_len - 1;
     if (lost.length === 0 || isFull) return { found, added: [] };
     let made = best;
@@ -58,14 +58,14 @@ export class Translator {
       const own = this.subwords.encode(toModel(mark, target));
       const { ids: written } = made;
       const places = [...written, null].map((_, i) => [...written.slice(0, i), ...own, ...written.slice(i)]);
-      made = await this.#likeliest(ids, places);
+      made = await this.#likeliest(source, places);
     }
     return { found: [...found, made], added: lost.map((mark) => values.get(mark)) };
   }
 
   // The most probable of some translations of equal length.
-  async #likeliest(ids, written) {
-    const step = this.#decoder(ids);
+  async #likeliest(source, written) {
+    const step = this.#decoder(source);
     const { bos, eos } = this.card["special ids"];
     const nTokens = this.subwords.pieces.length;
     const rows = written.map((one) => ({ ids: one, looks: [], total: 0 }));
@@ -89,7 +89,7 @@ export class Translator {
     // Sorting is stable: among those that keep as many marks the search decides.
     lines.sort((a, b) => nLost(a.line, values) - nLost(b.line, values));
     const { one, line } = lines[0];
-    const lost = [...values].filter(([mark]) => !line.includes(mark)).map(([, value]) => value);
+    const lost = lostMarks(line, values).map((mark) => values.get(mark));
     const notes = [
       lost.length ? `Not copied: ${lost.join(", ")}.` : "",
       added.length ? `Put in after the search, look where: ${added.join(", ")}.` : "",
@@ -105,41 +105,43 @@ export class Translator {
     };
   }
 
-  #beams(ids, beamSize) {
+  #beams(source, beamSize) {
     const { bos, eos } = this.card["special ids"];
-    return beamSearch(this.#decoder(ids), {
+    return beamSearch(this.#decoder(source), {
       bos,
       eos,
       nTokens: this.subwords.pieces.length,
-      limit: Math.min(ids.length + 1 + this.card.extra_length, this.card.max_len - 1),
+      limit: Math.min(source.length + this.card.extra_length, this.card.max_len - 1),
       beamSize,
       alpha: this.card.length_penalty,
     });
   }
 
+  #int64(values) {
+    return new this.ort.Tensor("int64", BigInt64Array.from(values, BigInt), [1, values.length]);
+  }
+
+  // The source as the decoder sees it, and its length, EOS counted.
+  async #encoded(ids) {
+    const read = [...ids, this.card["special ids"].eos];
+    return { length: read.length, states: await this.sessions["encoder.onnx"].run({ ids: this.#int64(read) }) };
+  }
+
   // A function that feeds a token to each row and gives log-probabilities and alignment, as `beamSearch` wants it.
-  #decoder(ids) {
-    const sources = [...ids, this.card["special ids"].eos];
-    const { Tensor } = this.ort;
-    const int64 = (values) => new Tensor("int64", BigInt64Array.from(values, BigInt), [1, values.length]);
-    let source = null;
-    let past = null;
+  #decoder({ length, states }) {
+    const [layers, , heads, , width] = states.cross_keys.dims;
+    const empty = () => new this.ort.Tensor("float32", new Float32Array(0), [layers, 1, 1, heads, 0, width]);
+    let past = [empty(), empty()];
     return async (tokens, parents) => {
-      if (!source) {
-        source = await this.sessions["encoder.onnx"].run({ ids: int64(sources) });
-        const [layers, , heads, , width] = source.cross_keys.dims;
-        past = [0, 1].map(() => new Tensor("float32", new Float32Array(0), [layers, 1, 1, heads, 0, width]));
-      }
       if (parents) past = past.map((cache) => this.#selected(cache, parents));
       const found = await this.sessions["step.onnx"].run({
-        ...source,
-        tokens: int64(tokens),
+        ...states,
+        tokens: this.#int64(tokens),
         past_keys: past[0],
         past_values: past[1],
       });
       past = [found.keys, found.values];
-      const n = sources.length;
-      const looks = tokens.map((_, row) => found.alignment.data.slice(row * n, (row + 1) * n));
+      const looks = tokens.map((_, row) => found.alignment.data.slice(row * length, (row + 1) * length));
       return { logProbs: found.log_probs.data, alignment: looks };
     };
   }

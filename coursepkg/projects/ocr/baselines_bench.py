@@ -197,7 +197,7 @@ def cost_in_another_process() -> tuple[dict[str, float], int]:
     """
     from coursepkg.projects.ocr.page.compare import cost_of_pages
 
-    images = [make_receipt(PAGE_SEED, number).image for number in range(N_PAGES)]
+    images = [image for image, _ in generated_texts(PAGE_SEED)]
     ways = {way: options for way, (options, _) in WAYS_OF_A_PAGE.items()}
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
         reading = partial(cost_of_pages, images, ways, threads=torch.get_num_threads())
