@@ -7,8 +7,8 @@ which the better model translated back. A fourth is short: it learns the sentenc
 `translator_sentences`, everyday Chinese and general text, which the open corpus lacks,
 beside the everyday ones and a third of the rest. It began with the third stage as it
 shipped, in half precision (`--start default`), and had the first 3,178 of the general
-sentences. A fifth is the fourth once more, with the first 8,600, and a sixth with all of
-them.
+sentences. A fifth is the fourth once more, with the first 8,600, a sixth with all of
+`general_1.tsv`, and a seventh with all of both files.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -23,10 +23,12 @@ them.
     python scripts/train_translator.py fourth --start runs/open-3 --out runs/open-4 --threads 2 --seconds 6000 \
         --extra-en runs/wikipedia-en-3 --extra-zh runs/wikipedia-zh-3
     (the fifth stage: these three commands from runs/open-4 to runs/open-5, with 12000 and 12000; the sixth: from
-    runs/open-5 to runs/open-6, with --skip 80000 --limit 12000 for English, --skip 92000 --limit 12000 for Chinese)
-    coursepkg translation calibrate --model runs/open-6
-    python scripts/train_translator.py ship --out runs/open-6
-    python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4 runs/open-5 runs/open-6
+    runs/open-5 to runs/open-6, with --skip 80000 --limit 12000 for English, --skip 92000 --limit 12000 for Chinese;
+    the seventh: from runs/open-6 to runs/open-7, with --skip 92000 and --skip 104000)
+    coursepkg translation calibrate --model runs/open-7
+    python scripts/train_translator.py ship --out runs/open-7
+    python scripts/train_translator.py log --stages runs/open-2 runs/open-3 runs/open-4 runs/open-5 runs/open-6 \
+        runs/open-7
 
 `log` stores the curves of these stages for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
@@ -95,17 +97,18 @@ SECOND = dataclasses.replace(
 FOURTH = dataclasses.replace(SECOND, learning_rate=2e-3)
 SENTENCES = Path(__file__).with_name("translator_sentences")
 """Sentences that the open corpus lacks; `README.md` there says what they are."""
+GENERAL = ("general_1.tsv", "general_2.tsv")
 MACHINE_MADE_SENTENCES = """\
 Beside the corpus the model learnt sentences that a large language model made: the Chinese of everyday sentences of
   Tatoeba, translated, under Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the
   licence of the package. Both stand in scripts/translator_sentences of its source.
 """
 FOURTH_SHARE = 3
-"""Of what the stages before learnt the last three stages learn every third pair again."""
+"""Of what the stages before learnt the last four stages learn every third pair again."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
 WRITTEN_COPIES = 5
-"""Those of `SENTENCES` are new to the last three stages."""
+"""Those of `SENTENCES` are new to the last four stages."""
 STEPS_A_POINT = 50
 """Steps whose mean loss is one point of the stored curve."""
 SHARES = {"phrasebook": 6, MACHINE_MADE: 2}
@@ -170,10 +173,11 @@ def read_written() -> dict[str, list[SentencePair]]:
     for _, line in numbered_lines(SENTENCES / "tatoeba_chinese.tsv"):
         at, _, zh = line.split("\t")
         pairs["zh"].append(SentencePair(zh, vietnamese[int(at)]))
-    for _, line in numbered_lines(SENTENCES / "general.tsv"):
-        en, vi, zh = line.split("\t")
-        pairs["en"].append(SentencePair(en, vi))
-        pairs["zh"].append(SentencePair(zh, vi))
+    for name in GENERAL:
+        for _, line in numbered_lines(SENTENCES / name):
+            en, vi, zh = line.split("\t")
+            pairs["en"].append(SentencePair(en, vi))
+            pairs["zh"].append(SentencePair(zh, vi))
     found = {}
     for source, own in pairs.items():
         held = held_out_keys(source, "vi")

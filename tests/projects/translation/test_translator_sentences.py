@@ -1,4 +1,4 @@
-"""The sentences that a machine made for the translator's fourth stage: their form, and that none of them is scored."""
+"""The sentences that a machine made for the translator's last stages: their form, and that none of them is scored."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_chinese_stands_beside_training_sentences_alone() -> None:
 
 
 def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
-    general = rows("general.tsv", 3)
+    general = [row for name in script.GENERAL for row in rows(name, 3)]
     for en, vi, zh in general:
         assert HAN.search(zh), en
         assert not HAN.search(en + vi), en
@@ -55,6 +55,7 @@ def test_a_scored_sentence_is_left_out_of_both_files(tmp_path: Path, monkeypatch
     general = [(scored.source, "Một câu mới.", "新句子。"), ("A new sentence.", scored.target, "另一个。")]
     kept = ("Another new sentence.", "Một câu khác hẳn.", "完全不同的句子。")
     lines = ["\t".join(row) for row in (*general, kept)]
+    monkeypatch.setattr(script, "GENERAL", ("general.tsv",))
     (tmp_path / "general.tsv").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     (tmp_path / "tatoeba_chinese.tsv").write_text(f"{known.line}\t1\t译文。\n", "utf-8")
     found = script.read_written()
