@@ -61,8 +61,8 @@ def is_drawable(family: str, style: str = "Regular") -> bool:
 
 
 REQUIRED = frozenset(LETTERS + string.digits + string.punctuation + " ")
-"""What a complete face has: the 186 Vietnamese letters, digits, and the punctuation of
-ASCII."""
+"""What a complete face has: 134 letters with marks, those of ASCII, digits, and the
+punctuation of ASCII."""
 ENDINGS = (".ttf", ".otf")
 
 
