@@ -42,9 +42,9 @@ def gru_gates() -> Drawing:
         700,
         250,
         "A GRU cell. The old state h and the input x go into a reset gate r, an update"
-        " gate z and a candidate. The reset gate multiplies the old state before the"
-        " candidate is computed. The new state is z times the old state plus one minus"
-        " z times the candidate.",
+        " gate z and a candidate. The reset gate multiplies what the candidate takes"
+        " from the old state. The new state is z times the old state plus one minus z"
+        " times the candidate.",
     )
     state = drawing.matrix((25, 60), 1, 4, "value", name="h_{t−1}")
     given = drawing.matrix((25, 180), 1, 4, "input", name="x_t")

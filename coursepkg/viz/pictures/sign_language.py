@@ -72,11 +72,11 @@ def time_warp() -> Drawing:
         (place * (played - 1) // (n_samples - 1)) * (length - 1) // (played - 1)
         for place in range(n_samples)
     ]
-    times = [place / (n_samples - 1) for place in range(n_samples)]
     # Two stretches at the speeds 1 and 3, as in the chapter: f = 0, 1/4, 1.
+    end = 2 * (n_samples - 1)
     bent = [
-        round((length - 1) * (t / 2 if t < 0.5 else 0.25 + 1.5 * (t - 0.5)))
-        for t in times
+        (length - 1) * max(place, 3 * place - n_samples + 1) // end
+        for place in range(n_samples)
     ]
     drawing = Drawing(
         700,
