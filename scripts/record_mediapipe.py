@@ -1,21 +1,17 @@
-"""Record what the original, mediapipe 0.10.21, finds in drawn and in real films, as numbers without pictures.
+"""Record what the original, mediapipe 0.10.21, finds in drawn films, as numbers without pictures.
 
 The original wants NumPy 1, so it has an environment of its own; what draws the films runs in the course's:
 
     python3.11 -m venv ORIGINAL
-    ORIGINAL/bin/pip install mediapipe==0.10.21 av
+    ORIGINAL/bin/pip install mediapipe==0.10.21
     .venv-dev/bin/python scripts/record_mediapipe.py draw DRAWN.npz
     ORIGINAL/bin/python scripts/record_mediapipe.py drawn DRAWN.npz tests/recorded/mediapipe_drawn.json
-    ORIGINAL/bin/python scripts/record_mediapipe.py real FOLDER/signs tests/recorded/mediapipe_signs.json
 
-`tests/projects/sign_language/landmarks/test_parity.py` compares the package with both files. All lengths are pixels of
-the film. Of the real films, whose signers are people, only two frames each are recorded whole, and of the others only
-where wrists, index fingers and shoulders are.
+`tests/projects/sign_language/landmarks/test_parity.py` compares the package with this file. All lengths are pixels.
 
 `serve` is what `scripts/measure_landmarks.py` calls to time the original.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -30,18 +26,6 @@ import numpy as np
 DRAWN = (("Tôi", 1, 10), ("Uống", 1, 10), ("Nhà", 4, 40))
 """Word, signer and number of the drawn films, in which the original finds hands."""
 DRAWN_SIZE, DRAWN_FRAMES = 480, 16
-REAL = (
-    "asl_pairs/busy/busy_01_S16.mp4",
-    "asl_pairs/man/man_02_S03.mp4",
-    "asl_pairs/deaf/deaf_02_S12.mp4",
-    "tid_pairs/mimar/mimar_02_T2.mp4",
-    "tid_pairs/kuafor/kuafor_02_T2.mp4",
-    "isl_single/happy/happy_01_I1.mp4",
-)
-FOLLOWED_HAND = (0, 8)
-"""Landmarks of a hand that are recorded through a whole real film: wrist and tip of the index finger."""
-FOLLOWED_BODY = (11, 12, 15, 16)
-"""The same of the body: shoulders and wrists."""
 MICROSECONDS = 33_333
 """From frame to frame: what MediaPipe's Python interface assumes of every film."""
 
@@ -207,65 +191,6 @@ def record_drawn(path: Path) -> dict[str, Any]:
     return {"size": DRAWN_SIZE, "films": films}
 
 
-def record_real(folder: Path) -> dict[str, Any]:
-    films = []
-    for name in REAL:
-        rows = found(decoded(folder / name))
-        whole = []
-        for number in chosen(rows):
-            # Where hands were in the frame before: the original begins there.
-            before = rows[number - 1]["hand_regions"] if number else []
-            whole.append({"number": number, "before": before, **rows[number]})
-        for row in whole:
-            # Smoothing depends on all frames before: the body is compared through the film.
-            del row["body"], row["visibility"], row["body_region"]
-        first = {key: rows[0][key] for key in ("body", "visibility", "body_region")}
-        followed = [
-            {
-                "hands": [
-                    rounded(np.array(hand)[list(FOLLOWED_HAND), :2], 1)
-                    for hand in row["hands"]
-                ],
-                "body": (
-                    rounded(np.array(row["body"])[list(FOLLOWED_BODY), :2], 1)
-                    if row["body"]
-                    else None
-                ),
-            }
-            for row in rows
-        ]
-        digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        films.append(
-            {
-                "path": name,
-                "sha256": digest,
-                "first": first,
-                "frames": whole,
-                "followed": followed,
-            }
-        )
-    return {
-        "followed_hand": FOLLOWED_HAND,
-        "followed_body": FOLLOWED_BODY,
-        "films": films,
-    }
-
-
-def chosen(rows: list[dict[str, Any]]) -> list[int]:
-    """Two frames: the first whose hand comes from a detected palm, and one with hands much later."""
-    detected = [i for i, row in enumerate(rows) if row["hands"] and row["palms"]]
-    followed = [i for i, row in enumerate(rows) if row["hands"] and i > detected[0]]
-    return [detected[0], followed[2 * len(followed) // 3]]
-
-
-def decoded(path: Path) -> Iterator[np.ndarray]:
-    import av
-
-    with av.open(str(path)) as container:
-        for frame in container.decode(video=0):
-            yield np.ascontiguousarray(frame.to_ndarray(format="rgb24"))
-
-
 def serve(path: Path) -> None:
     """Process a film once for each line that comes in, and answer with milliseconds a frame of hands and of body.
 
@@ -296,24 +221,23 @@ def serve(path: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    verbs = {"drawn": record_drawn, "real": record_real}
     if len(arguments) == 2 and arguments[0] == "draw":
         draw(Path(arguments[1]))
         return 0
     if len(arguments) == 2 and arguments[0] == "serve":
         serve(Path(arguments[1]))
         return 0
-    if len(arguments) != 3 or arguments[0] not in verbs:
+    if len(arguments) != 3 or arguments[0] != "drawn":
         print(__doc__, file=sys.stderr)
         return 2
-    verb, source, out = arguments[0], Path(arguments[1]), Path(arguments[2])
+    source, out = Path(arguments[1]), Path(arguments[2])
     import mediapipe
 
     content = {
         "original": f"mediapipe {mediapipe.__version__}",
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "microseconds": MICROSECONDS,
-        **verbs[verb](source),
+        **record_drawn(source),
     }
     part = out.with_name(out.name + ".part")
     part.write_text(

@@ -5,16 +5,12 @@ followed through whole films, where a hand is looked for at its own last place a
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from coursepkg.data.registry import data_folder
-from coursepkg.files import file_sha256
-from coursepkg.projects.sign_language.data.video import VideoFrames
 from coursepkg.projects.sign_language.landmarks.detection import Detection
 from coursepkg.projects.sign_language.landmarks.hands import HandTracker, region_of_hand, region_of_palm
 from coursepkg.projects.sign_language.landmarks.pose import PoseTracker
@@ -23,9 +19,7 @@ from coursepkg.projects.sign_language.synthetic.clips import draw_clip
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
 
 ROOT = Path(__file__).resolve().parents[4]
-RECORDED = ROOT / "tests" / "recorded"
-PLACES = [data_folder() / "signs", ROOT.parent / "shared" / "data" / "signs"]
-SIGNS = next((place for place in PLACES if place.is_dir()), None)
+RECORDED = ROOT / "tests" / "recorded" / "mediapipe_drawn.json"
 
 PALM_PIXELS = 0.05
 """Palms: the cut of the whole picture differs by a gray level here and there between versions of OpenCV."""
@@ -46,23 +40,19 @@ VISIBILITY = 0.02
 SAME_NUMBER = 0.9
 """Least share of the frames of a film in which as many hands are found."""
 FOLLOWED_MEDIAN = 0.5
-"""Median error of hands that are followed freely, in pixels."""
+"""Median error of hands that are followed freely, in pixels, in frames with as many hands."""
 FOLLOWED_SHARE = 0.9
-"""This share of the followed hands lies within `FOLLOWED_PIXELS`."""
+"""This share of the followed hands lies within `FOLLOWED_PIXELS`, and of the bodies within `FOLLOWED_BODY_PIXELS`."""
 FOLLOWED_PIXELS = 8.0
-FOLLOWED_BODY_PIXELS = 2.0
-"""Worst landmark of a body that is followed freely."""
+FOLLOWED_BODY = [11, 12, 15, 16]
+"""Shoulders and wrists; the hips of a figure without legs are a guess."""
+FOLLOWED_BODY_PIXELS = 5.0
+"""Worst of these landmarks, in `FOLLOWED_SHARE` of the frames."""
 
 
-def recorded(name: str) -> dict[str, Any]:
-    return json.loads((RECORDED / f"mediapipe_{name}.json").read_text(encoding="utf-8"))
-
-
-DRAWN, REAL = recorded("drawn"), recorded("signs")
+DRAWN = json.loads(RECORDED.read_text(encoding="utf-8"))
 RATE = 1e6 / DRAWN["microseconds"]
 drawn_films = pytest.mark.parametrize("film", DRAWN["films"], ids=lambda film: film["word"])
-real_films = pytest.mark.parametrize("film", REAL["films"], ids=lambda film: Path(film["path"]).stem)
-needs_clips = pytest.mark.skipif(SIGNS is None, reason=f"no real clips in {PLACES[0]}; set COURSEPKG_DATA")
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +74,6 @@ def drawn(film: dict[str, Any]) -> np.ndarray:
         "the generator draws other figures: run scripts/record_mediapipe.py again"
     )
     return frames
-
-
-def real(film: dict[str, Any]) -> Iterator[np.ndarray]:
-    path = SIGNS / film["path"]
-    if file_sha256(path) != film["sha256"]:
-        pytest.skip(f"{path} is another file than the recorded one")
-    return (frame.pixels for frame in VideoFrames(path))
 
 
 def as_region(row: list[float]) -> Region:
@@ -165,38 +148,20 @@ def assert_same_body(pose: PoseTracker, frame: np.ndarray, row: dict[str, Any]) 
     assert found.visibility == pytest.approx(np.array(row["visibility"]), abs=VISIBILITY)
 
 
-@needs_clips
-@real_films
-def test_each_step_of_two_real_frames(film: dict[str, Any], hands: HandTracker) -> None:
-    rows = {row["number"]: row for row in film["frames"]}
-    for number, frame in enumerate(real(film)):
-        if number in rows:
-            assert_steps_agree(hands, frame, rows[number], rows[number]["before"])
-
-
-@needs_clips
-@real_films
-def test_the_body_of_the_first_real_frame(film: dict[str, Any], pose: PoseTracker) -> None:
-    pose.reset()
-    assert_same_body(pose, next(iter(real(film))), film["first"])
-
-
-@needs_clips
-@pytest.mark.parametrize("film", REAL["films"][:3], ids=lambda film: Path(film["path"]).stem)
-def test_a_real_film_is_followed_freely(film: dict[str, Any], hands: HandTracker, pose: PoseTracker) -> None:
+@drawn_films
+def test_a_drawn_film_is_followed_freely(film: dict[str, Any], hands: HandTracker, pose: PoseTracker) -> None:
     hands.reset()
     pose.reset()
     same, errors, bodies = [], [], []
-    hand_points, body_points = list(REAL["followed_hand"]), list(REAL["followed_body"])
-    for frame, row in zip(real(film), film["followed"], strict=True):
+    for frame, row in zip(drawn(film), film["frames"], strict=True):
         found, person = hands.track(frame), pose.track(frame, RATE)
         same.append(len(found) == len(row["hands"]) and (person is None) == (row["body"] is None))
-        for other in row["hands"]:
-            far = [np.abs(hand.points[hand_points, :2] - np.array(other)).max() for hand in found]
-            errors += [min(far)] if far else []
+        if len(found) == len(row["hands"]):
+            for other in row["hands"]:
+                errors.append(min(np.abs(hand.points - np.array(other))[:, :2].max() for hand in found))
         if person is not None and row["body"] is not None:
-            bodies.append(np.abs(person.points[body_points, :2] - np.array(row["body"])).max())
+            bodies.append(np.abs(person.points - np.array(row["body"]))[FOLLOWED_BODY, :2].max())
     assert np.mean(same) >= SAME_NUMBER
     assert np.median(errors) < FOLLOWED_MEDIAN
     assert np.quantile(errors, FOLLOWED_SHARE) < FOLLOWED_PIXELS
-    assert max(bodies) < FOLLOWED_BODY_PIXELS
+    assert np.quantile(bodies, FOLLOWED_SHARE) < FOLLOWED_BODY_PIXELS
