@@ -100,7 +100,7 @@ def test_every_coursepkg_command_exists(page: str) -> None:
 
 def code_of(text: str) -> str:
     """The code spans and code blocks of a page, one a line."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```[^\n]*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     return "\n".join([*blocks, *spans])
 
