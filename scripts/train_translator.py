@@ -8,7 +8,7 @@ which the better model translated back. A fourth is short: it learns the sentenc
 beside the everyday ones and a third of the rest. It began with the third stage as it
 shipped, in half precision (`--start default`), and had the first 3,178 of the general
 sentences. A fifth is the fourth once more, with the first 8,600, a sixth with all of
-`general_1.tsv`, and a seventh with all of both files.
+`general_1.tsv`, and a seventh with all of both files. The sixth is what ships.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
