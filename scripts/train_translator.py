@@ -98,6 +98,7 @@ FOURTH = dataclasses.replace(SECOND, learning_rate=2e-3)
 SENTENCES = Path(__file__).with_name("translator_sentences")
 """Sentences that the open corpus lacks; `README.md` there says what they are."""
 GENERAL = ("general_1.tsv", "general_2.tsv")
+"""Those of them in three languages."""
 MACHINE_MADE_SENTENCES = """\
 Beside the corpus the model learnt sentences that a large language model made: the Chinese of everyday sentences of
   Tatoeba, translated, under Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the

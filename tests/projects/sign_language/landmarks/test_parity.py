@@ -40,14 +40,12 @@ VISIBILITY = 0.02
 SAME_NUMBER = 0.9
 """Least share of the frames of a film in which as many hands are found."""
 FOLLOWED_MEDIAN = 0.5
-"""Median error of hands that are followed freely, in pixels, in frames with as many hands."""
+"""Median error of hands that are followed freely, in pixels."""
 FOLLOWED_SHARE = 0.9
-"""This share of the followed hands lies within `FOLLOWED_PIXELS`, and of the bodies within `FOLLOWED_BODY_PIXELS`."""
+"""This share of the followed hands lies within `FOLLOWED_PIXELS`."""
 FOLLOWED_PIXELS = 8.0
-FOLLOWED_BODY = [11, 12, 15, 16]
-"""Shoulders and wrists; the hips of a figure without legs are a guess."""
-FOLLOWED_BODY_PIXELS = 5.0
-"""Worst of these landmarks, in `FOLLOWED_SHARE` of the frames."""
+FOLLOWED_BODY_PIXELS = 2.0
+"""Worst landmark of a body that is followed freely."""
 
 
 DRAWN = json.loads(RECORDED.read_text(encoding="utf-8"))
@@ -148,20 +146,26 @@ def assert_same_body(pose: PoseTracker, frame: np.ndarray, row: dict[str, Any]) 
     assert found.visibility == pytest.approx(np.array(row["visibility"]), abs=VISIBILITY)
 
 
-@drawn_films
-def test_a_drawn_film_is_followed_freely(film: dict[str, Any], hands: HandTracker, pose: PoseTracker) -> None:
-    hands.reset()
-    pose.reset()
-    same, errors, bodies = [], [], []
-    for frame, row in zip(drawn(film), film["frames"], strict=True):
-        found, person = hands.track(frame), pose.track(frame, RATE)
-        same.append(len(found) == len(row["hands"]) and (person is None) == (row["body"] is None))
-        if len(found) == len(row["hands"]):
+def test_hands_of_drawn_films_are_followed_freely(hands: HandTracker) -> None:
+    same, errors = [], []
+    for film in DRAWN["films"]:
+        hands.reset()
+        for frame, row in zip(drawn(film), film["frames"], strict=True):
+            found = hands.track(frame)
+            same.append(len(found) == len(row["hands"]))
             for other in row["hands"]:
-                errors.append(min(np.abs(hand.points - np.array(other))[:, :2].max() for hand in found))
-        if person is not None and row["body"] is not None:
-            bodies.append(np.abs(person.points - np.array(row["body"]))[FOLLOWED_BODY, :2].max())
+                far = [np.abs(hand.points - np.array(other))[:, :2].max() for hand in found]
+                errors += [min(far)] if far else []
     assert np.mean(same) >= SAME_NUMBER
     assert np.median(errors) < FOLLOWED_MEDIAN
     assert np.quantile(errors, FOLLOWED_SHARE) < FOLLOWED_PIXELS
-    assert np.quantile(bodies, FOLLOWED_SHARE) < FOLLOWED_BODY_PIXELS
+
+
+@pytest.mark.parametrize("film", DRAWN["films"][:2], ids=lambda film: film["word"])
+def test_the_body_of_a_drawn_film_is_followed_freely(film: dict[str, Any], pose: PoseTracker) -> None:
+    """Not of the third: the square hangs on hips, which a figure without legs lacks, and there the guesses drift."""
+    pose.reset()
+    for frame, row in zip(drawn(film), film["frames"], strict=True):
+        found = pose.track(frame, RATE)
+        assert found is not None
+        assert np.abs(found.points - np.array(row["body"]))[:, :2].max() < FOLLOWED_BODY_PIXELS
