@@ -17,7 +17,7 @@ clips of seed 0 alone, to show what that hides.
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -192,6 +192,13 @@ def _of(files: Sequence[ClipFile], numbers: Sequence[int]) -> tuple[ClipFile, ..
 
 MARK = "burned_in_text"
 """Column of a table that says `yes` where the word can be read in the picture."""
+
+
+def shows_word(row: Mapping[str, str]) -> bool:
+    """Whether a row of a table says that the word can be read in the picture."""
+    return row.get(MARK, "").strip().lower() == "yes"
+
+
 CORPORA = ("signers", "signers-tiny", "signers-hard", "signs")
 
 
@@ -229,10 +236,16 @@ def load_corpus(
         return _generated(SETS[name], protocol, config, log)
     path = folder_of(name, folder)
     if (path / CARD).is_file():
-        return _prepared(path, recipe)
+        return _prepared(path, recipe, protocol)
     place = kept_in(f"{path.name}-{_digest(str(path.resolve()))[:8]}", protocol, config)
     scan = scan_clips(path)
-    state = state_of(scan.files, protocol)
+    if not any(file.label for file in scan.files):
+        raise ValueError(
+            f"--data {name}: no clip has a word; put the clips of each word into a"
+            " folder of its name"
+        )
+    words, notes = scan.words.words, _notes(scan)
+    state = state_of(scan.files, protocol, words, notes)
     made = _made_before(place, state)
     if made is not None:
         return made
@@ -252,12 +265,13 @@ def load_corpus(
     return _kept_corpus(
         place,
         chosen,
-        scan.words.words,
+        words,
         config,
         name=name,
         protocol=protocol,
         plan=plan,
         source=state,
+        notes=notes,
         log=log,
     )
 
@@ -344,10 +358,15 @@ def kept_in(name: str, protocol: str, config: CacheConfig) -> Path:
     return cache_folder() / "sign-language" / told
 
 
-def state_of(files: Sequence[ClipFile], protocol: str) -> str:
+def state_of(files: Sequence[ClipFile], protocol: str, *others: Sequence[str]) -> str:
     """Return a SHA-256 that changes when a file is changed, added or relabelled.
 
     It uses the size and time of each file and does not read the files.
+
+    Args:
+        files: the clips.
+        protocol: how they are parted.
+        others: what else a corpus of them holds, as its words in their order.
     """
     stats = [file.path.stat() for file in files]
     told = [
@@ -357,7 +376,7 @@ def state_of(files: Sequence[ClipFile], protocol: str) -> str:
         ]
         for file, stat in zip(files, stats, strict=True)
     ]
-    return _digest(json.dumps([protocol, told]))
+    return _digest(json.dumps([protocol, told, *others]))
 
 
 def _generated(
@@ -386,8 +405,14 @@ def _generated(
     )
 
 
-def _prepared(path: Path, recipe: Recipe) -> SignCorpus:
+def _prepared(path: Path, recipe: Recipe, protocol: str) -> SignCorpus:
     corpus = open_corpus(path)
+    # `signer` is also what stands for a split that was not asked for.
+    if protocol not in ("signer", corpus.protocol):
+        raise ValueError(
+            f"{path} is parted by {corpus.protocol} already; leave --split {protocol}"
+            " out, or prepare the clips with it"
+        )
     held = corpus.part("train").config
     wanted = architecture_of(recipe.backbone).n_features
     if held.n_features != wanted:
@@ -528,7 +553,7 @@ def find_videos(
 
 
 def _notes(scan: Scan) -> tuple[str, ...]:
-    marked = sum(row.get(MARK) == "yes" for row in scan.rows)
+    marked = sum(map(shows_word, scan.rows))
     if not marked:
         return ()
     told = f"{marked} of {len(scan.files)} clips show their word in writing"

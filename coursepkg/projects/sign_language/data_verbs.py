@@ -403,7 +403,9 @@ def _made_before(out: Path, source: str) -> SignCorpus | None:
 def _source(options: Prepare, videos: Videos, config: CacheConfig) -> str:
     """SHA-256 of the state of the files and of all that decides their treatment."""
     decides = [asdict(one) for one in (options.look, options.rules, config)]
-    told = json.dumps([state_of(videos.files, options.common.protocol), decides])
+    others = videos.labels, videos.notes
+    state = state_of(videos.files, options.common.protocol, *others)
+    told = json.dumps([state, decides])
     return hashlib.sha256(told.encode()).hexdigest()
 
 

@@ -393,11 +393,8 @@ EVALUATION = "evaluation.json"
 
 def evaluate_command(options: Evaluate) -> int:
     """Score, report and return the exit code."""
-    for flag, value in (
-        ("--limit", options.limit),
-        ("--worst", options.worst),
-    ):
-        check_count(flag, value, least=0)
+    check_count("--limit", options.limit, least=0)
+    check_count("--worst", options.worst, least=0)
     check_threads(options.use.threads)
     check_count("--batch-size", options.use.batch_size)
     if options.words is None:
@@ -415,12 +412,11 @@ def corpus_of(options: Evaluate, recognizer: SignRecognizer) -> SignCorpus:
     """Load the clips that the options name, or by default the model's data set."""
     common, learnt = options.common, recognizer.card.get("data")
     told: Mapping[str, Any] = learnt if isinstance(learnt, dict) else {}
-    name, split = common.data, common.protocol
-    if name == "auto":
-        name = str(told.get("name", common.corpus_name))
-        protocol = str(told.get("protocol"))
-        if common.split == "auto" and protocol in PROTOCOLS:
-            split = protocol
+    known = str(told.get("name", common.corpus_name))
+    name = known if common.data == "auto" else common.data
+    split, protocol = common.protocol, str(told.get("protocol"))
+    if common.split == "auto" and name == known and protocol in PROTOCOLS:
+        split = protocol
     return load_corpus(name, recognizer.recipe, split=split)
 
 
@@ -461,6 +457,7 @@ def against(
 
 
 def _score(options: Evaluate) -> int:
+    refuse_given([("--seed", options.seed)], "goes with --leave-one-signer-out")
     # A mistake is said before a model scores clips for minutes.
     theirs = None if options.against is None else stored_scores(options.against)
     recognizer = load_recognizer(options.common, options.use)
@@ -496,8 +493,7 @@ def _score(options: Evaluate) -> int:
 def _leave_out(options: Evaluate) -> int:
     """Train on all signers but one and score that one, for each signer in turn.
 
-    The options for a trained model, --model, --against and --limit, raise a
-    ValueError.
+    An option for a trained model or for a part raises a ValueError.
     """
     common, use = options.common, options.use
     refuse_given(
@@ -505,6 +501,9 @@ def _leave_out(options: Evaluate) -> int:
             ("--model", use.model),
             ("--against", options.against),
             ("--limit", options.limit),
+            ("--part", options.part != Evaluate.part),
+            ("--worst", options.worst != Evaluate.worst),
+            ("--split", common.split != "auto"),
         ],
         "cannot be given with --leave-one-signer-out, which trains its own models",
     )

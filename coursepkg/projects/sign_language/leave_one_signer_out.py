@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coursepkg.app.output import Log, silent
-from coursepkg.projects.sign_language.corpora import MARK, folder_of, signer_folds
+from coursepkg.projects.sign_language.corpora import folder_of, shows_word, signer_folds
 from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.data.scan import scan_clips
 from coursepkg.projects.sign_language.inference import predict_clips
@@ -216,11 +216,7 @@ def marked_files(name: str, folder: Path | None = None) -> frozenset[str]:
     """
     scan = scan_clips(folder_of(name, folder))
     rows = zip(scan.files, scan.rows, strict=True) if scan.rows else ()
-    return frozenset(
-        file.path.name
-        for file, row in rows
-        if row.get(MARK, "").strip().lower() == "yes"
-    )
+    return frozenset(file.path.name for file, row in rows if shows_word(row))
 
 
 def _fold(

@@ -369,6 +369,8 @@ def _check(options: Predict, paths: OutputPaths) -> None:
         )
     if options.words is not None:
         _check_words(options)
+    if not options.finds_events:
+        refuse_given(_given_windows(options), "goes with --stream or --camera")
     check_count("--n-best", options.n_best)
     if options.finds_events and options.n_best > 1:
         raise ValueError("--n-best goes with clips; a stream names one word at a time")
@@ -389,13 +391,18 @@ def _check_words(options: Predict) -> None:
             ("--adjust", use.adjust is not None),
             ("--batch-size", use.batch_size != Use.batch_size),
             ("--contest", options.contest is not None),
-            *(
-                (f"--{one.name}", getattr(options.windows, one.name) != one.default)
-                for one in fields(StreamConfig)
-            ),
+            *_given_windows(options),
         ],
         WITH_WORDS,
     )
+
+
+def _given_windows(options: Predict) -> list[tuple[str, object]]:
+    """The options of `StreamConfig`, and whether each is given."""
+    return [
+        (f"--{one.name}", getattr(options.windows, one.name) != one.default)
+        for one in fields(StreamConfig)
+    ]
 
 
 def _print_record(record: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Sets of clips by name: parts that share nobody, decoded once; folders of one's own; one signer left out."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,37 @@ def test_a_folder_is_parted_by_signer_and_made_anew_when_it_changes(tmp_path: Pa
     assert quietly(folder).fingerprint == changed.fingerprint != corpus.fingerprint
 
 
+def test_a_folder_is_read_anew_when_its_label_mapping_changes(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "own")
+    before = quietly(folder)
+    for words in (WORDS[::-1], (*WORDS, "mới")):
+        mapping = {word: number for number, word in enumerate(words)}
+        (folder / "label_mapping.json").write_text(json.dumps(mapping), "utf-8")
+        changed = quietly(folder)
+        assert changed.labels == words
+        assert changed.fingerprint != before.fingerprint
+        assert names(changed) == names(before)
+
+
+def test_words_that_can_be_read_in_the_pictures_are_noted(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "own")
+    assert quietly(folder).notes == ()
+    head, *rows = (folder / "manifest.csv").read_text("utf-8").splitlines()
+    rows = [f"{row},{'Yes ' if 'Chi' in row else 'no'}" for row in rows]
+    (folder / "manifest.csv").write_text("\n".join([f"{head},burned_in_text", *rows]), "utf-8")
+    (note,) = quietly(folder).notes
+    assert note.startswith(f"{len(WORDS)} of 12 clips show their word in writing")
+
+
+def test_clips_without_a_word_are_refused(tmp_path: Path) -> None:
+    films = write_folder(tmp_path / "own", SIGNERS[:1]) / "train" / WORDS[0]
+    for mapping in ("", json.dumps({WORDS[0]: 0})):
+        if mapping:
+            (films / "label_mapping.json").write_text(mapping, "utf-8")
+        with pytest.raises(ValueError, match="no clip has a word; put the clips of each word into a folder"):
+            quietly(films)
+
+
 def test_an_empty_file_that_is_scored_is_left_out_by_name_and_not_forgotten(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "own")
     files = scan_clips(folder).files
@@ -119,6 +151,8 @@ def test_what_prepare_wrote_is_opened(tmp_path: Path) -> None:
         quietly(tmp_path / "ready", recipe=replace(FAST, size=32))
     with pytest.raises(ValueError, match=r"ready holds no frames in one colour; give --skip-solid$"):
         quietly(tmp_path / "ready", recipe=replace(FAST, skip_solid=False))
+    with pytest.raises(ValueError, match="ready is parted by signer already; leave --split clip out"):
+        quietly(tmp_path / "ready", split="clip")
 
 
 def test_each_signer_is_left_out_once(tmp_path: Path) -> None:

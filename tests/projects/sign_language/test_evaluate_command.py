@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.projects.sign_language import evaluate_verb
+from coursepkg.projects.sign_language.corpus import SignCorpus
 from coursepkg.projects.sign_language.ladder import RESULTS
-from coursepkg.projects.sign_language.recipe import PRESETS
+from coursepkg.projects.sign_language.options import Common, Evaluate
+from coursepkg.projects.sign_language.recipe import PRESETS, Recipe
+from coursepkg.projects.sign_language.recognizer import SignRecognizer
 from tests.projects.sign_language.folders import sign_language
-from tests.projects.sign_language.signed import COUNTS, RECIPE, WORDS, write_film, write_model
+from tests.projects.sign_language.signed import COUNTS, RECIPE, WORDS, taught, write_film, write_model
 from tests.said import Said
 
 
@@ -109,6 +113,28 @@ def test_an_ensemble_and_a_limit_are_said(places: dict[str, Path]) -> None:
     assert document["n"] == 4
 
 
+@pytest.mark.parametrize(
+    ("common", "expected"),
+    [
+        (Common(), ("own", "clip")),
+        (Common(data="own"), ("own", "clip")),
+        (Common(data="own", split="signer"), ("own", "signer")),
+        (Common(data="other"), ("other", "signer")),
+    ],
+)
+def test_the_data_that_a_model_learnt_from_are_parted_as_then(
+    common: Common, expected: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str, recipe: Recipe, *, split: str) -> SignCorpus:
+        return SignCorpus(name, split, WORDS, None, None, None)
+
+    monkeypatch.setattr(evaluate_verb, "load_corpus", load)
+    learnt = {"data": {"name": "own", "protocol": "clip"}}
+    model = SignRecognizer(taught(), WORDS, RECIPE, card=learnt)
+    found = evaluate_verb.corpus_of(Evaluate(common), model)
+    assert (found.name, found.protocol) == expected
+
+
 def test_one_signer_is_left_out_at_a_time(
     places: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +180,23 @@ def test_a_mistake_gets_one_line(
     assert message in done.err
     assert len(done.err.strip().splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--seed", "3"), "--seed goes with --leave-one-signer-out"),
+        *(
+            (("--leave-one-signer-out", flag, value), f"{flag} cannot be given with --leave-one-signer-out")
+            for flag, value in (("--part", "test"), ("--worst", "3"), ("--split", "clip"))
+        ),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(
+    places: dict[str, Path], arguments: tuple, message: str
+) -> None:
+    done = sign_language("evaluate", "--data", places["signs"], *arguments)
+    assert message in done.mistake
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_clips_that_are_still_the_same_are_not_decoded_again(tmp_path: Path, dec
     before = quietly(folder)
     for path in folder.rglob("*.mp4"):
         path.touch()
-    assert corpora.state_of(scan_clips(folder).files, "signer") != before.source
+    scan = scan_clips(folder)
+    assert corpora.state_of(scan.files, "signer", scan.words.words, ()) != before.source
     decoded.clear()
     assert quietly(folder).fingerprint == before.fingerprint
     assert decoded == []

@@ -144,6 +144,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(model: Path, films: list[P
         ([film, "--n-best", 0], "--n-best must be an integer of at least 1, got 0"),
         ([film, "--batch-size", 0], "--batch-size must be"),
         ([film, "--stream", "--hop", 3], "--hop must be above 0 and at most the window, 2.5, got 3.0"),
+        ([film, "--threshold", 0.9], "--threshold goes with --stream or --camera"),
         ([film, "--stream", "--n-best", 2], "--n-best goes with clips"),
         ([film, "--stream", "--contest", out], "--contest wants one answer a clip"),
         ([film, "--contest", out], "--contest answers one folder of clips"),

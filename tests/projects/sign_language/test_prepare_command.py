@@ -1,5 +1,6 @@
 """`coursepkg sign-language prepare`: cleaned, decoded once, trained from; nothing half-written."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,15 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "prepared.part").is_dir()
     assert sign_language(*command).code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"signs", "prepared"}
+
+
+def test_another_label_mapping_makes_other_clips(tmp_path: Path) -> None:
+    folder, out = write_folder(tmp_path / "signs", signers=("An", "Bình", "Chi")), tmp_path / "prepared"
+    command = ["prepare", "--data", folder, "--size", "16", "--out", out]
+    assert sign_language(*command).code == 0
+    mapping = {word: number for number, word in enumerate(reversed(WORDS))}
+    (folder / "label_mapping.json").write_text(json.dumps(mapping), "utf-8")
+    assert "holds other clips, or these by other options" in sign_language(*command).mistake
 
 
 def test_mistakes_get_one_line(folder: Path, tmp_path: Path) -> None:

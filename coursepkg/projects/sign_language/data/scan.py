@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 from coursepkg.data.csv_rows import csv_rows
@@ -57,7 +57,7 @@ KINDS = {
     "one clip": "a word with a single clip: it cannot be both learnt and tested",
     "not in the mapping": "a word that the label mapping lacks, its clips left out",
     "not in the data": "a word of the label mapping without a clip",
-    "missing file": "a row of the table whose file is not there, left out",
+    "missing file": "a row or a link whose file is not there, left out",
     "repeated row": "a file that stands in the table twice, the later row left out",
     "bad row": "a row of the table that cannot be used, left out",
     "not in the table": "a video that the table does not name, left out",
@@ -203,11 +203,8 @@ def read_clip_table(path: Path) -> tuple[list[ClipFile], list[Row], list[Problem
                 )
             problems += composed_label(row["label"].strip(), word, place)
             problems += _other_folder(row, word, place)
-            files.append(
-                ClipFile(
-                    where, word, compose(row.get("signer", "")), row.get("group", "")
-                )
-            )
+            signer, group = (row.get(name, "").strip() for name in ("signer", "group"))
+            files.append(ClipFile(where, word, compose(signer), group))
             rows.append(row)
     return files, rows, problems
 
@@ -217,13 +214,13 @@ def _fault(row: Row) -> str:
     if None in row:
         return "it has more columns than the first line; quote texts that hold commas"
     inside = PurePosixPath(row["path"])
-    if not row["path"].strip():
+    if not row["path"].strip() or not inside.parts:
         return "no path; add it, or remove the row"
     if (
         inside.is_absolute()
         or ".." in inside.parts
         or "\\" in row["path"]
-        or ":" in inside.parts[0]
+        or PureWindowsPath(inside).drive
     ):
         return (
             f"{row['path']} leads out of the folder; write a path inside it, with"
@@ -436,6 +433,10 @@ def _clip(path: Path, word: str, problems: list[Problem]) -> list[ClipFile]:
             problems.append(
                 Problem("no video", str(path), "no video by its name, left out")
             )
+    elif not path.is_file():
+        problems.append(
+            Problem("missing file", str(path), "a link to no file, left out")
+        )
     else:
         if not path.stat().st_size:
             # It stays a clip, so that one that is scored counts as wrong, as others do

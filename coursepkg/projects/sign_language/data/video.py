@@ -150,7 +150,7 @@ def decode_video(
         facts = facts_of(path, container, stream, table, first)
         # The decoder gives frames in the order in which they are shown; AVI knows only
         # when they are decoded.
-        times = seconds_of(sorted(stamps), stream, min(table.shown, default=None))
+        times = seconds_of(sorted(stamps), stream, table.start)
     frames = _stacked(images, path)
     return DecodedVideo(facts, frames, times, max(0, facts.expected - len(frames)))
 
@@ -333,7 +333,8 @@ class VideoFrames:
             for packet in packets(container, stream, table):
                 for frame in frames_of(packet):
                     stamp = frame.pts
-                    first = stamp if first is None else first
+                    # A damaged film may have lost its first frames.
+                    first = table.start if first is None else first
                     known = stamp is not None and first is not None
                     seconds = (
                         (stamp - first) * float(stream.time_base)

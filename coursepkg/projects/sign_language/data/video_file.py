@@ -58,6 +58,8 @@ class PacketTable:
     """Packets that an edit list hides: they are decoded and not shown."""
     n_shown: int = 0
     """Frames that are to be shown."""
+    start: int | None = None
+    """Lowest time stamp of the frames that are to be shown; None before the first."""
     keeps_stamps: bool = True
     """False only counts, for a film that may be long."""
 
@@ -68,6 +70,7 @@ class PacketTable:
             self.n_hidden += packet.is_discard
             return
         self.n_shown += 1
+        self.start = stamp if self.start is None else min(self.start, stamp)
         if self.keeps_stamps:
             self.shown.append(stamp)
         if self.keeps_stamps and packet.is_keyframe:

@@ -62,9 +62,10 @@ class WordScores:
         if self.left_out:
             named = ", ".join(self.left_out[:5])
             more = ", ..." if len(self.left_out) > 5 else ""
+            # Streams are made where a signer is left out at a time.
+            why = "no other clip shows" if self.streams is None else "nobody else signs"
             lines.append(
-                f"left out: {len(self.left_out)} clips whose word nobody else signs"
-                f" ({named}{more})"
+                f"left out: {len(self.left_out)} clips whose word {why} ({named}{more})"
             )
         return "\n".join(lines)
 

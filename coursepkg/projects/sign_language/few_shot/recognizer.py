@@ -275,11 +275,12 @@ def enrolment_notes(
     for clip in asked:
         distances = matcher.warping_distances(signs_of(clip.landmarks))
         for other, distance in zip(words.clips, distances.tolist(), strict=True):
-            pair = (min(clip.word, other.word), max(clip.word, other.word))
+            first, second = sorted((clip, other), key=lambda one: one.word)
+            pair = first.word, second.word
             if clip.word != other.word and distance < close and pair not in notes:
                 notes[pair] = (
-                    f"{pair[0]} and {pair[1]}: {clip.name} and {other.name} show nearly"
-                    " the same movement; if it is one word, enrol it once"
+                    f"{pair[0]} and {pair[1]}: {first.name} and {second.name} show"
+                    " nearly the same movement; if it is one word, enrol it once"
                 )
     # Of a word that may be another one, no more clips are asked for.
     doubted = {word for pair in notes for word in pair}

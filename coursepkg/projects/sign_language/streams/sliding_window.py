@@ -192,7 +192,7 @@ def find_events(
 ) -> Iterator[SignEvent]:
     """What stays the same over the readings.
 
-    An event ends when another word is sure, or when its own has not been sure for
+    An event ends when another one begins, or when its word has not been sure for
     `refractory` seconds. A word whose last event ended less than `refractory` seconds
     ago begins no new one, even if another word came in between.
     """
@@ -215,6 +215,8 @@ def find_events(
             if current is not None:
                 yield current
             current = SignEvent(start, end, label, confidence)
+        else:
+            continue
         ended[label] = end
     if current is not None:
         yield current

@@ -144,6 +144,38 @@ def test_a_row_that_disagrees_with_the_folder_is_told(tmp_path: Path) -> None:
     assert kinds(found)["label and folder"] == ["signers.csv, line 3"]
 
 
+@pytest.mark.parametrize("name", [".", "./"])
+def test_a_row_that_names_the_folder_itself_is_left_out(tmp_path: Path, name: str) -> None:
+    fill(tmp_path, "1.mp4", "2.mp4")
+    (tmp_path / "manifest.csv").write_text(f"path,label\n{name},x\n1.mp4,x\n2.mp4,x\n")
+    found = scan_clips(tmp_path)
+    assert [file.path.name for file in found.files] == ["1.mp4", "2.mp4"]
+    assert kinds(found) == {"bad row": ["manifest.csv, line 2"]}
+
+
+def test_a_colon_leads_out_of_the_folder_behind_a_drive_only(tmp_path: Path) -> None:
+    fill(tmp_path, "12:30:05.mp4", "2.mp4")
+    (tmp_path / "manifest.csv").write_text("path,label\n12:30:05.mp4,x\n2.mp4,x\nC:/3.mp4,x\n")
+    found = scan_clips(tmp_path)
+    assert [file.path.name for file in found.files] == ["12:30:05.mp4", "2.mp4"]
+    assert kinds(found) == {"bad row": ["manifest.csv, line 4"]}
+
+
+def test_spaces_round_a_name_make_no_other_signer(tmp_path: Path) -> None:
+    fill(tmp_path, "1.mp4", "2.mp4")
+    (tmp_path / "manifest.csv").write_text("path,label,signer,group\n1.mp4, x, An, a\n2.mp4,x,An,a\n")
+    found = scan_clips(tmp_path)
+    assert {(file.label, file.signer, file.group) for file in found.files} == {("x", "An", "a")}
+
+
+def test_a_link_to_no_file_is_named_and_left_out(tmp_path: Path) -> None:
+    fill(tmp_path, "ăn/1.mp4", "ăn/2.mp4")
+    (tmp_path / "ăn" / "3.mp4").symlink_to(tmp_path / "nowhere.mp4")
+    found = scan_clips(tmp_path)
+    assert [file.path.name for file in found.files] == ["1.mp4", "2.mp4"]
+    assert kinds(found) == {"missing file": ["3.mp4"]}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -235,7 +235,9 @@ def test_leaving_a_signer_out_asks_each_clip_once(words: Words) -> None:
 
 def test_leaving_a_clip_out_needs_no_signers(words: Words) -> None:
     nameless = Words(tuple(replace(one, signer="") for one in words.clips))
-    assert len(score_words(nameless, split="clip", method="dtw", n_resamples=20).scores.answers) == 15
+    found = score_words(nameless, split="clip", method="dtw", n_resamples=20)
+    assert len(found.scores.answers) == 15
+    assert "left out: 1 clips whose word no other clip shows (5-0.mp4)" in str(found)
     with pytest.raises(ValueError, match=r"0-0\.mp4 has no signer"):
         score_words(nameless, method="dtw")
 
@@ -267,6 +269,7 @@ def test_notes_name_words_of_one_clip_and_words_that_are_one(words: Words) -> No
     assert alike in enrolment_notes(more)
     assert not any(note.startswith("twin: one clip") for note in enrolment_notes(more)), "contradicts"
     assert alike in enrolment_notes(more, {twin.sha256})
+    assert alike in enrolment_notes(more, {words.clips[0].sha256})
     assert enrolment_notes(more, {words.clips_of("từ 5")[0].sha256}) == enrolment_notes(words)
     assert enrolment_notes(more, ()) == []
 

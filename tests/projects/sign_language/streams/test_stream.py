@@ -171,6 +171,16 @@ def test_a_word_that_another_one_interrupts_is_not_told_twice() -> None:
     ]
 
 
+def test_a_word_that_stays_longer_than_its_pause_is_told_again() -> None:
+    rows = readings([sure("ăn"), sure("uống"), *[sure("ăn")] * 4])
+    config = StreamConfig(window=1.0, hop=1.0, refractory=2.0)
+    assert [one[:3] for one in find_events(rows, WORDS, config)] == [
+        (0.0, 1.0, "ăn"),
+        (1.0, 2.0, "uống"),
+        (3.0, 6.0, "ăn"),
+    ]
+
+
 @given(
     words=st.lists(st.sampled_from([*WORDS, ""]), max_size=30),
     refractory=st.sampled_from([0.0, 1.0, 2.5]),

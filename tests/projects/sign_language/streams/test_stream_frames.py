@@ -51,6 +51,19 @@ def test_of_a_film_that_is_cut_short_the_loss_is_told(tmp_path: Path) -> None:
     assert str(shorter) in frames.complaint
 
 
+def test_times_count_from_the_first_frame_of_the_film_where_it_is_lost(tmp_path: Path) -> None:
+    film = write_film(tmp_path / "film.mp4", 40)
+    content = bytearray(film.read_bytes())
+    first, last = content.index(b"mdat") + 8, content.index(b"moov") - 4
+    for i in range(first + int(0.4 * (last - first)), first + int(0.55 * (last - first))):
+        content[i] = 255 - content[i]
+    film.write_bytes(content)
+    whole = decode_video(film)
+    assert whole.times[0] > 0.1
+    assert number_of(whole.frames[-1]) == 39
+    np.testing.assert_allclose([one.seconds for one in VideoFrames(film)], whole.times)
+
+
 def test_what_is_no_video_is_refused_in_one_line(tmp_path: Path) -> None:
     Image.new("RGB", (64, 48)).save(tmp_path / "a.mp4", "PNG")
     for path, said in (
