@@ -7,6 +7,7 @@ are in use, "x must be ..., got ..." and "x: got ..., needs ...".
 import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
 from typing import Any
 
 LONGEST = 60
@@ -15,14 +16,46 @@ LONGEST = 60
 
 def describe(value: Any) -> str:
     """A plain value as it is written, of a long text and anything else the type."""
-    plain = value is None or isinstance(value, str | int | float)
+    if isinstance(value, Real):
+        return str(value)  # NumPy's numbers as Python's
+    plain = value is None or isinstance(value, str)
     is_long = isinstance(value, str) and len(value) > LONGEST
     return repr(value) if plain and not is_long else type(value).__name__
 
 
+def is_integer(value: Any) -> bool:
+    """Whether the value is an integer, of Python or NumPy, and no bool."""
+    return isinstance(value, int | Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether the value is an integer or a float, of Python or NumPy, and no bool."""
+    return isinstance(value, int | float | Real) and not isinstance(value, bool)
+
+
+def python_number(value: Any) -> int | float:
+    """Python's own number for one of NumPy: the `default` of `json.dumps`.
+
+    Raises:
+        TypeError: the value is no number.
+    """
+    if not isinstance(value, Real):
+        raise TypeError(
+            f"Object of type {type(value).__name__} is not JSON serializable"
+        )
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def use_python_numbers(config: Any) -> None:
+    """Put Python's own numbers in place of NumPy's in a frozen dataclass."""
+    for name, value in list(vars(config).items()):
+        if is_number(value):
+            object.__setattr__(config, name, python_number(value))
+
+
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
     """Raises a ValueError unless the value is an integer in least..most, no bool."""
-    good = _is_integer(value) and value >= least
+    good = is_integer(value) and value >= least
     if not good or (most is not None and value > most):
         wanted = f"of at least {least}" if most is None else f"in {least}..{most}"
         raise ValueError(f"{name} must be an integer {wanted}, got {describe(value)}")
@@ -31,7 +64,7 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
 def check_counts(**values: Any) -> None:
     """Raises a ValueError unless every value, given by name, is a positive integer."""
     for name, value in values.items():
-        if not _is_integer(value) or value < 1:
+        if not is_integer(value) or value < 1:
             raise ValueError(
                 f"{name} must be a positive integer, got {describe(value)}"
             )
@@ -39,7 +72,7 @@ def check_counts(**values: Any) -> None:
 
 def check_integer(name: str, value: Any, least: int | None = None) -> None:
     """Raises a ValueError unless the value is an integer, of at least `least`."""
-    if not _is_integer(value):
+    if not is_integer(value):
         raise ValueError(f"{name}: got {describe(value)}, needs an integer")
     if least is not None and value < least:
         needed = f"at least {least}" if least else "0 or more"
@@ -48,18 +81,13 @@ def check_integer(name: str, value: Any, least: int | None = None) -> None:
 
 def check_number(name: str, value: Any) -> None:
     """Raises a ValueError unless the value is an integer or a float, no bool."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise ValueError(f"{name}: got {describe(value)}, needs a number")
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_finite(name: str, value: Any) -> None:
     """Raises a ValueError unless the value is a finite number."""
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {describe(value)}")
 
 
@@ -195,7 +223,7 @@ def check_largest(name: str, value: Any, shown: str | None = None) -> None:
     if isinstance(value, tuple):
         for one in value:
             check_largest(name, one, shown)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif is_number(value):
         most = LARGEST.get(name, LARGEST_OTHER)
         if value != value:
             raise ValueError(f"{shown or name} must be a finite number, got nan")

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from coursepkg.attention.dropout import draw_seed
 from coursepkg.attention.pattern import Pattern
+from coursepkg.validation import describe, is_number
 
 _HALF = (torch.float16, torch.bfloat16)
 _HALF_AND_SINGLE = (*_HALF, torch.float32)
@@ -374,12 +375,14 @@ def _check_options(
                 f" {type(pattern).__name__}"
             )
         pattern.fits(batch, heads, n_queries, k.shape[2])
-    if scale is not None and not (
-        isinstance(scale, int | float) and math.isfinite(scale)
-    ):
-        raise ValueError(f"scale must be a finite number or None, got {scale!r}")
-    if not isinstance(dropout_p, int | float) or not 0.0 <= dropout_p < 1.0:
-        raise ValueError(f"dropout_p must be at least 0 and below 1, got {dropout_p!r}")
+    if scale is not None and not (is_number(scale) and math.isfinite(scale)):
+        raise ValueError(
+            f"scale must be a finite number or None, got {describe(scale)}"
+        )
+    if not is_number(dropout_p) or not 0.0 <= dropout_p < 1.0:
+        raise ValueError(
+            f"dropout_p must be at least 0 and below 1, got {describe(dropout_p)}"
+        )
     if bias is not None:
         _check_bias(bias, (batch, heads, n_queries, k.shape[2]), q)
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import torch
 
 from coursepkg.attention.pattern import Pattern
-from coursepkg.validation import check_counts
+from coursepkg.validation import check_counts, use_python_numbers
 
 VARIANTS = ("reference", "tiled", "ideal", "linear", "topk", "additive")
 PASSES = ("forward", "backward", "both")
@@ -63,6 +63,7 @@ class AttentionShape:
     def __post_init__(self) -> None:
         sizes = vars(self)
         check_counts(**{n: x for n, x in sizes.items() if x is not None})
+        use_python_numbers(self)
         if self.n_heads % self.n_kv_heads:
             raise ValueError(
                 f"n_heads must be a multiple of n_kv_heads, got {self.n_heads} and"
@@ -114,6 +115,7 @@ class Method:
             raise ValueError(
                 f"variant must be one of {', '.join(VARIANTS)}, got {self.name!r}"
             )
+        use_python_numbers(self)
         for field, value in vars(self).items():
             if isinstance(value, int) and value < 1:
                 raise ValueError(f"{field} must be at least 1, got {value}")

@@ -39,7 +39,8 @@ def uniform_hash(seed: int, *coordinates: Tensor) -> Tensor:
     Returns:
         float64 tensor of the broadcast shape.
     """
-    start = torch.tensor(seed, dtype=torch.int64, device=coordinates[0].device)
+    wrapped = (seed + 2**63) % 2**64 - 2**63
+    start = torch.tensor(wrapped, dtype=torch.int64, device=coordinates[0].device)
     state = _mix(start + _GOLDEN)
     for coordinate in coordinates:
         state = _mix(state + (coordinate.to(torch.int64) + 1) * _GOLDEN)

@@ -9,7 +9,8 @@ Source: Dao, FlashAttention-2 (arXiv 2307.08691).
 """
 
 import os
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -74,7 +75,12 @@ def unavailable(device: torch.device | None = None) -> str | None:
 
 
 def _installed_triton() -> tuple[int, ...]:
-    return tuple(int(part) for part in version("triton").split(".")[:2])
+    try:
+        found = version("triton")
+    except PackageNotFoundError:
+        # Nightly, AMD and Windows builds come in packages of other names.
+        found = import_module("triton").__version__
+    return tuple(int(part) for part in found.split(".")[:2])
 
 
 def _dotted(release: tuple[int, ...]) -> str:

@@ -70,6 +70,11 @@ class MultiHeadLatentAttention(nn.Module):
                 f"rope must have a method rotate, as RotaryEmbedding({rope_dim}), got"
                 f" {describe(rope)}"
             )
+        rotated = getattr(rope, "head_dim", rope_dim)
+        if rotated != rope_dim:
+            raise ValueError(
+                f"rope must be for rope_dim {rope_dim}, got one for {rotated}"
+            )
         self.d_model, self.n_heads, self.head_dim = d_model, n_heads, head_dim
         self.latent_dim, self.rope_dim, self.rope = latent_dim, rope_dim, rope
         self.scale = (head_dim + rope_dim) ** -0.5

@@ -360,6 +360,7 @@ def linear_attention(
     (arXiv 2006.16236).
     """
     _check_options(mode, chunk_size)
+    chunk_size = int(chunk_size)
     _check_inputs(q, k, v, causal)
     phi = checked_map(find_feature_map(feature_map))
     dtype = torch.float64 if q.dtype == torch.float64 else torch.float32

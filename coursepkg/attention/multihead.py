@@ -25,7 +25,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from coursepkg.attention.api import CAPABILITIES, attention
 from coursepkg.attention.pattern import Pattern, from_predicate
-from coursepkg.validation import check_counts, describe
+from coursepkg.validation import check_counts, describe, is_integer, is_number
 
 
 @runtime_checkable
@@ -269,13 +269,11 @@ def _check_sizes(
 def _check_options(
     head_dim: int, rope: Rotary | None, scale: float | None, dropout_p: float, impl: str
 ) -> None:
-    if scale is not None and not (
-        isinstance(scale, int | float) and 0 < scale < math.inf
-    ):
+    if scale is not None and not (is_number(scale) and 0 < scale < math.inf):
         raise ValueError(
             f"scale must be a positive number or None, got {describe(scale)}"
         )
-    if not isinstance(dropout_p, int | float) or not 0.0 <= dropout_p < 1.0:
+    if not is_number(dropout_p) or not 0.0 <= dropout_p < 1.0:
         raise ValueError(
             f"dropout_p must be at least 0 and below 1, got {describe(dropout_p)}"
         )
@@ -308,7 +306,7 @@ def _check_batch(k: Tensor, q: Tensor) -> None:
 def _check_pooling(mha: MultiHeadAttention, n_kv_heads: int) -> None:
     if not isinstance(mha, MultiHeadAttention):
         raise ValueError(f"mha must be a MultiHeadAttention, got {describe(mha)}")
-    if not isinstance(n_kv_heads, int) or n_kv_heads < 1 or mha.n_kv_heads % n_kv_heads:
+    if not is_integer(n_kv_heads) or n_kv_heads < 1 or mha.n_kv_heads % n_kv_heads:
         raise ValueError(
             f"n_kv_heads must divide the {mha.n_kv_heads} of mha, got"
             f" {describe(n_kv_heads)}"

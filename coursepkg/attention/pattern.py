@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from coursepkg.attention.dropout import uniform_hash
-from coursepkg.validation import check_count, describe
+from coursepkg.validation import check_count, check_integer, describe
 
 Predicate = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 """(b (B, 1, 1, 1), h (1, H, 1, 1), aligned i (T, 1), j (S,), n_keys) -> bool."""
@@ -245,6 +245,7 @@ def dilated_window(window: int, dilation: int) -> Pattern:
     """
     check_count("window", window)
     check_count("dilation", dilation)
+    window, dilation = int(window), int(dilation)
     reach = sliding_window((window - 1) * dilation + 1)
 
     def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
@@ -303,6 +304,8 @@ def random_blocks(n_blocks: int, block: int, seed: int = 0) -> Pattern:
     """
     check_count("n_blocks", n_blocks)
     check_count("block", block)
+    check_integer("seed", seed)
+    n_blocks, block, seed = int(n_blocks), int(block), int(seed)
 
     def chosen(rows: Tensor, n_keys: int) -> Tensor:
         """bool (rows, key blocks): the n_blocks smallest hashes of each row."""
@@ -465,7 +468,17 @@ def _join_heads(parts: Sequence[Tensor]) -> Tensor:
 def from_predicate(
     predicate: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor], name: str
 ) -> Pattern:
-    """Any function (b, h, i, j) -> bool as a pattern; every tile of it is visited."""
+    """Any function (b, h, i, j) -> bool as a pattern; every tile of it is visited.
+
+    The pattern raises a ValueError where the function returns no bool tensor.
+    """
+
+    def tile(b: Tensor, h: Tensor, i: Tensor, j: Tensor, n_keys: int) -> Tensor:
+        visible = predicate(b, h, i, j)
+        if not isinstance(visible, Tensor) or visible.dtype != torch.bool:
+            kind = visible.dtype if isinstance(visible, Tensor) else describe(visible)
+            raise ValueError(f"pattern {name} must return a bool tensor, got {kind}")
+        return visible
 
     def bounds(
         b: Tensor, h: Tensor, i: Span, j: Span, n_keys: int
@@ -473,4 +486,4 @@ def from_predicate(
         may = torch.ones_like(i.first + j.first, dtype=torch.bool)
         return may, torch.zeros_like(may)
 
-    return Pattern(name, lambda b, h, i, j, n_keys: predicate(b, h, i, j), bounds)
+    return Pattern(name, tile, bounds)

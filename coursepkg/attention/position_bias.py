@@ -28,7 +28,7 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " H"]:
     code for other H (arXiv 2108.12409).
     """
     check_integer("n_heads", n_heads, least=1)
-    power = 1 << (n_heads.bit_length() - 1)  # the largest one that is not above H
+    power = 1 << (int(n_heads).bit_length() - 1)  # the largest one that is not above H
 
     def geometric(n: int) -> list[float]:
         return [2 ** (-8 * h / n) for h in range(1, n + 1)]
@@ -71,8 +71,13 @@ def relative_buckets(
     `bidirectional` half of all buckets serve keys after the query; without it those
     share bucket 0.
 
+    Raises:
+        ValueError: too few buckets, or `max_distance` within the buckets of one
+            distance each.
+
     Source: Raffel et al. 2020, "T5", section 2.1 (arXiv 1910.10683).
     """
+    _check_buckets(n_buckets, max_distance, bidirectional)
     side = torch.zeros_like(distance)
     if bidirectional:
         n_buckets //= 2
@@ -88,6 +93,22 @@ def relative_buckets(
     far = exact + (growth * (n_buckets - exact)).clamp(min=0).long()
     far = far.clamp(max=n_buckets - 1)
     return side + torch.where(steps < exact, steps, far)
+
+
+def _check_buckets(n_buckets: int, max_distance: int, bidirectional: bool) -> None:
+    smallest = 4 if bidirectional else 2
+    check_integer("n_buckets", n_buckets)
+    check_integer("max_distance", max_distance)
+    exact = n_buckets // smallest
+    if n_buckets < smallest or n_buckets % 2:
+        raise ValueError(
+            f"n_buckets: got {n_buckets}, needs an even number of at least {smallest}"
+        )
+    if max_distance <= exact:
+        raise ValueError(
+            f"max_distance: got {max_distance}, needs more than {exact} (n_buckets"
+            f" / {smallest})"
+        )
 
 
 class RelativeBias(nn.Module):
@@ -119,19 +140,8 @@ class RelativeBias(nn.Module):
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
-        smallest = 4 if bidirectional else 2
-        exact = n_buckets // smallest
         check_integer("n_heads", n_heads, least=1)
-        if n_buckets < smallest or n_buckets % 2:
-            raise ValueError(
-                f"n_buckets: got {n_buckets}, needs an even number of at least"
-                f" {smallest}"
-            )
-        if max_distance <= exact:
-            raise ValueError(
-                f"max_distance: got {max_distance}, needs more than {exact} (n_buckets"
-                f" / {smallest})"
-            )
+        _check_buckets(n_buckets, max_distance, bidirectional)
         self.n_buckets, self.max_distance = n_buckets, max_distance
         self.bidirectional = bidirectional
         self.table = nn.Embedding(n_buckets, n_heads)

@@ -222,7 +222,7 @@ class RotaryEmbedding(nn.Module):
         if table is None or table.shape[0] < end:
             # A table made under inference_mode could never take part in training.
             with torch.inference_mode(False):
-                n_rows = 1 << max(end - 1, 63).bit_length()
+                n_rows = 1 << int(max(end - 1, 63)).bit_length()
                 table = self._cos_sin(torch.arange(n_rows, device="cpu"))
                 table = table.to(dtype).to(device)
             self._tables[dtype, device] = table

@@ -96,7 +96,12 @@ def run(
     visible = visible | sees_nothing
     mask = visible
     if bias is not None:
-        mask = bias.to(q.dtype).masked_fill(~visible, float("-inf"))
+        mask = bias.masked_fill(~visible, float("-inf"))
+        if q.dtype in (torch.float16, torch.bfloat16):
+            # A softmax does not see by how much a row is shifted, but float16 ends at
+            # 65,504.
+            mask = mask - mask.detach().amax(dim=-1, keepdim=True)
+        mask = mask.to(q.dtype)
     return _run_kernel(q, k, v, mask, scale=scale).masked_fill(sees_nothing, 0.0)
 
 

@@ -13,6 +13,7 @@ scores of each query; Gupta et al. (arXiv 2106.06899) do so chunk by chunk to sa
 memory.
 """
 
+import math
 from functools import partial
 
 import torch
@@ -66,9 +67,11 @@ def top_scores_attention(
         )
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     check_number("scale", scale)
+    if not math.isfinite(scale):
+        raise ValueError(f"scale: got {scale}, needs a finite number")
     select = partial(topk_mask, n_keep=n_keep)
     return block_attention(
-        q, k, v, pattern or full(), scale=scale, block=block, select=select
+        q, k, v, pattern or full(), scale=scale, block=int(block), select=select
     )
 
 

@@ -181,8 +181,8 @@ def _reach(q: Tensor, k: Tensor, band: Band) -> tuple[int, int]:
     """The band in numbers; "no limit" is the largest distance there is."""
     left, right = band
     back, ahead = k.shape[2] - 1, q.shape[2] - 1
-    left = back if left is None else min(left, back)
-    return left, ahead if right is None else min(right, ahead)
+    left = back if left is None else min(int(left), back)
+    return left, ahead if right is None else min(int(right), ahead)
 
 
 def _over_keys(q: Tensor, k: Tensor, band: Band, tiles: TileSizes) -> dict[str, int]:

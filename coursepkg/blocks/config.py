@@ -1,10 +1,17 @@
 """One configuration for every Transformer of the course, from 2017 to today."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from coursepkg.attention.api import CAPABILITIES
 from coursepkg.attention.rope import LAYOUTS
 from coursepkg.blocks.feedforward import ACTIVATIONS
+from coursepkg.validation import (
+    describe,
+    is_integer,
+    is_number,
+    use_python_numbers,
+)
 
 NORMS = ("layer", "rms")
 POSITIONS = ("sinusoidal", "learned", "rotary", "relative", "none")
@@ -81,6 +88,7 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         for field in fields(self):
             _check_kind(field.name, getattr(self, field.name), field.type)
+        use_python_numbers(self)
         for name, known in (
             ("norm", NORMS),
             ("activation", tuple(ACTIVATIONS)),
@@ -185,17 +193,14 @@ class TransformerConfig:
         )
 
 
-def _check_kind(name: str, value: object, kind: object) -> None:
+def _check_kind(name: str, value: Any, kind: object) -> None:
     """Raises a ValueError unless a value fits its field; integers are positive."""
     if value is None and kind in (int | None, float | None):
         return
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind in (int, int | None) and not (
-        is_number and isinstance(value, int) and value > 0
-    ):
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    if kind in (float, float | None) and not is_number:
-        raise ValueError(f"{name} must be a number, got {value!r}")
+    if kind in (int, int | None) and not (is_integer(value) and value > 0):
+        raise ValueError(f"{name} must be a positive integer, got {describe(value)}")
+    if kind in (float, float | None) and not is_number(value):
+        raise ValueError(f"{name} must be a number, got {describe(value)}")
     if kind in (bool, str) and type(value) is not kind:
         what = "True or False" if kind is bool else "a string"
-        raise ValueError(f"{name} must be {what}, got {value!r}")
+        raise ValueError(f"{name} must be {what}, got {describe(value)}")

@@ -21,7 +21,7 @@ from coursepkg.blocks.recurrent import (
     unroll,
 )
 from coursepkg.text.vocabulary import PAD
-from coursepkg.validation import check_counts
+from coursepkg.validation import check_counts, use_python_numbers
 
 ATTENTIONS = ("none", "additive", "dot", "general", "concat")
 
@@ -50,6 +50,7 @@ class Seq2SeqConfig:
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_embedding", "d_hidden")
         check_counts(**{name: getattr(self, name) for name in sizes})
+        use_python_numbers(self)
         if not 0.0 <= self.dropout_p < 1.0:
             raise ValueError(
                 f"dropout_p must be at least 0 and below 1, got {self.dropout_p}"

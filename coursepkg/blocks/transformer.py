@@ -177,7 +177,7 @@ def attention_maps(model: Transformer, src: Tensor, tgt_in: Tensor) -> Attention
     hooks = [
         module.register_forward_pre_hook(catch)
         for module in model.modules()
-        if isinstance(module, nn.Linear)
+        if hasattr(module, "in_features")  # `nn.Linear`, packed or not
     ]
     try:
         model(src, tgt_in)

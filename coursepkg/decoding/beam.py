@@ -94,7 +94,7 @@ class Node:
 
 @dataclass
 class SearchTrace:
-    """Pass one to `beam_search`; afterwards `tree` tells what a search looked at.
+    """Pass one to `beam_search`; afterwards `tree` tells what it looked at last.
 
     Nodes of a sentence's first step have no parent.
     """
@@ -103,6 +103,8 @@ class SearchTrace:
     """For each sentence its candidates, in the order of the search."""
     alive: dict[int, list[int | None]] = field(default_factory=dict)
     """For each sentence the node of each row that goes on."""
+    _beams: "Beams | None" = field(default=None, repr=False, compare=False)
+    """The rows of the search that is written down."""
 
     def tree(self, sentence: int = 0) -> list[Node]:
         """The candidates of one sentence; a parent stands before its children.
@@ -128,6 +130,8 @@ class SearchTrace:
             ended: bool (B, C), which became hypotheses.
             kept: (B, R) the candidates that go on, by their place among the C.
         """
+        if beams is not self._beams:
+            self.nodes, self.alive, self._beams = {}, {}, beams
         step = beams.history.shape[-1] + 1
         columns = (beams.sentence, found.parent, found.token, found.total, ended, kept)
         for number, *lists in zip(*(c.tolist() for c in columns), strict=True):

@@ -40,6 +40,11 @@ class EnsembleState:
         """Where tokens and rows must be."""
         return self.states[0].device
 
+    @property
+    def n_taken(self) -> int:
+        """Tokens of each row so far, of the member that has taken in most."""
+        return max(getattr(state, "n_taken", 0) for state in self.states)
+
     def step(self, tokens: Tensor) -> Tensor:
         """Append tokens (N, T) -> log-probabilities (N, V) of what follows."""
         logits = [state.step(tokens).float() for state in self.states]

@@ -137,7 +137,7 @@ class Forbid:
         return logits.index_fill(1, places, -torch.inf)
 
 
-def _check_positive(name: str, value: object, hint: str = "") -> None:
+def _check_positive(name: str, value: int | float, hint: str = "") -> None:
     check_finite(name, value)
-    if not isinstance(value, int | float) or value <= 0:
+    if value <= 0:
         raise ValueError(f"{name} must be above 0, got {describe(value)}{hint}")

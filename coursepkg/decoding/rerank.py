@@ -68,7 +68,14 @@ def token_log_probs(
     is_real = torch.arange(longest, device=device) < lengths
     if int(ids.min()) < 0:
         raise ValueError(f"targets must hold ids of at least 0, got {int(ids.min())}")
-    logits = predict(torch.cat([torch.full_like(ids[:, :1], bos), ids[:, :-1]], dim=1))
+    given = torch.cat([torch.full_like(ids[:, :1], bos), ids[:, :-1]], dim=1)
+    try:
+        logits = predict(given)
+    except IndexError as reason:
+        raise ValueError(
+            "targets and bos must hold ids of the model's vocabulary, got ids up to"
+            f" {int(given.max())}"
+        ) from reason
     if logits.shape[:-1] != ids.shape or not logits.is_floating_point():
         raise ValueError(
             f"predict must return logits {(*ids.shape, 'V')}, got {logits.dtype}"

@@ -293,10 +293,10 @@ class DecodingStep:
         logits = self.state.step(new)
         if t == self._common:
             self._check_logits(logits)
-        for keep in self.filters:
-            logits = keep(logits, history)
         if logits.dtype in (torch.float16, torch.bfloat16):
             logits = logits.float()
+        for keep in self.filters:
+            logits = keep(logits, history)
         log_probs = logits.log_softmax(dim=-1)
         is_forced = t < len(self._forced)
         return self._force(log_probs, t, sentence) if is_forced else log_probs

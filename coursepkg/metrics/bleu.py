@@ -77,15 +77,18 @@ class BLEU:
             raise ValueError(f"smooth_value must be above 0, got {self.smooth_value}")
 
     def settings(self) -> dict[str, str]:
-        """Fields of the signature, SacreBLEU's first."""
+        """Fields of the signature, SacreBLEU's first; `order` if it is not 4."""
         value = self._smooth_value()
-        return {
+        fields = {
             "case": "lc" if self.lowercase else "mixed",
             "eff": "yes" if self.effective_order else "no",
             "tok": self.tokenize,
             "smooth": self.smooth if value is None else f"{self.smooth}[{value:.2f}]",
             "unicode": self.unicode,
         }
+        return (
+            fields if self.max_order == 4 else fields | {"order": str(self.max_order)}
+        )
 
     def statistics(
         self, hypotheses: Sequence[str], references: References

@@ -374,7 +374,13 @@ class BPE:
             if not isinstance(stored.get("byte_fallback", False), bool):
                 raise TypeError("byte_fallback is neither true nor false")
             return cls(**stored)
-        except (AttributeError, KeyError, TypeError, ValueError) as reason:
+        except (
+            AttributeError,
+            KeyError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as reason:
             raise ValueError(f"{path} is not a BPE file: {reason}") from reason
 
     @property

@@ -123,6 +123,8 @@ def train_skipgram(
     losses: list[float] = []
     deadline = time.monotonic() + config.max_seconds
     for epoch in range(config.epochs):
+        if losses and time.monotonic() > deadline:
+            break
         center, context = _draw_pairs(ids, sentence, counts, config, generator)
         batches = list(_batches(center, context, config.batch_size, generator))
         for step, (centers, contexts) in enumerate(batches):

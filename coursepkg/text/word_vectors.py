@@ -145,9 +145,10 @@ class WordVectors:
             ValueError: a word has no vector, or n is more than the words or the
                 dimensions allow.
         """
+        most = min(len(words), self.vectors.shape[1])
+        if not 1 <= n <= most:
+            raise ValueError(f"n must lie in 1..{most}, got {n}")
         chosen = torch.stack([self[word] for word in words])
-        if not 1 <= n <= min(chosen.shape):
-            raise ValueError(f"n must lie in 1..{min(chosen.shape)}, got {n}")
         u, s, _ = torch.linalg.svd(chosen - chosen.mean(dim=0), full_matrices=False)
         return orient(u[:, :n] * s[:n])
 
@@ -353,12 +354,16 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             ) from reason
 
 
+LARGEST_NUMBER = torch.finfo(torch.float32).max
+"""Of a vector that is read."""
+
+
 def _numbers(path: Path, number: int, fields: list[str]) -> list[float]:
     try:
         numbers = [float(field) for field in fields]
     except ValueError:
         numbers = [math.nan]
-    if not all(map(math.isfinite, numbers)):
+    if not all(abs(x) <= LARGEST_NUMBER for x in numbers):
         bad = next(field for field in fields if not _is_finite(field))
         raise ValueError(
             f"{path}, line {number}: must hold finite numbers after the word, got"
@@ -369,7 +374,7 @@ def _numbers(path: Path, number: int, fields: list[str]) -> list[float]:
 
 def _is_finite(field: str) -> bool:
     try:
-        return math.isfinite(float(field))
+        return abs(float(field)) <= LARGEST_NUMBER
     except ValueError:
         return False
 

@@ -151,9 +151,8 @@ def _remove(folder: Path) -> None:
 
 
 def _folders(out: Path) -> list[Path]:
-    return sorted(
-        (folder for folder in out.glob("step-*") if folder.suffix != ".part"), key=_step
-    )
+    found = (f for f in out.glob("step-*") if f.name.removeprefix("step-").isdecimal())
+    return sorted(found, key=_step)
 
 
 def _step(folder: Path) -> int:

@@ -15,6 +15,9 @@ from coursepkg.validation import (
     check_count,
     check_finite,
     check_positive,
+    is_number,
+    python_number,
+    use_python_numbers,
 )
 
 
@@ -52,7 +55,9 @@ def describe_schedule(schedule: Schedule) -> str:
 def _plain(value: Any) -> Any:
     if callable(value):
         return describe_schedule(value)
-    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+    if is_number(value):
+        return python_number(value)
+    return value if isinstance(value, str | bool | None) else repr(value)
 
 
 PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
@@ -162,6 +167,7 @@ class TrainConfig:
                 " ends"
             )
         self._check_numbers()
+        use_python_numbers(self)
         for name, choices in (
             ("precision", PRECISIONS),
             ("strategy", ("ddp", "fsdp")),

@@ -15,7 +15,7 @@ from coursepkg.training.checkpoint import (
 from coursepkg.training.config import ADDED_SETTINGS, CHANGEABLE
 from coursepkg.training.log import CsvLog
 from coursepkg.training.state import Run
-from coursepkg.validation import differences
+from coursepkg.validation import differences, python_number
 
 STEPS, VALIDATIONS = "log.csv", "validation.csv"
 
@@ -98,7 +98,7 @@ class RunFolder:
                 f"model.{name}": value
                 for name, value in dataclasses.asdict(config).items()
             }
-        return json.loads(json.dumps(identity))
+        return json.loads(json.dumps(identity, default=python_number))
 
 
 def _holds_run(path: Path) -> bool:

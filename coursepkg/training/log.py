@@ -88,13 +88,16 @@ def _read(path: Path) -> str:
 
 
 def _parse(path: Path, lines: Iterable[str]) -> list[Row]:
+    reader = csv.DictReader(lines)
     try:
+        if "step" not in (reader.fieldnames or ("step",)):
+            raise ValueError("it has no column step")
         return [
             {
                 name: int(value) if name in WHOLE else float(value)
                 for name, value in row.items()
             }
-            for row in csv.DictReader(lines)
+            for row in reader
         ]
     except (TypeError, ValueError) as reason:
         raise ValueError(

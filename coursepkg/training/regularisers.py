@@ -35,6 +35,7 @@ from coursepkg.blocks.norm import to_float32
 from coursepkg.text.vocabulary import PAD
 from coursepkg.training.losses import check_logits, label_smoothed_cross_entropy, reduce
 from coursepkg.training.seed import load_rng_state, rng_state
+from coursepkg.validation import as_list
 
 
 def duplicate_batch(ids: Tensor) -> Tensor:
@@ -320,9 +321,10 @@ def average_checkpoints(paths: Sequence[str | Path]) -> dict[str, Tensor]:
         tensors by name, of the dtypes in the files.
 
     Raises:
-        ValueError: there is no file, one cannot be read, or names, shapes or dtypes
-            differ; the file is named.
+        ValueError: `paths` is no list or names no file, one cannot be read, or names,
+            shapes or dtypes differ; the file is named.
     """
+    paths = as_list("paths", paths, str | Path, "files")
     if not paths:
         raise ValueError("paths must name at least one checkpoint, got none")
     first, *others = map(Path, paths)

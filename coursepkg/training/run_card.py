@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.files import whole_file
+from coursepkg.validation import python_number
 
 if TYPE_CHECKING:
     from coursepkg.training.loop import History
@@ -90,10 +91,11 @@ def open_run(
             is damaged.
     """
     path = out / CARD
+    now = json.loads(json.dumps(card, default=python_number))
     if not path.exists():
         out.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
-            file.write((json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
+            file.write((json.dumps(now, indent=2, ensure_ascii=False) + "\n").encode())
         return
     check_free(out, resume)
     before = read_card(path)
@@ -101,7 +103,6 @@ def open_run(
         raise ValueError(
             f"{path} is damaged: it is no JSON file of a run; copy it again"
         )
-    now = json.loads(json.dumps(card))
     stored, present = (_flat(one, changeable, added or {}) for one in (before, now))
     differ = sorted(
         name
@@ -172,7 +173,7 @@ def read_card(path: Path) -> dict[str, Any]:
 def _read_json(path: Path, remedy: str) -> Any:
     try:
         return json.loads(path.read_text("utf-8"))
-    except ValueError as reason:
+    except (ValueError, RecursionError) as reason:
         raise ValueError(f"{path} is damaged: it is no JSON file; {remedy}") from reason
 
 

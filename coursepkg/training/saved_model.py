@@ -9,7 +9,6 @@ Nothing in it is code, and nothing is unpickled.
 
 import dataclasses
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,7 +33,7 @@ from coursepkg.training.weights import (
     tied_names,
     weight_tensors,
 )
-from coursepkg.validation import differences
+from coursepkg.validation import differences, python_number
 
 if TYPE_CHECKING:
     from coursepkg.training.loop import History
@@ -55,8 +54,11 @@ def save_model(folder: str | Path, model: nn.Module, **meta: Any) -> None:
             cannot be written as JSON.
         OSError: it cannot be written; nothing half-written stays behind.
     """
-    folder = Path(folder)
-    check_new(folder, "remove it or choose another folder")
+    check_new(Path(folder), "remove it or choose another folder")
+    _write_model(Path(folder), model, meta)
+
+
+def _write_model(folder: Path, model: nn.Module, meta: dict[str, Any]) -> None:
     card = _as_json({"config": config_of(model), "meta": meta})
     with whole_folder(folder) as part:
         seal = write_tensors(part / WEIGHTS, weight_tensors(model, tied_names(model)))
@@ -160,7 +162,7 @@ def config_of(model: nn.Module) -> dict[str, Any]:
 
 def _as_json(value: Any) -> Any:
     try:
-        return json.loads(json.dumps(value))
+        return json.loads(json.dumps(value, default=python_number))
     except TypeError as reason:
         raise ValueError(
             f"config and meta must be what JSON can hold, but: {reason}"
@@ -233,9 +235,11 @@ def restore_best(
 
 
 def store_model(folder: Path, model: nn.Module, card: dict[str, Any]) -> None:
-    """Write the model in place of an older one; an equal one is not written again."""
-    if folder.exists():
-        if read_json(folder / "model.json")["meta"] == card:
-            return
-        shutil.rmtree(folder)
-    save_model(folder, model, **card)
+    """Write the model in place of an older one; an equal one is not written again.
+
+    Raises:
+        OSError: it cannot be written; the older one stays as it was.
+    """
+    if folder.exists() and read_json(folder / CARD)["meta"] == _as_json(card):
+        return
+    _write_model(folder, model, card)

@@ -258,6 +258,8 @@ class Plateau:
         }
         for name, value in sizes.items():
             check_at_least(name, value, 0)
+        if floor > lr:
+            raise ValueError(f"floor must lie between 0 and lr ({lr}), got {floor}")
         if mode not in ("min", "max"):
             raise ValueError(f"mode must be min or max, got {mode!r}")
         self.factor, self.patience, self.mode = factor, patience, mode

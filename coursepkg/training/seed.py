@@ -8,15 +8,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from coursepkg.validation import describe, is_integer
+
 
 def set_seed(seed: int) -> None:
     """Seed the generators of Python, NumPy and torch, those of all GPUs included.
 
     Raises:
-        ValueError: the seed is negative or above 2^32 - 1, NumPy's largest.
+        ValueError: the seed is no integer, negative or above 2^32 - 1, NumPy's largest.
     """
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed must lie in 0..2^32 - 1, got {seed}")
+    if not is_integer(seed) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed must lie in 0..2^32 - 1, got {describe(seed)}")
+    seed = int(seed)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)

@@ -120,7 +120,8 @@ class Run:
     """The model with all that trains it.
 
     Raises:
-        ValueError: the model has nothing to train.
+        ValueError: the model has nothing to train, or none of the parameters that a
+            learning-rate factor is for.
     """
 
     def __init__(self, fabric: Fabric, model: nn.Module, config: TrainConfig) -> None:
@@ -132,6 +133,7 @@ class Run:
             raise ValueError(
                 "model must have a parameter that requires a gradient, got none"
             )
+        _check_factors(model, config.learning_rate_factors)
         self.model: _FabricModule = fabric.setup_module(model)
         self.optimizer = make_optimizer(self.model, decayed, config)
         # What Fabric wraps around it scales fp16 gradients; the state is that of the
@@ -222,6 +224,16 @@ def make_optimizer(
     ]
     kind = Muon if is_muon else torch.optim.AdamW
     return kind(told, lr=0.0, betas=config.betas, eps=config.eps)
+
+
+def _check_factors(model: nn.Module, factors: Mapping[str, float]) -> None:
+    names = [name for name, _ in model.named_parameters()]
+    for start in factors:
+        if not any(name.startswith(start) for name in names):
+            raise ValueError(
+                f"learning_rate_factors[{start!r}] must be the beginning of a"
+                f" parameter's name, such as {names[0]}"
+            )
 
 
 def _factor(name: str, factors: Mapping[str, float]) -> float:

@@ -254,11 +254,16 @@ def check_weights_finite(model: nn.Module, source: str) -> None:
 
 
 def parameter_counts(model: nn.Module) -> dict[str, int]:
-    """Trainable numbers by part, and all as `total`; shared ones count in each."""
+    """Numbers of the weights by part, and all as `total`; shared ones count in each.
+
+    Frozen weights count, too. A weight of the model itself is a part by its own name.
+    """
     counts = {
         name: sum(p.numel() for p in part.parameters())
         for name, part in model.named_children()
     }
+    own = model.named_parameters(recurse=False)
+    counts |= {name: weight.numel() for name, weight in own}
     return {name: n for name, n in counts.items() if n} | {
         "total": sum(counts.values())
     }

@@ -9,7 +9,7 @@ from coursepkg.attention.linear import FeatureMap, LinearState, linear_attention
 from coursepkg.attention.multihead import MultiHeadAttention
 from coursepkg.attention.pattern import per_head
 from coursepkg.attention.rope import RotaryEmbedding
-from tests.refusals import assert_refused
+from tests.refusals import assert_equal, assert_refused
 
 X = torch.ones(1, 2, 3, 4)
 ROWS = torch.ones(2, 3, 8)
@@ -79,13 +79,13 @@ def test_autocast_takes_rows_of_another_dtype():
 
 
 WRONG_TYPES = """
-import torch
-from coursepkg.attention.position_bias import alibi_bias, alibi_slopes
+import numpy as np, torch
+from coursepkg.attention.position_bias import RelativeBias, alibi_bias, alibi_slopes
 from functools import partial
 from coursepkg.attention.latent import MultiHeadLatentAttention
 from coursepkg.attention.linear import LinearState, linear_attention, linear_step
 from coursepkg.attention.multihead import MultiHeadAttention
-from coursepkg.attention.pattern import causal, padding, per_head
+from coursepkg.attention.pattern import causal, padding, per_head, random_blocks, sliding_window
 from coursepkg.attention.rope import LinearScaling, RotaryEmbedding
 from coursepkg.attention.topk import top_scores_attention
 
@@ -141,5 +141,40 @@ def test_wrong_types_are_named_in_one_line():
             'alibi_slopes("8")': "n_heads: got '8', needs an integer",
             "alibi_bias(8, 1.5, 2)": "n_queries: got 1.5, needs an integer",
             'top_scores_attention(x, x, x, 2, scale="a")': "scale: got 'a', needs a number",
+            'top_scores_attention(x, x, x, 2, scale=float("nan"))': "scale: got nan, needs a finite number",
+            "random_blocks(1, 2, seed=1.5)": "seed: got 1.5, needs an integer",
+            "sliding_window(np.int64(0))": "window must be an integer of at least 1, got 0",
+            "RelativeBias(2, n_buckets=32.0)": "n_buckets: got 32.0, needs an integer",
+        },
+    )
+
+
+def test_numbers_of_numpy_are_numbers():
+    preparation = """
+from coursepkg.attention import *
+from coursepkg.attention.block_sparse import visited_fraction
+x, rows = torch.randn(1, 2, 6, 4), torch.ones(1, 6, 8)
+sizes = (8, 65536, 65536, 32, 8, 128)
+small, shape = AttentionShape(*map(np.int32, sizes)), AttentionShape(*sizes)
+def shown(pattern):
+    return pattern.name, pattern.mask(7, 9).tolist(), visited_fraction(pattern, 7, 9, block=2)
+"""
+    assert_equal(
+        preparation,
+        {
+            "shown(sliding_window(i64(3)))": "shown(sliding_window(3))",
+            "shown(dilated_window(i64(2), np.int32(3)))": "shown(dilated_window(2, 3))",
+            "shown(global_tokens(i64(2)))": "shown(global_tokens(2))",
+            "shown(random_blocks(i64(1), i64(2), seed=i64(3)))": "shown(random_blocks(1, 2, seed=3))",
+            "attention(x, x, x, scale=f32(0.5))": "attention(x, x, x, scale=0.5)",
+            "alibi_slopes(i64(6))": "alibi_slopes(6)",
+            "RotaryEmbedding(i64(4)).rotate(x, i64(4))": "RotaryEmbedding(4).rotate(x, 4)",
+            "linear_attention(x, x, x, chunk_size=i64(4))": "linear_attention(x, x, x, chunk_size=4)",
+            "top_scores_attention(x, x, x, i64(2), block=i64(4))": "top_scores_attention(x, x, x, 2, block=4)",
+            "MultiHeadAttention(i64(8), i64(4), scale=f32(0.5))(rows).shape": "rows.shape",
+            "MultiHeadAttention.from_mha(MultiHeadAttention(8, 4), i64(2)).n_kv_heads": "2",
+            "RelativeBias(i64(2))(i64(3), i64(4))": "RelativeBias(2)(3, 4)",
+            "score_bytes(small)": "2**42",
+            'flops(small, "linear", chunk_size=np.int32(64))': 'flops(shape, "linear", chunk_size=64)',
         },
     )

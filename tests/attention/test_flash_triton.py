@@ -8,6 +8,8 @@ import math
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -308,6 +310,16 @@ def test_an_old_triton_is_named_with_what_is_needed(monkeypatch):
     assert "triton 3.2 cannot launch them; it needs 3.3 or newer" in flash_triton.unavailable(
         torch.device("cuda")
     )
+
+
+def test_a_triton_of_another_package_is_asked_itself(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    build = SimpleNamespace(__version__="3.4.0+git1234")
+    monkeypatch.setattr(flash_triton, "version", missing)
+    monkeypatch.setattr(flash_triton, "import_module", {"triton": build}.__getitem__)
+    assert flash_triton._installed_triton() == (3, 4)
 
 
 def test_missing_gpu_is_named(monkeypatch):

@@ -85,6 +85,12 @@ def test_it_is_the_attention_of_deepseek_v2():
             ),
             r"^latent_dim must be a positive integer, got 0$",
         ),
+        (
+            lambda: MultiHeadLatentAttention(
+                8, 2, head_dim=4, latent_dim=4, rope_dim=2, rope=RotaryEmbedding(4)
+            ),
+            r"^rope must be for rope_dim 2, got one for 4$",
+        ),
     ],
 )
 def test_bad_input_is_one_line(call, message):

@@ -195,3 +195,17 @@ def test_tiles_of_one_residue_class_can_be_full():
     tiles = (apart, one_class, next_class)
     must = [bool(pattern.bounds(zero, zero, i, j, 30)[1]) for i, j in tiles]
     assert must == [False, True, False]
+
+
+def test_any_integer_is_a_seed():
+    assert torch.equal(random_blocks(1, 2, seed=2**64 + 5).mask(8, 8), random_blocks(1, 2, seed=5).mask(8, 8))
+
+
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [(True, "True"), (torch.ones(3, 3), "torch.float32"), (torch.ones(3, 3).int(), "torch.int32")],
+)
+def test_a_predicate_must_return_a_bool_tensor(answer, got):
+    pattern = from_predicate(lambda b, h, i, j: answer, "mine")
+    with pytest.raises(ValueError, match=f"^pattern mine must return a bool tensor, got {got}$"):
+        pattern.mask(3, 3)

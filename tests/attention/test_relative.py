@@ -85,6 +85,10 @@ def test_bias_does_not_depend_on_the_length():
             r"^max_distance: got 8, needs more than 8 \(n_buckets / 4\)$",
         ),
         (lambda: RelativeBias(2)(-1, 4), "^n_queries: got -1, needs 0 or more$"),
+        (
+            lambda: relative_buckets(torch.arange(3), 2, 128, True),
+            "^n_buckets: got 2, needs an even number of at least 4$",
+        ),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_is_needed(call, message):

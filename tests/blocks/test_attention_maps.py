@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from coursepkg.attention.multihead import MultiHeadAttention
+from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import attention_maps
 from coursepkg.text.vocabulary import PAD
 from tests.blocks.models import CONFIGS, make, source, target
@@ -57,3 +58,14 @@ def test_an_implementation_without_weights_is_named() -> None:
         ValueError, match=r"^impl='sdpa' does not support return_weights; use impl='reference'$"
     ):
         attention_maps(make("2017", impl="sdpa"), source(), target())
+
+
+def test_a_packed_model_has_the_same_maps() -> None:
+    model = make("2017").float()
+    packed = pack_where_possible(model)
+    for found, wanted in zip(
+        vars(attention_maps(packed, source(), target())).values(),
+        vars(attention_maps(model, source(), target())).values(),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, wanted)

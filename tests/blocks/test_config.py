@@ -7,7 +7,7 @@ import re
 import pytest
 
 from coursepkg.blocks.config import TransformerConfig
-from tests.refusals import assert_refused
+from tests.refusals import assert_equal, assert_refused
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,24 @@ def test_changes_reach_the_presets() -> None:
 def test_a_config_survives_json(config: TransformerConfig) -> None:
     stored = json.dumps(dataclasses.asdict(config))
     assert TransformerConfig(**json.loads(stored)) == config
+
+
+def test_numbers_of_numpy_become_those_of_python() -> None:
+    preparation = """
+import json
+from dataclasses import asdict
+from coursepkg.blocks import *
+def stored(config):
+    return json.dumps(asdict(config))
+"""
+    assert_equal(
+        preparation,
+        {
+            "stored(TransformerConfig(i64(100), d_model=np.int32(64), dropout_p=f32(0.5)))": (
+                "stored(TransformerConfig(100, d_model=64, dropout_p=0.5))"
+            ),
+            "stored(Seq2SeqConfig(i64(9), i64(8), dropout_p=f32(0.5)))": (
+                "stored(Seq2SeqConfig(9, 8, dropout_p=0.5))"
+            ),
+        },
+    )

@@ -7,7 +7,7 @@ import torch
 
 from coursepkg.decoding import RecomputedState, Temperature, TopK, beam_search, greedy, sample, source_limits
 from tests.decoding.tables import Table
-from tests.refusals import assert_refused
+from tests.refusals import assert_equal, assert_refused
 
 
 def start(n_sentences: int = 2) -> RecomputedState:
@@ -174,5 +174,28 @@ start = lambda: Table(6, 0).start(2)
             "sample(start(), max_len=3, seed=None)": "seed must be an integer of at least 0, got None",
             'TopP("0.9")': "top_p must be a finite number, got '0.9'",
             "Temperature([1.0])": "temperature must be a finite number, got list",
+        },
+    )
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    preparation = """
+from coursepkg.decoding import *
+table = torch.randn(7, 7, generator=torch.Generator().manual_seed(0))
+def start():
+    return RecomputedState(lambda tokens, sentence: table[tokens[:, -1]], 2)
+few = {"max_len": 4, "seed": 5, "n_samples": 2, "top_k": 3, "top_p": 0.5, "temperature": 0.5}
+few_of_numpy = {name: f32(x) if isinstance(x, float) else i64(x) for name, x in few.items()}
+beams = {"beam_size": 3, "n_best": 2, "max_len": 4, "length_penalty": 0.5}
+beams_of_numpy = {name: f32(x) if isinstance(x, float) else i64(x) for name, x in beams.items()}
+"""
+    assert_equal(
+        preparation,
+        {
+            "sample(start(), sentence_numbers=np.arange(2), **few_of_numpy)": "sample(start(), **few)",
+            "beam_search(start(), **beams_of_numpy)": "beam_search(start(), **beams)",
+            "greedy(start(), max_len=i64(4), filters=[Forbid((i64(4),))])": (
+                "greedy(start(), max_len=4, filters=[Forbid((4,))])"
+            ),
         },
     )

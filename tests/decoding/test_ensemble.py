@@ -78,6 +78,13 @@ def test_twins_vote_as_one() -> None:
     assert both.step(tokens).shape == (4, V)
 
 
+def test_a_state_that_was_used_is_refused() -> None:
+    state = Ensemble(members()).start(source(), max_len=10)
+    greedy(state, max_len=3)
+    with pytest.raises(ValueError, match="state must be fresh, got one with 3 tokens"):
+        greedy(state, max_len=3)
+
+
 def test_nobody_is_no_ensemble() -> None:
     with pytest.raises(ValueError, match="at least one model"):
         Ensemble([])

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.generation import logits_process as hf
 
-from coursepkg.decoding import Forbid, RepetitionPenalty, Temperature, TopK, TopP
+from coursepkg.decoding import (
+    Forbid,
+    RecomputedState,
+    RepetitionPenalty,
+    Temperature,
+    TopK,
+    TopP,
+    greedy,
+)
 
 seeds = st.integers(0, 10_000)
 
@@ -120,3 +128,15 @@ def test_filters_leave_their_input_alone() -> None:
 def test_bad_values_are_named(make, message) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         make()
+
+
+def test_filters_see_half_precision_in_float32() -> None:
+    logits = torch.randn(1, 4000, generator=torch.Generator().manual_seed(0)).bfloat16()
+    seen = []
+
+    def look(scores: torch.Tensor, history: torch.Tensor) -> torch.Tensor:
+        seen.append(TopP(0.9)(scores, history))
+        return seen[-1]
+
+    greedy(RecomputedState(lambda tokens, sentence: logits, 1), max_len=1, filters=[look])
+    assert torch.equal(seen[0], TopP(0.9)(logits.float(), torch.zeros(1, 0)))

@@ -8,7 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursepkg.decoding import RecomputedState, RepetitionPenalty, Temperature, TopK, TopP, greedy, sample
+from coursepkg.decoding import (
+    RecomputedState,
+    RepetitionPenalty,
+    Temperature,
+    TopK,
+    TopP,
+    greedy,
+    sample,
+)
 from tests.decoding.tables import Table, all_sequences, path, same, slow_greedy
 
 EOS = 2

@@ -76,3 +76,11 @@ def test_a_model_that_returns_no_logits() -> None:
         ValueError, match=r"predict must return logits \(1, 2, 'V'\), got torch.int64 \(1, 2\)"
     ):
         token_log_probs(lambda tgt_in: tgt_in, [[4]])
+
+
+@pytest.mark.parametrize(("targets", "bos", "largest"), [([[30, 4]], 1, 30), ([[4]], 12, 12)])
+def test_an_id_that_the_model_cannot_read_is_named(targets, bos, largest) -> None:
+    table = torch.zeros(V, V)
+    message = f"^targets and bos must hold ids of the model's vocabulary, got ids up to {largest}$"
+    with pytest.raises(ValueError, match=message):
+        token_log_probs(lambda tgt_in: table[tgt_in], targets, bos=bos)

@@ -50,6 +50,16 @@ def test_the_parent_of_the_first_token_is_the_start() -> None:
     assert [(n.step, n.parent) for n in trace.tree()] == [(1, None)] * 4
 
 
+def test_a_second_search_begins_a_new_trace() -> None:
+    again, fresh = SearchTrace(), SearchTrace()
+    options = {"beam_size": 3, "max_len": 4}
+    beam_search(Table(6, 1).start(2), trace=again, **options)
+    for trace in (again, fresh):
+        beam_search(Table(5, 0).start(1), trace=trace, **options)
+    assert again.nodes == fresh.nodes
+    assert again.alive == fresh.alive
+
+
 def test_a_sentence_that_was_not_traced() -> None:
     with pytest.raises(ValueError, match=r"sentence must be one that was traced \(none\), got 0"):
         SearchTrace().tree()

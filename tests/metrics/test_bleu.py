@@ -145,3 +145,9 @@ def test_nfc_joins_what_only_looks_different() -> None:
 def test_bad_settings(settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=exactly(message)):
         BLEU(**settings)
+
+
+def test_the_signature_names_an_unusual_order() -> None:
+    pairs = ["a b c"], ["a b d"]
+    assert "|order:" not in score(BLEU(), *pairs).signature
+    assert "|unicode:raw|order:2|" in score(BLEU(max_order=2), *pairs).signature

@@ -10,6 +10,7 @@ from sklearn import metrics as sklearn_metrics
 
 from coursepkg.metrics import Accuracy, MacroF1, confusion_matrix, score, wilson_interval
 from tests.metrics.texts import exactly
+from tests.refusals import assert_equal
 
 LABELS = ("ăn", "uống", "đi", "về", "nhà", "trường")
 
@@ -145,3 +146,8 @@ def test_wilsons_interval_needs_examples() -> None:
             wilson_interval(*arguments)
     with pytest.raises(ValueError, match="confidence must be in"):
         wilson_interval(1, 2, 1.0)
+
+
+def test_counts_of_numpy_are_counts() -> None:
+    pairs = {"wilson_interval(i64(8), i64(10))": "wilson_interval(8, 10)"}
+    assert_equal("from coursepkg.metrics import *", pairs)

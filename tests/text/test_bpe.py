@@ -217,6 +217,7 @@ GOOD = {"alphabet": ["a", "b", "▁"], "merges": [["a", "b", 2]], "tags": [], "m
         ("", "Expecting value"),
         (json.dumps(GOOD)[:30], "is not a BPE file"),
         ("[1]", "is not a BPE file"),
+        ("[" * 100_000, "is not a BPE file"),
         ('{"tokens": []}', "is not a BPE file: 'merges'"),
         (json.dumps({**GOOD, "size": 3}), "unexpected keyword argument 'size'"),
         (

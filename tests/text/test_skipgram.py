@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import torch
 
+from coursepkg.text import skipgram
 from coursepkg.text.skipgram import SkipGram, SkipGramConfig, train_skipgram
 from coursepkg.text.vocabulary import SPECIALS, Vocabulary
 
@@ -95,6 +96,14 @@ def test_pairs_stay_inside_sentence_and_window() -> None:
 def test_time_stops_training_after_one_step() -> None:
     config = SkipGramConfig(dim=4, epochs=5, batch_size=4, max_seconds=1e-9)
     assert len(train_skipgram(SENTENCES, VOCABULARY, config).losses) == 1
+
+
+def test_no_pairs_are_drawn_when_the_time_is_over(monkeypatch) -> None:
+    drawn, draw = [], skipgram._draw_pairs
+    monkeypatch.setattr(skipgram, "_draw_pairs", lambda *given: drawn.append(0) or draw(*given))
+    config = SkipGramConfig(dim=4, epochs=5, batch_size=4, subsample=0.0, max_seconds=1e-9)
+    train_skipgram(SENTENCES, VOCABULARY, config)
+    assert len(drawn) == 1
 
 
 @pytest.mark.parametrize("sentences", [[["tôi"], ["trà"]], [["tôi", "?"]]])

@@ -150,6 +150,7 @@ def test_special_tokens_get_no_vector() -> None:
         (lambda: FLAT.nearest(torch.zeros(3)), "query must have the shape (2,), got (3,)"),
         (lambda: FLAT.analogy("vua", "hậu", "x"), "word must be one of the 5"),
         (lambda: FLAT.principal_components(["vua", "hậu"], 3), "n must lie in 1..2, got 3"),
+        (lambda: FLAT.principal_components([]), "n must lie in 1..0, got 2"),
         (
             lambda: WordVectors(("a",), torch.zeros(2, 3)),
             "vectors must be (V, E) for the 1 words, got (2, 3)",
@@ -254,6 +255,7 @@ def test_what_is_saved_comes_back_bit_for_bit(
         ("a 1 2\nb 1 x\n", "line 2: must hold finite numbers after the word, got 'x'"),
         ("a 1 nan\n", "line 1: must hold finite numbers after the word, got 'nan'"),
         ("a inf 1\n", "line 1: must hold finite numbers after the word, got 'inf'"),
+        ("a 1 2\nb 1e39 1\n", "line 2: must hold finite numbers after the word, got '1e39'"),
         ("3 2\na 1 2\nb 1 2\n", "promises 3 words, but it has 2; is it cut short"),
         ("", "must hold word vectors, but it is empty"),
         ("0 2\n", "must hold word vectors, but it is empty"),

@@ -193,3 +193,11 @@ def test_nothing_is_pickled() -> None:
         assert not re.search(
             r"torch\.(load|save)|^import pickle|from pickle|fabric\.(load|save)", text, re.M
         ), path
+
+
+def test_a_folder_of_another_name_is_none_of_the_run(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    (tmp_path / "step-1 (copy)").mkdir()
+    write(tmp_path, 2)
+    assert [path.parent.name for path in weight_files(tmp_path)] == ["step-2"]
+    assert (tmp_path / "step-1 (copy)").is_dir()

@@ -11,6 +11,7 @@ import torch
 from coursepkg.training.config import TrainConfig, describe_schedule
 from coursepkg.training.loop import fit
 from coursepkg.training.schedules import Plateau, noam
+from tests.refusals import assert_equal
 from tests.training.jobs import RandomBatches, SquareTask, make_net, same
 
 
@@ -108,3 +109,31 @@ def test_a_run_goes_on_with_its_rates_and_refuses_others(tmp_path: Path) -> None
 def test_a_bad_factor_is_named(factor: float, message: str) -> None:
     with pytest.raises(ValueError, match=rf"learning_rate_factors\['inner\.'\] {message}"):
         TrainConfig(max_steps=1, learning_rate_factors={"inner.": factor})
+
+
+def test_a_factor_for_no_parameter_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"^learning_rate_factors\['iner\.'\] must be the beginning of a parameter's name, such as inner\.",
+    ):
+        train(make_net(), tmp_path / "run", learning_rate_factors={"iner.": 0.1})
+    assert not (tmp_path / "run").exists()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    preparation = """
+from coursepkg.training import *
+def drawn(seed):
+    set_seed(seed)
+    return torch.rand(3)
+"""
+    assert_equal(
+        preparation,
+        {
+            "TrainConfig(max_steps=i64(2), seed=i64(3), weight_decay=f32(0.5)).described()": (
+                "TrainConfig(max_steps=2, seed=3, weight_decay=0.5).described()"
+            ),
+            "type(TrainConfig(max_steps=i64(2)).max_steps)": "int",
+            "drawn(i64(3))": "drawn(3)",
+        },
+    )

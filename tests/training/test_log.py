@@ -51,7 +51,9 @@ def test_a_row_with_other_columns_is_refused(log: CsvLog) -> None:
         log.add({"step": 5, "bleu": 1.0})
 
 
-@pytest.mark.parametrize("text", ["step,loss\n1,2,3\n", "step,loss\n1,x\n", "loss,rate\n1\n"])
+@pytest.mark.parametrize(
+    "text", ["step,loss\n1,2,3\n", "step,loss\n1,x\n", "loss,rate\n1\n", "loss,rate\n1,2\n"]
+)
 def test_what_is_no_log_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.csv"
     path.write_text(text)

@@ -221,6 +221,8 @@ def test_checkpoints_of_another_model_are_named(tmp_path: Path, second: dict, me
 def test_no_file_a_missing_one_and_one_cut_short_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^paths must name at least one checkpoint, got none$"):
         average_checkpoints([])
+    with pytest.raises(ValueError, match=r"^paths must be a list of files, got one; put it into a list$"):
+        average_checkpoints(str(tmp_path / "model.safetensors"))
     (path,) = stored(tmp_path, [{"w": torch.ones(200)}])
     with pytest.raises(ValueError, match=r"gone.safetensors must be a safetensors file, but: .+"):
         average_checkpoints([path, tmp_path / "gone.safetensors"])

@@ -6,6 +6,7 @@ The log of calls: one entry for each that trained, none for one that found nothi
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -56,7 +57,7 @@ def test_another_run_and_a_run_that_is_there_are_refused(tmp_path: Path) -> None
         begin(tmp_path / "run", resume=True, width=16, seed=1)
 
 
-@pytest.mark.parametrize("content", ["{", "[1]", '{"seed": 0}', json.dumps({"recipe": [1]})])
+@pytest.mark.parametrize("content", ["{", "[1]", "[" * 100_000, '{"seed": 0}', json.dumps({"recipe": [1]})])
 def test_a_damaged_card_is_named(tmp_path: Path, content: str) -> None:
     begin(tmp_path / "run")
     (tmp_path / "run" / CARD).write_text(content)
@@ -149,3 +150,10 @@ def test_a_call_that_left_no_line_is_known_to_be_missing() -> None:
     assert seconds_of([first, third]) == (10.0, False)
     assert seconds_of([third]) == (5.0, False)
     assert seconds_of([]) == (0, False)
+
+
+def test_numbers_of_numpy_make_the_same_run(tmp_path: Path) -> None:
+    card = {"recipe": {"size": np.int64(3), "rate": np.float32(0.5)}}
+    open_run(tmp_path / "run", card, False, changeable=())
+    open_run(tmp_path / "run", {"recipe": {"size": 3, "rate": 0.5}}, True, changeable=())
+    assert read_card(tmp_path / "run" / "recipe.json") == {"recipe": {"size": 3, "rate": 0.5}}

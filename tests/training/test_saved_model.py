@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from coursepkg.blocks.config import TransformerConfig
+from coursepkg.blocks.transformer import Transformer
 from coursepkg.files import file_sha256
+from coursepkg.training import saved_model
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
-from coursepkg.training.saved_model import load_model, restore, save_model
+from coursepkg.training.saved_model import load_model, restore, save_model, store_model
+from coursepkg.training.weights import parameter_counts
 from tests.training.jobs import Net, NetConfig, RandomBatches, SquareTask, make_net, mean_error, same
 
 
@@ -150,3 +155,39 @@ def test_restore_gives_the_weights_that_were_judged(tmp_path: Path) -> None:
     assert not same(fresh, net)
     with pytest.raises(ValueError, match=r"has inner.bias of shape \(8,\), the model of \(4,\)"):
         restore(make_net(width=4), tmp_path)
+
+
+def test_a_model_is_replaced_when_the_new_one_is_whole(tmp_path: Path, monkeypatch) -> None:
+    folder, net = tmp_path / "model", make_net()
+    store_model(folder, net, {"score": 1})
+    with torch.no_grad():
+        net.outer.weight.add_(1.0)
+
+    def full_disk(path: Path, tensors: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(saved_model, "write_tensors", full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            store_model(folder, net, {"score": 2})
+    old, meta = load_model(folder, build)
+    assert meta == {"score": 1}
+    assert same(old, make_net())
+    assert list(tmp_path.iterdir()) == [folder]
+    store_model(folder, net, {"score": 2})
+    new, meta = load_model(folder, build)
+    assert meta == {"score": 2}
+    assert same(new, net)
+
+
+def test_numbers_of_numpy_are_stored_as_those_of_python(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", make_net(), words=np.int64(3), score=np.float32(0.5))
+    assert load_model(tmp_path / "model", build, words=np.int64(3))[1] == {"words": 3, "score": 0.5}
+
+
+def test_parameters_of_the_model_itself_are_counted() -> None:
+    config = TransformerConfig(20, d_model=8, n_heads=2, d_ff=8, output_bias=True)
+    model = Transformer(config)
+    counts = parameter_counts(model)
+    assert counts["output_bias"] == 20
+    assert counts["total"] == sum(p.numel() for p in model.parameters())

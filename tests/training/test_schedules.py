@@ -257,6 +257,7 @@ def test_prints_its_settings_not_its_state() -> None:
         ({"lr": -1.0}, "lr must be at least 0, got -1.0"),
         ({"factor": 0.0}, "factor must be above 0 and at most 1, got 0.0"),
         ({"patience": -1}, "patience must be at least 0, got -1"),
+        ({"floor": 0.5}, r"floor must lie between 0 and lr \(0.1\), got 0.5"),
         ({"mode": "best"}, "mode must be min or max, got 'best'"),
         ({"warmup": -1}, "warmup must be at least 0, got -1"),
     ],
