@@ -27,7 +27,13 @@ from coursepkg.processor import (
     visible_processors,
     waiting,
 )
-from coursepkg.requirements import installed, older, pip_install, requirements
+from coursepkg.requirements import (
+    installed,
+    older,
+    pip_install,
+    requirements,
+    unfit,
+)
 from coursepkg.validation import counted
 
 VIETNAMESE = "ăâđêôơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ"
@@ -155,7 +161,16 @@ def report(rows: Iterable[Row], *, as_json: bool = False) -> int:
 
 
 def _package() -> Iterator[Row]:
-    yield Row("coursepkg", "ok", f"{__version__} in {Path(__file__).parent}")
+    found = f"{__version__} in {Path(__file__).parent}"
+    if installed("coursepkg") is None:
+        yield Row(
+            "coursepkg",
+            "warn",
+            f"{found}, not installed: what it requires is not known",
+            "run pip install -e . in the folder above",
+        )
+    else:
+        yield Row("coursepkg", "ok", found)
 
 
 def _python() -> Iterator[Row]:
@@ -286,7 +301,12 @@ def _fonts() -> Iterator[Row]:
             "install a CJK font, for example: apt-get install fonts-noto-cjk",
         ),
     ):
-        font = find_font(sample)
+        try:
+            font = find_font(sample)
+        except ImportError as problem:
+            action = "pip install --force-reinstall matplotlib"
+            yield Row(name, "warn", f"matplotlib cannot be imported: {problem}", action)
+            continue
         if font:
             yield Row(name, "ok", font)
         else:
@@ -294,13 +314,14 @@ def _fonts() -> Iterator[Row]:
 
 
 def _data() -> Iterator[Row]:
-    folder = data_folder()
-    chosen = (
-        "COURSEPKG_DATA"
-        if os.environ.get("COURSEPKG_DATA")
-        else "the default; COURSEPKG_DATA is not set"
-    )
-    parent = next((p for p in (folder, *folder.parents) if p.exists()), None)
+    named = os.environ.get("COURSEPKG_DATA")
+    chosen = "COURSEPKG_DATA" if named else "the default; COURSEPKG_DATA is not set"
+    folder = Path(named or "")
+    try:
+        folder = data_folder()
+        parent = next((p for p in (folder, *folder.parents) if p.exists()), None)
+    except (OSError, ValueError):  # a folder above is closed, or ~ is nobody's
+        parent = None
     if parent is None or not parent.is_dir() or not os.access(parent, os.W_OK):
         action = (
             "set COURSEPKG_DATA to a folder that can be written, or keep to the"
@@ -329,7 +350,7 @@ def _requirements() -> Iterator[Row]:
         if name == "torch":
             continue
         version = installed(name)
-        if version is None or older(version, floor):
+        if version is None or unfit(version, floor):
             yield Row(
                 name,
                 "fail",
@@ -341,13 +362,18 @@ def _requirements() -> Iterator[Row]:
 
 
 def _extras() -> Iterator[Row]:
+    if installed("coursepkg") is None:
+        return
     for extra, purpose in EXTRA_PURPOSE.items():
         wanted = requirements(extra)
+        if not wanted:
+            yield Row(f"extra {extra}", "ok", "nothing of it is for this system")
+            continue
         versions = {name: installed(name) for name in wanted}
         lacking = {
             n: wanted[n]
             for n, version in versions.items()
-            if version is None or older(version, wanted[n])
+            if version is None or unfit(version, wanted[n])
         }
         found = ", ".join(
             f"{name} {version or 'missing'}" for name, version in versions.items()

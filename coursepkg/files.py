@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,8 @@ def name_kernel_folder() -> None:
     unless another is named. Where the cache cannot be written it stays so.
     """
     folder = cache_folder() / "kernels"
-    there = next(place for place in (folder, *folder.parents) if place.exists())
+    # Unlike `Path.exists` this raises nothing for a folder that is closed to the user.
+    there = next(p for p in (folder, *folder.parents) if os.path.exists(p))
     if there.is_dir() and os.access(there, os.W_OK):
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
@@ -120,10 +122,26 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     try:
         part.mkdir(parents=True)
         yield part
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(part, folder)
+        _replace_folder(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _replace_folder(part: Path, folder: Path) -> None:
+    """Give a folder its name; the older one goes when the new one is in its place."""
+    if not folder.is_dir() or folder.is_symlink():
+        os.rename(part, folder)
+        return
+    with tempfile.TemporaryDirectory(
+        dir=folder.parent, prefix=f".{folder.name}-", ignore_cleanup_errors=True
+    ) as aside:
+        older = Path(aside) / folder.name
+        os.rename(folder, older)
+        try:
+            os.rename(part, folder)
+        except OSError:
+            os.rename(older, folder)
+            raise
 
 
 FORMAT = 1

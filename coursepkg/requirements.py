@@ -1,5 +1,6 @@
 """What the package and its extras require, and which of it is installed."""
 
+import platform
 import re
 from collections.abc import Iterable
 from importlib import metadata
@@ -10,14 +11,17 @@ PACKAGES = {"paddle": "paddlepaddle"}
 
 
 def pip_install(packages: dict[str, str]) -> str:
-    """Return the command that installs `packages`, given as name and lowest version."""
+    """Return the command that installs `packages`, given as by `requirements`."""
     return "pip install " + " ".join(
-        f"'{name}>={floor}'" for name, floor in packages.items()
+        f"'{name}>={versions}'" for name, versions in packages.items()
     )
 
 
 def requirements(extra: str | None = None) -> dict[str, str]:
-    """The packages that coursepkg or an extra requires, with lowest versions."""
+    """The packages that coursepkg or an extra requires here, with lowest versions.
+
+    Where there is a version that they must lie below it follows, as in `1.0.4,<2`.
+    """
     try:
         lines = metadata.requires("coursepkg") or []
     except metadata.PackageNotFoundError:
@@ -28,11 +32,23 @@ def requirements(extra: str | None = None) -> dict[str, str]:
         of_extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
         if (of_extra.group(1) if of_extra else None) != extra:
             continue
+        system = re.search(r"platform_system == ['\"](\w+)['\"]", marker)
+        if system and system.group(1) != platform.system():
+            continue
         name = re.match(r"[\w.-]+", spec)
         floor = re.search(r">=\s*([\w.]+)", spec)
+        ceiling = re.search(r"<\s*([\w.]+)", spec)
         if name:
-            wanted[name.group()] = floor.group(1) if floor else ""
+            versions = floor.group(1) if floor else ""
+            versions += f",<{ceiling.group(1)}" if ceiling else ""
+            wanted[name.group()] = versions
     return wanted
+
+
+def unfit(version: str, wanted: str) -> bool:
+    """Whether a version is older or newer than `requirements` wants it."""
+    floor, _, ceiling = wanted.partition(",<")
+    return older(version, floor) or (bool(ceiling) and not older(version, ceiling))
 
 
 def older(version: str, floor: str) -> bool:

@@ -92,9 +92,11 @@ def broken_links(notebook: NotebookNode, path: Path) -> list[str]:
             continue
         for match in LINK.finditer(CODE_BLOCK.sub("", cell.source)):
             target = unquote(match["target"]).split("#")[0]
-            if not target or re.match(r"[a-z]+:", target):
+            if not target or re.match(r"(?!file:)[a-z]+:", target):
                 continue
-            if not (path.parent / target).exists():
+            if re.match("/|file:", target):
+                found.append(f"cell {index}: link to {target!r}, a file of one machine")
+            elif not (path.parent / target).exists():
                 found.append(f"cell {index}: link to {target!r} leads to no file")
     return found
 

@@ -91,6 +91,42 @@ def test_an_old_package_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0.1, needs" in found["matplotlib"].found
 
 
+def test_a_package_that_is_too_new_is_named_and_the_command_installs_an_older_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "EXTRA_PURPOSE", {"book": "building the book"})
+    monkeypatch.setattr(doctor, "installed", lambda name: "2.0.1" if name == "jupyter-book" else "999")
+    (row,) = doctor._extras()
+    assert (row.status, row.action) == (
+        "warn",
+        "for building the book: pip install 'jupyter-book>=1.0.4.post1,<2'",
+    )
+    monkeypatch.setattr(doctor, "installed", lambda name: "1.0.4" if name == "jupyter-book" else "999")
+    assert [row.status for row in doctor._extras()] == ["ok"]
+
+
+def test_what_another_system_needs_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    (row,) = [row for row in doctor._extras() if row.name == "extra triton"]
+    assert (row.status, row.found) == ("ok", "nothing of it is for this system")
+
+
+def test_a_copy_that_is_not_installed_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "installed", lambda name: None)
+    (row,) = doctor._package()
+    assert (row.status, bool(row.action)) == ("warn", True)
+    assert "not installed" in row.found
+    assert list(doctor._extras()) == []
+
+
+def test_without_matplotlib_fonts_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_font.cache_clear()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    rows = list(doctor._fonts())
+    assert [row.status for row in rows] == ["warn", "warn"]
+    assert all("matplotlib cannot be imported" in row.found for row in rows)
+
+
 def test_torch_that_cannot_be_imported_fails_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     (row,) = doctor._torch()
@@ -174,3 +210,15 @@ def test_a_data_folder_below_a_file_warns(monkeypatch: pytest.MonkeyPatch, tmp_p
     (row,) = doctor._data()
     assert row.status == "warn"
     assert "COURSEPKG_DATA" in row.action
+
+
+@pytest.mark.parametrize("place", ["~nobody-of-this-name/sets", "closed/sets"])
+def test_a_data_folder_that_cannot_be_looked_at_warns(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setenv("COURSEPKG_DATA", place)
+    monkeypatch.setattr(Path, "exists", refuse)
+    (row,) = doctor._data()
+    assert row.status == "warn"
+    assert place in row.found

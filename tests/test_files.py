@@ -1,10 +1,12 @@
 """Files and folders that appear whole or not at all."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from coursepkg.files import whole_file, whole_folder
+from coursepkg.files import name_kernel_folder, whole_file, whole_folder
 
 
 def write(path: Path, content: bytes) -> None:
@@ -75,3 +77,41 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         (part / "new").write_text("new")
     assert [path.name for path in folder.iterdir()] == ["new"]
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_an_older_folder_stays_where_the_new_one_gets_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, rename = tmp_path / "folder", os.rename
+    folder.mkdir()
+    (folder / "old").write_text("old")
+
+    def refuse(source: Path, target: Path) -> None:
+        if Path(source) == tmp_path / "folder.part":
+            raise OSError(5, "Input/output error", str(source))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(OSError, match="Input/output error"), whole_folder(folder) as part:
+        (part / "new").write_text("new")
+    assert [path.name for path in folder.iterdir()] == ["old"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_cache_in_a_closed_folder_names_no_place_for_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = os.stat
+
+    def refuse(path: str | Path, *rest: object, **named: object) -> os.stat_result:
+        if "closed" in Path(str(path)).parts[:-1]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *rest, **named)
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "closed" / "cache"))
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "stat", refuse)
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    name_kernel_folder()
+    assert "TORCHINDUCTOR_CACHE_DIR" not in os.environ

@@ -85,6 +85,7 @@ def find_inputs(
 
     Raises:
         FileNotFoundError: an input does not exist.
+        OSError: a folder cannot be read.
         ValueError: there is no input, it is neither file nor folder, or a folder holds
             nothing to read.
     """
@@ -317,14 +318,24 @@ class ResumableJsonl:
         return count
 
 
+def _refuse(problem: OSError) -> None:
+    raise problem
+
+
 def _in_folder(
     folder: Path, kind: InputKind, recursive: bool, left: set[Path], notes: list[str]
 ) -> list[InputFile]:
-    """Files of a folder; hidden ones are as if they were not there."""
+    """Files of a folder; hidden ones are as if they were not there.
+
+    Raises:
+        OSError: a folder cannot be read.
+        ValueError: there is nothing to read.
+    """
     found: list[InputFile] = []
     others: list[str] = []
     closed = 0
-    for place, inner, names in os.walk(folder):
+    opened = {folder.resolve()}
+    for place, inner, names in os.walk(folder, onerror=_refuse, followlinks=True):
         for path in (Path(place) / n for n in names if not n.startswith(".")):
             if not path.is_file() or path.resolve() in left:
                 continue
@@ -333,11 +344,13 @@ def _in_folder(
                 found.append(InputFile(path, inside))
             else:
                 others.append(inside)
-        inner[:] = [
-            n
-            for n in inner
-            if not n.startswith(".") and (Path(place) / n).resolve() not in left
-        ]
+        visible = [n for n in inner if not n.startswith(".")]
+        inner[:] = []
+        for name in visible:
+            there = (Path(place) / name).resolve()
+            if there not in left and there not in opened:
+                opened.add(there)  # a link may lead back to a folder above
+                inner.append(name)
         if not recursive:
             closed, inner[:] = len(inner), []
     were = "was" if closed == 1 else "were"

@@ -5,7 +5,6 @@ alone; a field of such a type has no docstring.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -99,9 +98,13 @@ def preset_in(
 
 def value_in(arguments: Sequence[str], flag: str) -> str | None:
     """The value that arguments which are not parsed yet give a flag, the last one."""
-    named = [value for one, value in pairwise(arguments) if one == flag]
-    named += [a.partition("=")[2] for a in arguments if a.startswith(f"{flag}=")]
-    return named[-1] if named else None
+    found = None
+    for number, one in enumerate(arguments, start=1):
+        if one == flag and number < len(arguments):
+            found = arguments[number]
+        elif one.startswith(f"{flag}="):
+            found = one.partition("=")[2]
+    return found
 
 
 def run_folder(project: str, preset: str | None, *more: str) -> Path:

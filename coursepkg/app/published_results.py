@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coursepkg.files import read_json, write_json
+
 INSTALLED = "stored_results"
 """Name of the folder in an installed copy."""
 PACKAGE = Path(__file__).parents[1]
@@ -79,14 +81,10 @@ def write_measurement(path: str | Path, content: Mapping[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    from coursepkg.files import write_json  # it loads torch, and a folder needs none
-
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, content)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from coursepkg.files import read_json
-
     return read_json(path, needs={"schema": str, "machine": dict})

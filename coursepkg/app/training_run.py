@@ -94,8 +94,8 @@ def train_in_folder(
     Args:
         out: folder, which must not hold another run.
         card: what decides the run, as JSON can hold it; "recipe" holds its settings.
-        prepare: makes what is trained; where it raises a ValueError, a new folder is
-            removed again.
+        prepare: makes what is trained; where it raises a ValueError, the files of a
+            new run are removed again, and a new folder with them.
         describe: what the card of the model says besides, such as its dev score.
         resume: go on with the run in `out`.
         changeable: settings of the recipe that may change when a run goes on.

@@ -14,13 +14,13 @@ from coursepkg.training.weights import parameter_counts
 
 
 def model_parameters(build: Callable[[], nn.Module]) -> dict[str, int]:
-    """Trainable numbers of a network that is never filled, by part and in `total`."""
+    """Weights of a network that is never filled, by part and in `total`."""
     with torch.device("meta"):
         return parameter_counts(build())
 
 
 def parameters_as_text(parameters: Mapping[str, int]) -> str:
-    """The parts of a network with their trainable numbers, a line each."""
+    """The parts of a network with the numbers of their weights, a line each."""
     parts = ((name, n) for name, n in parameters.items() if name != "total")
     return "\n".join(f"  {name}: {n:,}" for name, n in parts)
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -89,16 +90,26 @@ def versions() -> dict[str, str | None]:
     if torch.cuda.is_available():
         found["cuda"] = torch.version.cuda
         found["cudnn"] = str(torch.backends.cudnn.version())
-        import triton
-
-        found["triton"] = triton.__version__
+        found["triton"] = _triton_version()
     return found
 
 
+def _triton_version() -> str | None:
+    """None where there is none, as on Windows."""
+    try:
+        import triton
+    except ImportError:
+        return None
+    return str(triton.__version__)
+
+
 def commit() -> str | None:
-    """The commit of the checkout, with `+` when files differ; None outside one."""
+    """The commit of the checkout, with `+` when files differ.
+
+    None outside one, and where git is not installed.
+    """
     root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
+    if not (root / ".git").exists() or shutil.which("git") is None:
         return None
     git = ["git", "-C", str(root)]
     head = subprocess.run(

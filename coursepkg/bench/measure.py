@@ -27,6 +27,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from coursepkg.bench.machine import Device, commit, versions
+from coursepkg.files import whole_file
 
 ROUNDS = 7
 SECONDS_A_ROUND = 0.15
@@ -314,14 +315,9 @@ def table(result: dict[str, Any]) -> str:
 
 def write(result: dict[str, Any], path: Path) -> None:
     """Store the document; the file appears whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(
-            json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    with whole_file(path) as file:
+        file.write(text.encode())
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

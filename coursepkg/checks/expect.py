@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -23,6 +24,9 @@ SCALES: tuple[Mapping[str, float], ...] = (
 )
 """Units that can be converted into one another."""
 QUANTITY = re.compile(r"\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(.*?)\s*", re.IGNORECASE)
+
+DECIMAL_COMMA = re.compile(r",(?!\d{3}(\D|$))")
+"""A comma that does not have three digits behind it."""
 
 
 def attempted(value: Any) -> Any:
@@ -76,7 +80,7 @@ def close(
     attempted(value)
     if not isinstance(expected, Tensor):
         expected = torch.tensor(float(expected), dtype=torch.float64)
-        assert isinstance(value, int | float) or (
+        assert isinstance(value, Real) or (
             isinstance(value, Tensor) and value.numel() == 1
         ), f"{what} is a {type(value).__name__}; one number is expected"
         value = torch.as_tensor(value, dtype=torch.float64).reshape(())
@@ -108,13 +112,16 @@ def equal(
         AssertionError: says both values.
     """
     attempted(value)
-    same = (
-        torch.equal(value, expected)
-        if isinstance(value, Tensor) and isinstance(expected, Tensor)
-        else value == expected
-    )
+    try:
+        same = bool(
+            torch.equal(value, expected)
+            if isinstance(value, Tensor) and isinstance(expected, Tensor)
+            else value == expected
+        )
+    except (RuntimeError, ValueError):
+        same = False  # of an array, whose entries are compared one by one
     ending = f"; {hint}" if hint else ""
-    assert bool(same), f"{what} is {value!r}, {expected!r} is expected{ending}"
+    assert same, f"{what} is {value!r}, {expected!r} is expected{ending}"
 
 
 def unchanged(before: Tensor, after: Tensor, *, what: str) -> None:
@@ -154,6 +161,10 @@ def quantity(
     found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
     assert found, (
         f'{what} is {value!r}; write a number and its unit, such as "12 {unit}"'
+    )
+    assert not DECIMAL_COMMA.search(found[1]), (
+        f"{what} is {value!r}; write a point before the decimals, a comma stands"
+        " between thousands"
     )
     number, given = float(found[1].replace(",", "")), found[2]
     assert given, f"{what} is {value!r}, without a unit; {unit} is one that fits"

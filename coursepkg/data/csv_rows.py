@@ -15,11 +15,11 @@ def csv_rows(
     longest: int | None = None,
     delimiters: str = ",",
     rename: Callable[[Sequence[str]], Sequence[str]] | None = None,
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[tuple[int, dict[Any, Any]]]:
     """The rows of a file whose first line names the columns.
 
     A row with more cells than columns has the others under the key None, as
-    `csv.DictReader` gives them.
+    `csv.DictReader` gives them. Empty lines are left out.
 
     Args:
         path: of the file, in UTF-8 with or without a byte order mark.
@@ -46,10 +46,10 @@ def csv_rows(
         with path.open(encoding="utf-8-sig", newline="") as file:
             sign = max(delimiters, key=file.readline().count)
             file.seek(0)
-            reader = csv.DictReader(file, strict=True, restval=empty, delimiter=sign)
-            columns = reader.fieldnames or ()
+            reader = csv.reader(file, strict=True, delimiter=sign)
+            columns: Sequence[str] = next(reader, [])
             if rename is not None:
-                reader.fieldnames = columns = rename(columns)
+                columns = rename(columns)
             missing = [name for name in needed if name not in columns]
             if missing:
                 raise ValueError(
@@ -57,19 +57,38 @@ def csv_rows(
                     f" {', '.join(needed)}"
                 )
             line = reader.line_num + 1
-            for row in reader:
-                yield line, row
+            for cells in reader:
+                if cells:  # an empty line is no row
+                    yield line, _row(columns, cells, empty)
                 line = reader.line_num + 1
     except UnicodeDecodeError as reason:
         raise ValueError(
-            f"{path}: not UTF-8 ({reason.reason} at byte {reason.start}); save the"
-            " table as UTF-8"
+            f"{path}: not UTF-8 ({reason.reason} in line {_undecodable_line(path)});"
+            " save the table as UTF-8"
         ) from None
     except csv.Error as reason:
-        # The line of a row that cannot be read is known to the reader inside alone.
         raise ValueError(
-            f"{path}, line {reader.reader.line_num}: no CSV ({reason}); copy the table"
-            " again"
+            f"{path}, line {reader.line_num}: no CSV ({reason}); copy the table again"
         ) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _row(
+    columns: Sequence[str], cells: Sequence[str], empty: str | None
+) -> dict[Any, Any]:
+    row: dict[Any, Any] = dict(zip(columns, cells, strict=False))
+    row |= dict.fromkeys(columns[len(cells) :], empty)
+    if len(cells) > len(columns):
+        row[None] = cells[len(columns) :]
+    return row
+
+
+def _undecodable_line(path: Path) -> int:
+    """The first line that is no UTF-8; reading by blocks does not tell it."""
+    content = path.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError as reason:
+        return content[: reason.start].count(b"\n") + 1
+    return 1

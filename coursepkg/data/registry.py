@@ -19,11 +19,20 @@ def data_folder() -> Path:
 
     The folder may not exist yet. Where a set is missing, the generated one that ships
     with the package serves.
+
+    Raises:
+        ValueError: the variable begins with `~` and a name that no user has.
     """
     chosen = os.environ.get("COURSEPKG_DATA")
-    if chosen:
+    if not chosen:
+        return cache_folder()
+    try:
         return Path(chosen).expanduser()
-    return cache_folder()
+    except RuntimeError:
+        raise ValueError(
+            f"COURSEPKG_DATA is {chosen}, and no user of this machine has that home"
+            " folder; set it to another folder"
+        ) from None
 
 
 _STANFORD = "https://nlp.stanford.edu/projects/nmt/data/iwslt15.en-vi"

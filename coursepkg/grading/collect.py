@@ -4,6 +4,7 @@ Every file is taken or gets a line that says why not; one bad file stops no othe
 """
 
 import datetime
+import lzma
 import os
 import re
 import stat
@@ -15,13 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from coursepkg.files import whole_folder
-from coursepkg.grading.course import Course, Student, safe_id
+from coursepkg.grading.course import Course, Student, read_timestamp, safe_id
 from coursepkg.grading.source import LARGEST_NOTEBOOK
 from coursepkg.validation import one_line
 
 MOST_FILES = 20_000
 IGNORED = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints", "timestamp.txt", "Thumbs.db"}
-UNREADABLE = (OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (
+    *(OSError, EOFError, RuntimeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 """What reading a file or a member of a zip file may raise."""
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_\w+?(_.*)?")
 CANVAS = re.compile(r"(?P<login>[^_]+)(_LATE)?_(?P<user>\d+)_(?P<submission>\d+)_.+")
@@ -146,7 +150,8 @@ def owners(path: PurePosixPath, name: str, roster: Sequence[Student]) -> list[st
         return _known(roster, canvas["login"], canvas_id=canvas["user"])
     above = [part for part in parts[:-1] if part != name]
     who = above[-1] if above else PurePosixPath(parts[-1]).stem
-    return _known(roster, who)
+    # A file that is called as the assignment and lies in no folder names nobody.
+    return [] if who == name else _known(roster, who)
 
 
 def _known(
@@ -220,10 +225,9 @@ def _decoded(path: Path) -> str:
 def _stamped(stamp: Path, modified: float) -> datetime.datetime:
     """The time that a timestamp file beside a submission says, else its own."""
     try:
-        when = datetime.datetime.fromisoformat(stamp.read_text().strip())
+        return read_timestamp(stamp)
     except (OSError, ValueError):
         return datetime.datetime.fromtimestamp(modified, datetime.UTC)
-    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
 
 
 def _zip_files(place: Path) -> Iterator[Found]:

@@ -8,6 +8,7 @@ feedback/STUDENT/NAME/NAME.html
 gradebook.db, roster.csv, seed.key
 """
 
+import datetime
 import hmac
 import os
 import re
@@ -75,7 +76,8 @@ class Course:
 
     def assignments(self) -> list[str]:
         """Names of the released assignments."""
-        return sorted(path.parent.name for path in self.root.glob("release/*/*.ipynb"))
+        names = {path.parent.name for path in self.root.glob("release/*/*.ipynb")}
+        return sorted(name for name in names if self.release(name).is_file())
 
     def students(self, name: str) -> list[str]:
         """Who has handed in an assignment, each name in NFC."""
@@ -170,10 +172,16 @@ def read_table(
         optional: further columns; an empty text stands for what is not there.
 
     Raises:
-        ValueError: it is no UTF-8, no CSV, or lacks a column; says which.
+        ValueError: it is no UTF-8, no CSV, lacks a column, or a row has text in more
+            cells than there are columns; says which.
     """
     check_regular(path)
     for line, row in csv_rows(path, needed, kind, empty="", delimiters=",;\t"):
+        if any(cell.strip() for cell in row.get(None, ())):
+            raise ValueError(
+                f"{path}, line {line}: more cells than columns; put quotes around a"
+                " text that holds the separator"
+            )
         cells = {name: row.get(name) or "" for name in (*needed, *optional)}
         yield (
             line,
@@ -182,6 +190,22 @@ def read_table(
                 for name, text in cells.items()
             },
         )
+
+
+def read_timestamp(path: Path) -> datetime.datetime:
+    """When a submission was handed in, in UTC, as the file beside it says.
+
+    nbgrader ends the line with the name of the zone, ` UTC`; no zone is UTC.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it holds no date.
+    """
+    text = path.read_text(encoding="utf-8").strip().removesuffix(" UTC")
+    when = datetime.datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        return when.replace(tzinfo=datetime.UTC)
+    return when.astimezone(datetime.UTC)
 
 
 def safe_id(name: str) -> str:

@@ -22,7 +22,7 @@ import torch
 
 from coursepkg.files import file_sha256, read_json, write_json
 from coursepkg.grading.calls import Returned
-from coursepkg.grading.course import Course, Student
+from coursepkg.grading.course import Course, Student, read_timestamp
 from coursepkg.grading.gradebook import (
     manual_marks,
     open_gradebook,
@@ -398,14 +398,11 @@ def find_notebook(folder: Path) -> Path:
 
 def handed_in(folder: Path) -> datetime.datetime:
     """When a submission was handed in, in UTC without a zone as nbgrader stores it."""
-    stamp = folder / "timestamp.txt"
     try:
-        when = datetime.datetime.fromisoformat(stamp.read_text().strip())
+        when = read_timestamp(folder / "timestamp.txt")
     except (OSError, ValueError):
         seconds = max(
             (p.lstat().st_mtime for p in folder.iterdir()), default=time.time()
         )
         when = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    if when.tzinfo is not None:
-        when = when.astimezone(datetime.UTC).replace(tzinfo=None)
-    return when
+    return when.replace(tzinfo=None)

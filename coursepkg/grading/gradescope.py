@@ -63,12 +63,13 @@ def write_autograder(course: Course, name: str, out: Path) -> None:
     Args:
         course: where the assignment was released.
         name: of the assignment.
-        out: the file.
+        out: the file; its folder is made.
 
     Raises:
         ValueError: the assignment was not released.
     """
     course.require_released(name)
+    out.parent.mkdir(parents=True, exist_ok=True)
     with (
         whole_file(out) as file,
         zipfile.ZipFile(

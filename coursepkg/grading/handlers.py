@@ -31,7 +31,7 @@ from coursepkg.validation import counted, one_line
 
 
 def release_command(wanted: options.Release) -> int:
-    """Release every source notebook; an unfit one stops before anything changes."""
+    """Release one source notebook after another; an unfit one changes nothing."""
     require_nbgrader()
     course = Course(wanted.course)
     done = []

@@ -179,7 +179,10 @@ def check_answers(given: Answers, right: Answers) -> None:
 def read_lines(text: str) -> Answers:
     """One answer a line, or the contest's CSV of sources and translations."""
     if text.partition("\n")[0].strip() == CONTEST_HEADER:
-        rows = [*csv.reader(io.StringIO(text, newline=""))][1:]
+        try:
+            rows = [*csv.reader(io.StringIO(text, newline=""))][1:]
+        except csv.Error as reason:
+            raise ValueError(f"the contest's CSV cannot be read: {reason}") from reason
         if any(len(row) != 2 for row in rows):
             raise ValueError("a row of the contest's CSV has not two columns")
         lines = [row[1] for row in rows]
@@ -325,7 +328,7 @@ def write_page(board: Leaderboard, names: Mapping[str, str], path: Path) -> None
 
     Args:
         names: pseudonym by student; nothing else tells who is who.
-        path: of the page.
+        path: of the page; its folder is made.
     """
     about = PROJECTS[board.project]
     rows = []
@@ -347,5 +350,6 @@ def write_page(board: Leaderboard, names: Mapping[str, str], path: Path) -> None
         rows="\n".join(f"<tr>{row}</tr>" for row in rows),
         signature=html.escape(", ".join(sorted(signed)) or "no file was scored"),
     )
+    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(page.encode())

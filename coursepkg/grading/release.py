@@ -4,10 +4,11 @@ import logging
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coursepkg.files import whole_folder
+from coursepkg.files import whole_file
 from coursepkg.grading.course import Course, check_name
 from coursepkg.grading.gradebook import open_gradebook
 from coursepkg.grading.source import Assignment, read_cells
@@ -21,7 +22,8 @@ def release(course: Course, source: Path) -> dict[str, Any]:
     """Check an assignment, make its student edition, and enter it in the gradebook.
 
     The solution must pass every hidden test, and the student edition as it is handed
-    out none. Where anything fails, an older release stays as it was.
+    out none. Where anything fails, an older release stays as it was. Other files beside
+    the notebooks are left alone.
 
     Args:
         course: where it goes.
@@ -50,8 +52,9 @@ def release(course: Course, source: Path) -> dict[str, Any]:
             (trial.source(name), course.source(name)),
             (trial.release(name), course.release(name)),
         ):
-            with whole_folder(kept.parent) as folder:
-                shutil.copyfile(made, folder / made.name)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(kept) as file:
+                file.write(made.read_bytes())
     return {
         "assignment": name,
         "points": sum(cell.points for cell in assignment.graded),
@@ -98,8 +101,18 @@ def _run_nbgrader(course: Course, name: str, database: Path) -> None:
         directory = CourseDirectory(config=config, log=logger)
         GenerateAssignment(coursedir=directory, config=config, log=logger).start()
     except (Exception, SystemExit) as reason:
-        said = one_line("; ".join(complaints[-2:]) or reason)
+        said = one_line(_cause(complaints) or reason)
         raise ValueError(f"{name}: nbgrader refuses the notebook: {said}") from reason
+
+
+def _cause(complaints: Sequence[str]) -> str:
+    """The first error of a traceback among the complaints, else the last of them.
+
+    What nbgrader says behind a traceback leads back to it.
+    """
+    traces = (one.split("\n")[1:] for one in complaints if one.startswith("Traceback"))
+    errors = (line for trace in traces for line in trace if line[:1].strip())
+    return next(errors, "; ".join(complaints[-2:]))
 
 
 class _Listing(logging.Handler):

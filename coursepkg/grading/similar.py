@@ -281,5 +281,7 @@ def _bound_names(program: ast.Module) -> Iterator[tuple[str, str]]:
                 yield name, "_"
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name, "_"
+            case ast.ExceptHandler(name=str() as name):
+                yield name, "_"
             case ast.alias(name=name, asname=str() as short):
                 yield short, name

@@ -118,6 +118,9 @@ class Assignment:
                 hidden test; names the cell.
         """
         cells = read_cells(path)
+        for number, cell in enumerate(cells, start=1):
+            if cell.grade and not cell.grade_id:
+                raise ValueError(f"{path}: cell {number} is graded without a grade id")
         ids = [cell.grade_id for cell in cells if cell.grade_id]
         for name in ids:
             if ids.count(name) > 1:
@@ -138,7 +141,9 @@ class Assignment:
     def digest(self) -> str:
         """SHA-256 of what decides about marks: code cells and points."""
         rows = [
-            (c.grade_id, c.source, c.points) for c in self.cells if c.kind == "code"
+            (c.grade_id, c.source if c.kind == "code" else "", c.points)
+            for c in self.cells
+            if c.kind == "code" or c.grade
         ]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -1,5 +1,6 @@
 """Files that are named to be read: what is common to all projects; each project's own test has its messages."""
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +42,26 @@ def test_files_in_folders_have_their_place_and_others_have_none(tmp_path: Path) 
         *(InputFile(tmp_path / name, name) for name in inside),
     ]
     assert found.notes == (f"{tmp_path}: 1 other file left alone, such as x.csv",)
+
+
+def test_links_to_folders_are_opened_once(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "1.txt").touch()
+    (tmp_path / "in" / "linked").symlink_to(tmp_path / "far")
+    (tmp_path / "in" / "deep" / "above").symlink_to(tmp_path / "in")
+    found = find_inputs([tmp_path / "in"], LISTS, recursive=True)
+    assert [one.inside for one in found.files] == ["linked/1.txt"]
+    assert not found.notes
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(place: str | Path) -> None:
+        raise PermissionError(13, "Permission denied", str(place))
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(PermissionError, match=re.escape(str(tmp_path))):
+        find_inputs([tmp_path], LISTS)
 
 
 def test_an_empty_folder_has_no_hint_where_there_is_none(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import math
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from coursepkg.app.ladder import AS_PRESET, Ladder, LadderRow, LadderRun, Times, ladder_row
+from coursepkg.app.report import mean_interval
 from coursepkg.files import write_json
 
 
@@ -148,3 +151,10 @@ def test_a_new_row_is_not_compared_with_one_of_other_settings(tmp_path: Path) ->
             other.check_comparable(("slow",), seeds)
     run.make(("slow",), 0, Maker(run), lambda document: "")
     other.check_comparable(("slow",), [0])  # stored already, so nothing new is made
+
+
+@pytest.mark.parametrize(("n", "wanted"), [(2, 12.706), (10, 2.262), (11, 2.228), (21, 2.086), (61, 2.000)])
+def test_an_interval_takes_student_s_t_of_its_number_of_values(n: int, wanted: float) -> None:
+    values = [float(i) for i in range(n)]
+    _, half = mean_interval(values)
+    assert half / (statistics.stdev(values) / math.sqrt(n)) == pytest.approx(wanted, abs=0.003)

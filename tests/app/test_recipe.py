@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 
+from coursepkg.app.options import value_in
 from coursepkg.app.recipe import (
     ClipNorm,
     Count,
@@ -62,3 +63,16 @@ def test_a_recipe_comes_back_from_its_file() -> None:
     assert recipe_from(Small, {"sizes": [1, 2], "share": 0.5}, "card") == Small(share=0.5, sizes=(1, 2))
     with pytest.raises(ValueError, match=r"^card has a recipe that this version does not know: .*'new'"):
         recipe_from(Small, {"new": 1}, "card")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ("--preset=small --preset tiny", "tiny"),
+        ("--preset tiny --preset=small", "small"),
+        ("--preset tiny --preset", "tiny"),
+        ("--presets=x --out --preset", None),
+    ],
+)
+def test_the_last_value_of_a_flag_counts_however_it_is_given(arguments: str, value: str | None) -> None:
+    assert value_in(arguments.split(), "--preset") == value

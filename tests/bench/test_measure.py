@@ -134,6 +134,14 @@ def test_document_table_and_file(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["attention-cpu.json", "folder"]
 
 
+def test_without_git_and_triton_a_measurement_names_neither(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert machine.commit() is None
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setitem(sys.modules, "triton", None)
+    assert machine.versions()["triton"] is None
+
+
 def test_the_speed_of_the_machine_is_measured_once_and_draws_nothing():
     machine._measured_matmul_flops.cache_clear()
     state = torch.get_rng_state()

@@ -1,8 +1,10 @@
 """What checks assert with, for answers that are no functions."""
 
+import numpy as np
 import pytest
+import torch
 
-from coursepkg.checks.expect import choice, labels, quantity
+from coursepkg.checks.expect import choice, close, equal, labels, quantity
 from coursepkg.checks.runner import NotAttempted
 
 
@@ -31,6 +33,8 @@ def test_a_unit_that_is_a_word_may_lack_its_plural(answer: str) -> None:
         (3.94, "write a number and its unit"),
         ("four GiB", "write a number and its unit"),
         ("3.94", "without a unit"),
+        ("3,94 GiB", "write a point before the decimals"),
+        ("4,2278e9 bytes", "write a point before the decimals"),
         ("3.94 s", "GiB is expected"),
         ("7.88 GiB", "keys and values were counted twice"),
         ("1 GiB", "not 1 GiB"),
@@ -81,3 +85,18 @@ def test_labels_are_judged_by_their_agreement() -> None:
 def test_labels_of_a_wrong_form(answer: object, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         labels(answer, ["a", "b", "a"], ["", "", ""], "ab")
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    close(np.float32(2.5), 2.5)
+    close(np.int64(2), 2.0)
+    with pytest.raises(AssertionError, match=r"the result is 2\.5000, 3\.0000 is expected"):
+        close(np.float32(2.5), 3.0)
+    with pytest.raises(AssertionError, match="is a str; one number is expected"):
+        close("2.5", 2.5)
+
+
+@pytest.mark.parametrize("answer", [torch.tensor([3, 3]), np.array([3, 3])])
+def test_many_numbers_are_not_equal_to_one(answer: object) -> None:
+    with pytest.raises(AssertionError, match=r"the result is .*\[3, 3\].*, 3 is expected"):
+        equal(answer, 3)

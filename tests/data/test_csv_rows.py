@@ -22,6 +22,11 @@ def test_rows_come_with_the_lines_where_they_begin(tmp_path: Path) -> None:
     ]
 
 
+def test_empty_lines_are_no_rows_and_count_as_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, b"a,b\n\n1,2\n\n\n3,4\n")
+    assert list(csv_rows(path, ("a",), "a table")) == [(3, {"a": "1", "b": "2"}), (6, {"a": "3", "b": "4"})]
+
+
 def test_short_and_long_rows_can_be_told(tmp_path: Path) -> None:
     path = written(tmp_path, b"a,b\n1\n1,2,3\n")
     short, long = (row for _, row in csv_rows(path, ("a",), "a table"))
@@ -43,7 +48,8 @@ def test_columns_may_be_renamed(tmp_path: Path) -> None:
     [
         (b"a,c\n1,2\n", r"table\.csv, line 1: no column b, d; a list of things has a, b, d"),
         (b"", r"line 1: no column a, b, d"),
-        (b"a,b,d\n\xff,1,2\n", r"table\.csv: not UTF-8 \(.* at byte 6\); save the table as UTF-8"),
+        (b"a,b,d\n\xff,1,2\n", r"table\.csv: not UTF-8 \(.* in line 2\); save the table as UTF-8"),
+        (b"a,b,d\n" + b"1,2,3\n" * 9_999 + b"1,\xe1", r"\(unexpected end of data in line 10001\)"),
         (b'a,b,d\n1,2,3\n1,"2"x,3\n', r"table\.csv, line 3: no CSV \(.*\); copy the table again"),
     ],
 )

@@ -15,6 +15,7 @@ from coursepkg.data.registry import (
     is_present,
     missing_files,
 )
+from tests.said import said
 
 FOLDERS = ("open", "zh_vi", "en_vi", "nom_vi", "mc_ocr", "vi_lines", "signs")
 
@@ -139,3 +140,8 @@ def test_presence_is_looked_up_file_by_file(tmp_path, monkeypatch) -> None:
 def test_a_bad_entry_names_its_field(options, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DataFile(**({"path": "a"} | options))
+
+
+def test_a_home_folder_of_nobody_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", "~nobody-of-this-name/sets")
+    assert "COURSEPKG_DATA is ~nobody-of-this-name/sets" in said("data", "list").mistake

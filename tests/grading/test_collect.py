@@ -2,14 +2,17 @@
 
 import json
 import os
+import struct
 import unicodedata
 import zipfile
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from coursepkg.grading.collect import collect, owners
 from coursepkg.grading.course import Course, Student
+from coursepkg.grading.grade import handed_in
 from tests.grading import sample
 from tests.said import said
 
@@ -108,6 +111,26 @@ def test_a_damaged_member_stops_no_other(rostered: Course, tmp_path: Path) -> No
     assert reason.startswith("it cannot be read: Bad CRC-32")
 
 
+def test_other_ways_in_which_a_member_is_damaged_stop_no_other(rostered: Course, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(damaged, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("an/sample.ipynb", "x" * 5_000)
+        archive.writestr("binh/sample.ipynb", notebook(rostered), zipfile.ZIP_STORED)
+    data = bytearray(damaged.read_bytes())
+    data[50:70] = b"\xff" * 20
+    # The table of contents promises more bytes of the second member than the file has.
+    place = data.rfind(b"PK\x01\x02")
+    data[place + 20 : place + 28] = struct.pack("<II", 10**6, 10**6)
+    damaged.write_bytes(data)
+    with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
+        archive.writestr("binh/sample.ipynb", notebook(rostered))
+    result = collect(rostered, "sample", [damaged])
+    assert {path: reason.partition(":")[0] for path, reason in result.problems} == dict.fromkeys(
+        ("an/sample.ipynb", "binh/sample.ipynb"), "it cannot be read"
+    )
+    assert [*collect(rostered, "sample", [tmp_path / "whole.zip"]).taken] == ["binh"]
+
+
 def test_a_folder_with_links_twins_and_strangers(rostered: Course, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     for name in ("an/first.ipynb", "an/second.ipynb", "binh/sample.ipynb", "stranger/sample.ipynb"):
@@ -144,12 +167,46 @@ def test_without_a_roster_students_are_named_by_their_files(course: Course, tmp_
     assert "roster.csv is missing" in result.notes[0]
 
 
+def test_empty_cells_behind_the_columns_are_left_alone(course: Course) -> None:
+    (course.root / "roster.csv").write_text("student,name,,\nan,An,,\nbinh,Binh,,,, \n")
+    assert [one.id for one in course.roster()] == ["an", "binh"]
+
+
+def test_a_file_called_as_the_assignment_names_no_student(course: Course, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "sample.ipynb").write_text(notebook(course))
+    result = collect(course, "sample", [tmp_path / "in"])
+    assert not result.taken
+    assert [path for path, _ in result.problems] == ["sample.ipynb"]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "hour"),
+    [
+        ("2026-12-03 10:00:00.000000 UTC\n", 10),
+        ("2026-12-03T10:00:00+07:00", 3),
+        ("2026-12-03T10:00:00", 10),
+    ],
+)
+def test_the_time_of_a_timestamp_file_counts(course: Course, tmp_path: Path, stamp: str, hour: int) -> None:
+    folder = tmp_path / "in" / "an"
+    folder.mkdir(parents=True)
+    (folder / "sample.ipynb").write_text(notebook(course))
+    (folder / "timestamp.txt").write_text(stamp)
+    assert collect(course, "sample", [tmp_path / "in"]).taken
+    taken = course.submission("an", "sample")
+    assert handed_in(taken) == datetime(2026, 12, 3, hour)
+    (taken / "timestamp.txt").write_text(stamp)
+    assert handed_in(taken) == datetime(2026, 12, 3, hour)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("name\nAn\n", "line 1: no column student; a roster has student"),
         ("student\n../an\n", "line 2: the id '../an' is no folder name"),
         ("student\nan\nan\n", "line 3: the id 'an' is used twice"),
+        ("student,name,email\nan,Nguyen, An,an@example.org\n", "line 2: more cells than columns"),
     ],
 )
 def test_an_unfit_roster_is_refused(course: Course, tmp_path: Path, text: str, reason: str) -> None:

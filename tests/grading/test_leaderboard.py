@@ -40,12 +40,18 @@ def write(path: Path, lines: list[str]) -> Path:
     return path
 
 
-def board(course: Course, *options: object, project: str = "translation", references: str = "test.vi"):
+def board(
+    course: Course,
+    *options: object,
+    project: str = "translation",
+    references: str = "test.vi",
+    out: str = "board.html",
+):
     folder = course.root.parent
     return said(
         *("class", "leaderboard", folder / "in", *options, "--project", project),
         *("--references", folder / references, "--course", course.root),
-        *("--out", folder / "board.html", "--json"),
+        *("--out", folder / out, "--json"),
     )
 
 
@@ -101,6 +107,7 @@ def test_a_wrong_file_has_a_line_and_no_score(course: Course, tmp_path: Path) ->
         archive.writestr("../an.vi", "x")
         archive.writestr("binh/huge.vi", b"0" * (51 * 2**20))
         archive.writestr("binh/rows.csv", "tieng_trung,tieng_viet\na,b,c\n")
+        archive.writestr("binh/open.csv", 'tieng_trung,tieng_viet\na,"' + "b" * 200_000)
     done = board(course, tmp_path / "more.zip")
     assert done.code == 1
     assert [one["student"] for one in done.document["ranks"]] == ["an"]
@@ -114,7 +121,14 @@ def test_a_wrong_file_has_a_line_and_no_score(course: Course, tmp_path: Path) ->
         "not scored: ../an.vi: its path climbs out of the zip file",
         "not scored: binh/huge.vi: it has 51 MB, more than 50; clear its outputs and hand it in again",
         "not scored: binh/rows.csv: a row of the contest's CSV has not two columns",
+        "not scored: binh/open.csv: the contest's CSV cannot be read: field larger than field limit (131072)",
     ]
+
+
+def test_the_folder_of_the_page_is_made(course: Course, tmp_path: Path) -> None:
+    write(tmp_path / "in" / "an.vi", GOOD)
+    assert board(course, out="new/board.html").code == 0
+    assert (tmp_path / "new" / "board.html").is_file()
 
 
 def test_what_a_person_should_look_at(course: Course, tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_a_copy_with_one_change_is_still_alike(changed: str) -> None:
         ("x = y @ torch.z", "x = torch.z @ y", False),
         ("x = 1\nx += f(x)", "z: int = 2\nz = z + f(z)", True),
         ("%time f(g(x))\nf(g(x))", "f(g(x))", True),
+        ("try:\n    f(1)\nexcept V as e:\n    g(e, 1)", "try:\n    f(2)\nexcept V as b:\n    g(b, 2)", True),
     ],
 )
 def test_what_counts_as_the_same(one: str, other: str, same: bool) -> None:

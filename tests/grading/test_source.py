@@ -151,6 +151,7 @@ def settings(book: dict[str, Any], number: int) -> dict[str, Any]:
     ("change", "reason"),
     [
         (lambda b: settings(b, 2).update(grade_id="softmax"), "two cells have the grade id 'softmax'"),
+        (lambda b: settings(b, 2).update(grade_id=""), "cell 3 is graded without a grade id"),
         (lambda b: b["cells"][4].update(source="assert True"), "'number-test' has no @hidden_test"),
         (lambda b: b.update(cells=b["cells"][:2]), "no cell is graded"),
         (lambda b: b.update(nbformat=3), "no Jupyter notebook of format 4"),
@@ -178,7 +179,7 @@ def test_an_unfit_source_is_refused(change: Any, reason: str, tmp_path: Path) ->
         ),
         (
             lambda b: b["cells"][2].update(source=sample.SOFTMAX_TEST.replace("### END HIDDEN TESTS", "")),
-            "nbgrader refuses the notebook",
+            "nbgrader refuses the notebook: RuntimeError: No end hidden tests statement found",
         ),
     ],
 )
@@ -188,6 +189,28 @@ def test_an_unfit_release_changes_nothing(change: Any, reason: str, course: Cour
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(said("class", "release", path, "--course", course.root).mistake)
     assert {path: path.read_bytes() for path in course.root.rglob("*.ipynb")} == before
+
+
+def test_a_release_leaves_other_files_beside_the_notebooks_alone(tmp_path: Path) -> None:
+    path = sample.write_source(tmp_path / "class" / "source")
+    course = Course(tmp_path / "class")
+    beside = [path.parent / "data.csv", course.release("sample").parent / "picture.png"]
+    for one in beside:
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text("kept")
+    before = path.read_text()
+    done = said("class", "release", path, "--course", course.root)
+    assert done.code == 0, done.err
+    assert [one.read_text() for one in beside] == ["kept", "kept"]
+    assert path.read_text() == before
+    (course.release("sample").parent / "copy.ipynb").write_text("{}")
+    assert course.assignments() == ["sample"]
+
+
+def test_the_points_of_a_text_count_for_the_records(tmp_path: Path) -> None:
+    before = Assignment.read(changed(lambda b: None, tmp_path)).digest
+    assert Assignment.read(changed(lambda b: b["cells"][5].update(source="Why?"), tmp_path)).digest == before
+    assert Assignment.read(changed(lambda b: settings(b, 5).update(points=7), tmp_path)).digest != before
 
 
 def test_the_student_edition_holds_no_solution_and_no_hidden_test(course: Course) -> None:

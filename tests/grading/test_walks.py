@@ -257,6 +257,14 @@ def test_free_days_are_used_once_whatever_is_exported() -> None:
     assert marks(gradebook, ["second"], policy) == both[1:]
 
 
+def test_a_folder_that_is_missing_is_made(course: Course, tmp_path: Path) -> None:
+    for verb, *inputs, name in (("export", "marks.csv"), ("gradescope", "sample", "autograder.zip")):
+        out = tmp_path / verb / "new" / name
+        done = said("class", verb, *inputs, "--course", course.root, "--out", out)
+        assert done.code == 0, done.err
+        assert out.is_file()
+
+
 def test_a_gradebook_that_was_moved_away_is_named(course: Course, hand_in: Callable[..., Path]) -> None:
     hand_in("an", sample.RIGHT)
     course.database.unlink()

@@ -150,3 +150,10 @@ def test_a_link_to_no_file(tmp_path: Path) -> None:
     text = "[a](there.ipynb#part), [b](https://example.org), [c](#part), [d](gone.ipynb)"
     found = broken_links(new_notebook(cells=[new_markdown_cell(text)]), tmp_path / "here.ipynb")
     assert found == ["cell 0: link to 'gone.ipynb' leads to no file"]
+
+
+def test_a_link_to_a_file_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "there.ipynb").touch()
+    text = f"[a]({tmp_path}/there.ipynb), [b](file://{tmp_path}/there.ipynb)"
+    found = broken_links(new_notebook(cells=[new_markdown_cell(text)]), tmp_path / "here.ipynb")
+    assert [one.endswith("a file of one machine") for one in found] == [True, True]

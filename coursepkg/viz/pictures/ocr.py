@@ -63,14 +63,14 @@ def page_pipeline() -> Drawing:
 
 
 def labelled_lines() -> Drawing:
-    """A page as tokens: each line is its text plus its place, attention labels it."""
+    """A page as tokens: text plus place plus dictionary; attention labels each line."""
     drawing = Drawing(
         700,
         230,
-        "A page with four lines. Each line becomes one vector: a vector of its text"
-        " plus a vector of its place on the page. A Transformer encoder lets the four"
-        " lines see one another, and gives each a label: seller, address, no field,"
-        " total.",
+        "A page with four lines. Each line becomes one vector: a vector of its text,"
+        " plus one of its place on the page, plus one of what a dictionary says of it."
+        " A Transformer encoder lets the four lines see one another, and gives each a"
+        " label: seller, address, no field, total.",
     )
     drawing.box((20, 30), (150, 175), kind="memory")
     lines = ("Quán Lá", "12 Lê Lợi", "Trà đá  15.000", "Tổng  15.000")
@@ -79,15 +79,18 @@ def labelled_lines() -> Drawing:
     for number, (text, label) in enumerate(zip(lines, labels, strict=True)):
         y = 53 + 43 * number
         line = drawing.box((32, y - 13), (126, 26), text)
-        said = drawing.matrix((235, y - 8), 1, 4, "value")
-        place = drawing.matrix((345, y - 8), 1, 4, "query")
-        drawing.text((322, y), "+")
+        said = drawing.matrix((195, y - 8), 1, 4, "value")
+        drawing.matrix((280, y - 8), 1, 4, "query")
+        known = drawing.matrix((365, y - 8), 1, 4, "key")
+        drawing.text((269, y), "+")
+        drawing.text((354, y), "+")
         drawing.arrow(line.right, said.left)
-        drawing.arrow(place.right, (encoder.x, y))
+        drawing.arrow(known.right, (encoder.x, y))
         drawing.arrow((encoder.right[0], y), (592, y))
         drawing.text((600, y), label, anchor="start")
-    drawing.text((267, 20), "text", size=11)
-    drawing.text((377, 20), "place", size=11)
+    drawing.text((227, 20), "text", size=11)
+    drawing.text((312, 20), "place", size=11)
+    drawing.text((397, 20), "dictionary", size=11)
     return drawing
 
 
