@@ -66,6 +66,9 @@ class ScoredSet:
     receipts: Sequence[FieldReceipt]
     protocol: str
     """What they are, for the signature."""
+    is_table: bool = False
+    """They are the receipts of a table, often without the lines by which a page looks
+    like a receipt."""
     notes: list[str] = field(default_factory=list)
     """What a reader of the scores must know."""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +80,7 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
     from coursepkg.projects.ocr.fields.line_tagger import LineTagger
 
     check_out_file(options.out, "fields.json")
-    ways: dict[str, Callable[[Any], Fields]] = {"rules": extract_fields}
+    ways: dict[str, Callable[..., Fields]] = {"rules": extract_fields}
     facts: dict[str, Any] = {}
     if options.model is not None:
         tagger = LineTagger.load(options.model)
@@ -87,7 +90,9 @@ def evaluate_fields_command(options: EvaluateFields) -> int:
         return _evaluate_photographs(options, ways, facts)
     chosen = _scored_set(options)
     found = {
-        name: [extract(one.lines) for one in chosen.receipts]
+        name: [
+            extract(one.lines, is_receipt=chosen.is_table) for one in chosen.receipts
+        ]
         for name, extract in ways.items()
     }
     scores = {}
@@ -320,7 +325,7 @@ def _scored_set(options: EvaluateFields) -> ScoredSet:
     count = options.generate or N_RECEIPTS["receipts"]
     drawn = list(generated_fields(count, config=config))
     told = f"{kind}, {counted(len(drawn), 'generated receipt')} with all lines"
-    return ScoredSet(drawn, told, _stand_in(options.data))
+    return ScoredSet(drawn, told, notes=_stand_in(options.data))
 
 
 def _scored_part(table: Table, options: EvaluateFields) -> ScoredSet:
@@ -333,7 +338,8 @@ def _scored_part(table: Table, options: EvaluateFields) -> ScoredSet:
         )
     told = f"{facts['table']} {options.part}, split {facts['split']}, true lines"
     notes = [LABELLED_ONLY] if all(table.labels) else []
-    return ScoredSet(chosen, told, [*notes, *_left_out(table, options.data)])
+    notes += _left_out(table, options.data)
+    return ScoredSet(chosen, told, is_table=True, notes=notes)
 
 
 def _photographs(count: int, recognizer: "Recognizer | ExportedReader") -> ScoredSet:

@@ -2,15 +2,19 @@
 
     lines (B, N): characters + place -> (B, N, E) -> encoder -> labels (B, N, 5)
 
-Each line is one token. Its vector is the mean of learnt vectors of its character
-n-grams, hashed into buckets as fastText does, plus a linear map of its place. Its place
-is left, top, right, bottom, width and height over those of the page, and its row over
-the number of rows, each as sinusoids. Attention then sees all lines at once.
+Each line is one token. Its vector is the sum of three: the mean of learnt vectors of
+its character n-grams, hashed into buckets as fastText does; a linear map of its place;
+and a linear map of what the dictionary of the rules (`keywords`) and the parsers of
+dates and amounts say of it. Its place is left, top, right, bottom, width and height
+over those of the page, and its row over the number of rows, each as sinusoids.
+Attention then sees all lines at once.
 
 The typed values are those of the rules (`values`), and so is the check by arithmetic.
 
 Sources: Xu et al., "LayoutLM" (arXiv 1912.13318), section 2.2, for two-dimensional
-positions; Bojanowski et al. (arXiv 1607.04606), section 3.2, for hashed n-grams.
+positions; Bojanowski et al. (arXiv 1607.04606), section 3.2, for hashed n-grams;
+Ratinov and Roth, "Design Challenges and Misconceptions in Named Entity Recognition"
+(CoNLL 2009), for what a dictionary says as an input (gazetteers).
 """
 
 import math
@@ -33,7 +37,12 @@ from coursepkg.blocks.layer_parts import initialise
 from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import find_items
-from coursepkg.projects.ocr.fields.lines import FieldLine, as_field_lines, joined
+from coursepkg.projects.ocr.fields.lines import (
+    LEAST_SUM,
+    FieldLine,
+    as_field_lines,
+    joined,
+)
 from coursepkg.projects.ocr.fields.page_kind import cut_edges, why_unreadable
 from coursepkg.projects.ocr.fields.rules import (
     FIELDS,
@@ -57,6 +66,10 @@ TAGS = (*LABELS, "")
 N_PLACES = 7
 """Numbers that say where a line stands."""
 LONGEST_NGRAM = 4
+STRENGTHS = (kw.WEAK, kw.HOUSE, kw.STRONG)
+"""Of an address (`keywords.address_strength`), from which a feature is set."""
+N_FEATURES = len(kw.LINE_KINDS) + len(STRENGTHS) + 10
+"""Numbers that say what the dictionary knows of a line (`dictionary_features`)."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +96,8 @@ class PageFeatures:
     """Hashes of the n-grams of each line."""
     places: Tensor
     """float32 (N, N_PLACES), in [0, 1]."""
+    features: Tensor
+    """float32 (N, N_FEATURES), 0 or 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +110,8 @@ class PageBatch:
     """Where the n-grams of each of B * N lines begin in `ngrams` (B * N,)."""
     places: Tensor
     """(B, N, N_PLACES)."""
+    features: Tensor
+    """(B, N, N_FEATURES)."""
     lengths: Tensor
     """Lines of each page (B,)."""
     tags: Tensor
@@ -103,7 +120,7 @@ class PageBatch:
 
     def to(self, device: Any) -> "PageBatch":
         """The same batch on a device."""
-        names = ("ngrams", "starts", "places", "lengths", "tags")
+        names = ("ngrams", "starts", "places", "features", "lengths", "tags")
         return PageBatch(*(getattr(self, name).to(device) for name in names))
 
 
@@ -124,6 +141,29 @@ def hashed_ngrams(text: str) -> tuple[int, ...]:
     return tuple(zlib.crc32(gram.encode()) for gram in [*grams, *words])
 
 
+def dictionary_features(line: FieldLine) -> list[bool]:
+    """What the dictionary and the parsers say of a line: N_FEATURES flags.
+
+    What it is about (`FieldLine.kind`), whether it may be a shop or an address, and
+    which values it holds.
+    """
+    strength = kw.address_strength(line.text)
+    return [
+        *(line.kind == kind for kind in kw.LINE_KINDS),
+        *(strength >= least for least in STRENGTHS),
+        kw.seller_words(line.text) > 0,
+        kw.begins_address(line.text),
+        kw.names_address(line.text),
+        line.has_date,
+        line.has_time,
+        line.says_when,
+        line.has_price,
+        line.is_amount,
+        line.may_be_head,
+        any(abs(one.value) >= LEAST_SUM for one in line.amounts),
+    ]
+
+
 def page_features(lines: Sequence[FieldLine]) -> PageFeatures:
     """What the network sees of the lines of a page; there must be one at least."""
     sides = [(one.left, one.top, one.right, one.bottom) for one in lines]
@@ -133,7 +173,9 @@ def page_features(lines: Sequence[FieldLine]) -> PageFeatures:
     rows = torch.tensor([[float(one.row)] for one in lines])
     rows /= rows.max().clamp(min=1.0)
     places = torch.cat([boxes, boxes[:, 2:] - boxes[:, :2], rows], dim=1)
-    return PageFeatures(tuple(hashed_ngrams(one.text) for one in lines), places)
+    features = torch.tensor([dictionary_features(one) for one in lines]).float()
+    ngrams = tuple(hashed_ngrams(one.text) for one in lines)
+    return PageFeatures(ngrams, places, features)
 
 
 def collate(
@@ -148,17 +190,20 @@ def collate(
     lengths = [len(page.ngrams) for page in pages]
     size = max(lengths)
     places = torch.zeros(len(pages), size, N_PLACES)
+    features = torch.zeros(len(pages), size, N_FEATURES)
     known = torch.full((len(pages), size), -100)
     bags: list[tuple[int, ...]] = []
     for number, page in enumerate(pages):
         n = lengths[number]
         places[number, :n] = page.places
+        features[number, :n] = page.features
         bags += [*page.ngrams, *([()] * (size - n))]
         if tags is not None:
             known[number, :n] = torch.tensor(tags[number])
     ends = torch.tensor([0, *map(len, bags)]).cumsum(0)
     ngrams = torch.tensor([gram for bag in bags for gram in bag], dtype=torch.long)
-    return PageBatch(ngrams, ends[:-1], places, torch.tensor(lengths), known)
+    n_lines = torch.tensor(lengths)
+    return PageBatch(ngrams, ends[:-1], places, features, n_lines, known)
 
 
 class LineTagger(nn.Module):
@@ -180,6 +225,7 @@ class LineTagger(nn.Module):
         angles = math.pi * 2.0 ** torch.arange(config.n_frequencies)
         self.register_buffer("frequencies", angles, persistent=False)
         self.place = nn.Linear(2 * N_PLACES * config.n_frequencies, config.d_model)
+        self.dictionary = nn.Linear(N_FEATURES, config.d_model, bias=False)
         self.encoder = Encoder(
             TransformerConfig(
                 vocab_size=1,
@@ -195,7 +241,7 @@ class LineTagger(nn.Module):
             )
         )
         self.output = nn.Linear(config.d_model, len(TAGS))
-        for part in (self.place, self.output):
+        for part in (self.place, self.dictionary, self.output):
             initialise(part)
 
     def forward(self, batch: PageBatch) -> Tensor:
@@ -205,7 +251,8 @@ class LineTagger(nn.Module):
         text = self.characters(buckets, batch.starts)  # (B * N, E)
         angles = (batch.places[..., None] * self.frequencies).flatten(-2)
         place = self.place(torch.cat([angles.sin(), angles.cos()], dim=-1))
-        x = text.view(n_pages, size, -1) + place
+        known = self.dictionary(batch.features)
+        x = text.view(n_pages, size, -1) + place + known
         return self.output(self.encoder(x, padding(batch.lengths)))
 
     @classmethod
@@ -247,16 +294,21 @@ class LineTagger(nn.Module):
         return list(zip(names, best.tolist(), strict=True))
 
     def extract_fields(
-        self, page_lines: "Sequence[PageLine]", size: tuple[int, int] | None = None
+        self,
+        page_lines: "Sequence[PageLine]",
+        size: tuple[int, int] | None = None,
+        *,
+        is_receipt: bool = False,
     ) -> Fields:
         """The fields of the receipt that a page shows, as `rules.extract_fields`.
 
         Args:
             page_lines: of the page, in reading order.
             size: width and height of its picture in pixels.
+            is_receipt: whether it is known that the page shows one receipt.
         """
         lines = as_field_lines(page_lines)
-        if reason := why_unreadable(lines):
+        if reason := why_unreadable(lines, is_receipt=is_receipt):
             return no_fields(reason)
         tags = self.tag(lines)
         found: dict[str, Field] = {}

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     from coursepkg.projects.ocr.page.read import PageLine
 
 
-def why_unreadable(lines: Sequence[FieldLine]) -> str:
-    """Why a page has no fields at all; an empty text where it may have."""
+def why_unreadable(lines: Sequence[FieldLine], *, is_receipt: bool = False) -> str:
+    """Why a page has no fields at all; an empty text where it may have.
+
+    Args:
+        lines: of the page.
+        is_receipt: whether it is known that the page shows one receipt.
+    """
     if not lines:
         return "the page has no text"
-    if not is_receipt(lines):
+    if is_receipt:
+        return ""
+    if not looks_like_receipt(lines):
         return (
             "the page does not look like a receipt: too few of a shop, a time, goods"
             " with prices and a sum"
@@ -34,7 +41,7 @@ def why_unreadable(lines: Sequence[FieldLine]) -> str:
     return ""
 
 
-def is_receipt(lines: Sequence[FieldLine]) -> bool:
+def looks_like_receipt(lines: Sequence[FieldLine]) -> bool:
     """Whether something was sold and two kinds of evidence say so, not official papers.
 
     Evidence: a sum with its amount (counts twice), a name of a sum without one, a title
@@ -107,7 +114,7 @@ def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
     """
     turned = [one for one in lines if one.is_turned]
     rest = [one for one in lines if not one.is_turned]
-    if turned and rest and is_receipt(turned) and is_receipt(rest):
+    if turned and rest and looks_like_receipt(turned) and looks_like_receipt(rest):
         return True
     named = [one for one in lines if one.kind in kw.SUMS]
     sums = [one for one in named if amount_beside(one, lines)[1] is not None]

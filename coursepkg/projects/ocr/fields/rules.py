@@ -117,7 +117,10 @@ def no_fields(reason: str) -> Fields:
 
 
 def extract_fields(
-    page_lines: "Sequence[PageLine]", size: tuple[int, int] | None = None
+    page_lines: "Sequence[PageLine]",
+    size: tuple[int, int] | None = None,
+    *,
+    is_receipt: bool = False,
 ) -> Fields:
     """The fields of the receipt that a page shows.
 
@@ -125,9 +128,11 @@ def extract_fields(
         page_lines: of the page, in reading order.
         size: width and height of its picture in pixels; with them a reason says where
             the picture cuts the receipt.
+        is_receipt: whether it is known that the page shows one receipt; else it must
+            look like one.
     """
     lines = as_field_lines(page_lines)
-    if reason := why_unreadable(lines):
+    if reason := why_unreadable(lines, is_receipt=is_receipt):
         return no_fields(reason)
     sums = find_sums(lines)
     in_sums = {line.number for _, group, _ in sums for line in group}

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,13 @@ import torch
 from coursepkg.cli import main
 from coursepkg.projects.ocr.data.table_row import LABELS
 from coursepkg.projects.ocr.detector.lines import TextBox
+from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.line_tagger import (
+    N_FEATURES,
     TAGS,
     LineTagger,
     collate,
+    dictionary_features,
     hashed_ngrams,
     page_features,
 )
@@ -63,6 +67,38 @@ def test_places_are_shares_of_the_page() -> None:
         for line in lines
     ]
     torch.testing.assert_close(page_features(as_field_lines(larger)).places, features.places)
+
+
+def test_features_say_what_the_dictionary_knows_of_a_line() -> None:
+    lines = as_field_lines(
+        page((("Tổng cộng:", "42.000"), ("Ngày 09/08/2020 8h05",), ("12 Lê Lợi, P.3, Huế",)))
+    )
+    total, amount, when, address = (dictionary_features(one) for one in lines)
+    assert {len(one) for one in (total, amount, when, address)} == {N_FEATURES}
+    kinds = kw.LINE_KINDS
+    assert [kinds[i] for i in range(len(kinds)) if total[i]] == [kw.TOTAL]
+    assert not any(amount[: len(kinds)])
+    assert amount[-1], "an amount"
+    assert not total[-1]
+    assert when[kinds.index(kw.WHEN)]
+    strengths = slice(len(kinds), len(kinds) + 3)
+    assert all(address[strengths])
+    assert not any(total[strengths])
+
+
+def test_the_network_sees_the_features() -> None:
+    model = LineTagger().eval()
+    batch = collate([page_features(as_field_lines(page(RECEIPT)))])
+    without = replace(batch, features=torch.zeros_like(batch.features))
+    assert batch.features.any()
+    assert not torch.allclose(model(batch), model(without))
+
+
+def test_a_known_receipt_need_not_look_like_one(tagger: LineTagger) -> None:
+    lines = page((("SIÊU THỊ ABC",),))
+    assert "does not look like a receipt" in tagger.extract_fields(lines).seller.reason
+    assert tagger.extract_fields(lines, is_receipt=True).seller.value == "SIÊU THỊ ABC"
+    assert "no text" in tagger.extract_fields([], is_receipt=True).seller.reason
 
 
 def test_a_page_is_labelled_alike_alone_and_beside_a_longer_one() -> None:
