@@ -202,6 +202,8 @@ def main() -> None:
     parser.add_argument("--part", default="test", choices=("dev", "test"))
     parser.add_argument("--against", type=Path, help="another exported folder")
     chosen = parser.parse_args()
+    if not chosen.out.absolute().parent.is_dir():
+        parser.error(f"--out {chosen.out}: the folder does not exist; make it first")
     torch.set_num_threads(THREADS)
     translator = Translator.load(chosen.model)
     other = Translator.load(chosen.against) if chosen.against else None
