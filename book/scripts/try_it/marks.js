@@ -7,10 +7,11 @@ const D = "\\p{Nd}";
 const LATIN = "[A-Za-z0-9\\u00c0-\\u024f\\u1e00-\\u1eff]";
 const BEFORE = `(?<!_)(?<!${LATIN})`;
 const BEHIND = `(?!_)(?!${LATIN})`;
+const BEHIND_LINK = `${SPACE}<>"”’，。；：、！？）」』》】`;
 const COPIED = new RegExp(
   [
-    `https?://[^${SPACE}<>"，。；）]+[^${SPACE}<>"，。；）.,;:!?)]`,
-    `(?<![${WORD}.+\\-])[${WORD}.+\\-]+@[${WORD}\\-]+(?:\\.[${WORD}\\-]+)+`,
+    `https?://[^${BEHIND_LINK}]+[^${BEHIND_LINK}.,;:!?)]`,
+    `(?<!${LATIN})(?<![_.+\\-])[A-Za-z0-9_.+\\-]+@[A-Za-z0-9_\\-]+(?:\\.[A-Za-z0-9_\\-]+)+`,
     `%(?:${D}+\\$)?[\\-+0#]*${D}*(?:\\.${D}+)?(?:l{0,2}[duifxs]|@)(?![A-Za-z])`,
     "\\{\\{?[A-Za-z0-9_.$]*\\}?\\}",
     "</?[A-Za-z][^<>]{0,80}>",
@@ -18,8 +19,9 @@ const COPIED = new RegExp(
     `${BEFORE}(?=[a-z_]*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+${BEHIND}`,
     `${BEFORE}(?<!${LATIN}\\.)(?=(?:[A-Za-z0-9]+\\.)*[A-Za-z0-9]*[a-z][A-Z])` +
       `[A-Za-z0-9]+(?:\\.[A-Za-z0-9]+)*${BEHIND}`,
+    `(?<![A-Za-z0-9_.,])${D}+(?:\\.${D}+)*[,:]${D}+(?:[.,:]${D}+)*(?=[A-Za-z])`,
     `(?<![A-Za-z0-9_.,])${D}+(?:[.,:/\\-]${D}+)+(?![A-Za-z0-9_])`,
-    `(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])${D}+(?![A-Za-z0-9_])`,
+    `(?<![A-Za-z0-9_])(?<!&#)(?<![A-Za-z0-9_][.,])${D}+(?![A-Za-z0-9_])`,
     `[${MARKS.join("")}]`,
   ].join("|"),
   "gu"
@@ -30,7 +32,10 @@ const ORDINAL = new RegExp(`(?<![${WORD}.,])(${D}+)(?:st|nd|rd|th)(?![${WORD}])`
 // The text with marks, and a Map from mark to what it stands for.
 export function mask(text) {
   text = text.replace(ORDINAL, "$1");
-  const found = [...new Set(text.match(COPIED) ?? [])].slice(0, MARKS.length);
+  let found = [...new Set(text.match(COPIED) ?? [])];
+  // A mark of the text itself that stayed would be taken for one of ours.
+  if (found.length > MARKS.length) found.sort((a, b) => MARKS.includes(b) - MARKS.includes(a));
+  found = found.slice(0, MARKS.length);
   const marks = new Map(found.map((value, i) => [value, MARKS[i]]));
   const values = new Map(found.map((value, i) => [MARKS[i], value]));
   return { text: text.replace(COPIED, (value) => marks.get(value) ?? value), values };
@@ -46,17 +51,23 @@ export function withOwnMarks(text, values) {
   return lost.length === 1 && odd.length === 1 ? text.replaceAll(odd[0], lost[0]) : text;
 }
 
+const isLatin = (sign) => new RegExp(LATIN, "u").test(sign ?? "");
+const isLetter = (sign) => /[\p{L}\p{N}]/u.test(sign ?? "");
+
 export function restore(text, values) {
-  text = withOwnMarks(text, values);
-  for (const mark of MARKS) {
-    const value = values.get(mark) ?? "";
-    const signs = [...value];
-    const isLetter = (sign) => sign !== undefined && /[\p{L}\p{N}]/u.test(sign);
-    if (isLetter(signs[0])) text = text.replace(new RegExp(`(?<=${LATIN})${mark}`, "gu"), ` ${mark}`);
-    if (isLetter(signs.at(-1))) text = text.replace(new RegExp(`${mark}(?=${LATIN})`, "gu"), `${mark} `);
-    text = text.replaceAll(mark, () => value);
+  let made = "";
+  let wasValue = false;
+  // In one pass: a value may itself be one of the marks.
+  for (const part of withOwnMarks(text, values).split(new RegExp(`([${MARKS.join("")}])`, "u"))) {
+    const isValue = values.has(part);
+    const piece = values.get(part) ?? (MARKS.includes(part) ? "" : part);
+    const last = [...made].at(-1);
+    const [first] = piece;
+    const sticks = (isValue && isLetter(first) && isLatin(last)) || (wasValue && isLetter(last) && isLatin(first));
+    made += sticks ? ` ${piece}` : piece;
+    if (piece) wasValue = isValue;
   }
-  return text;
+  return made;
 }
 
 // Marks that a line of the model lacks, or invents.

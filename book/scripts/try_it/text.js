@@ -17,14 +17,17 @@ export const hasWords = (text) => /[\p{L}\p{N}]/u.test(text);
 
 const VOWEL_MARKS = { a: "\u0302\u0306", e: "\u0302", i: "", o: "\u0302\u031b", u: "\u031b", y: "" };
 
+const TONES = "\u0300\u0309\u0303\u0301\u0323";
+
 // NFC, with the marks of a Vietnamese vowel in any order.
 export function compose(text) {
   const composed = text.normalize("NFC");
   if (!/[\u0300-\u036f]/.test(composed)) return composed;
-  const ordered = composed.normalize("NFD").replace(/([aeiouyAEIOUY])([\u0300-\u036f]{2,})/g, (_, vowel, marks) => {
-    const first = VOWEL_MARKS[vowel.toLowerCase()];
-    const isFirst = (mark) => first.includes(mark);
-    return vowel + [...[...marks].filter(isFirst), ...[...marks].filter((mark) => !isFirst(mark))].join("");
+  const ordered = composed.normalize("NFD").replace(/([aeiouyAEIOUY])([\u0300-\u036f]{2,})/g, (found, vowel, marks) => {
+    const own = [...marks].filter((mark) => VOWEL_MARKS[vowel.toLowerCase()].includes(mark));
+    const tones = [...marks].filter((mark) => TONES.includes(mark));
+    const isBoth = marks.length === 2 && own.length === 1 && tones.length === 1;
+    return isBoth ? vowel + own[0] + tones[0] : found;
   });
   return ordered.normalize("NFC");
 }

@@ -20,10 +20,12 @@ export class Translator {
   // { text, note, sourcePieces, pieces, alignment }; an Error whose message a reader can act on.
   async translate(text, source, target) {
     if (!text.trim()) throw new Error("Write a sentence first.");
-    if (text.includes("▁")) throw new Error("The sentence holds ▁ (U+2581); put a space in its place.");
-    if (/^\s*<2[\p{L}\p{N}_]+>/u.test(text)) throw new Error("The sentence begins with a language tag; leave it out.");
-    if (!hasWords(text)) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
     const masked = this.card.placeholders === "mask" ? mask(text) : { text, values: new Map() };
+    // What is masked the model does not read.
+    const read = masked.text;
+    if (read.includes("▁")) throw new Error("The sentence holds ▁ (U+2581); put a space in its place.");
+    if (/^\s*<2[\p{L}\p{N}_]+>/u.test(read)) throw new Error("The sentence begins with a language tag; leave it out.");
+    if (!hasWords(read)) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
     const tag = this.subwords.pieces.indexOf(this.card.tags[target]);
     const ids = [tag, ...this.subwords.encode(toModel(masked.text, source))];
     const longest = this.card.max_len - 1;
@@ -51,11 +53,11 @@ export class Translator {
     const losses = found.map((one) => nLost(this.#line(one, values), values));
     const best = found[losses.indexOf(Math.min(...losses))];
     const lost = lostMarks(this.#line(best, values), values);
-    const isFull = best.ids.length + lost.length >= this.card.max_len - 1;
+    const added = lost.map((mark) => this.subwords.encode(toModel(mark, target)));
+    const isFull = best.ids.length + added.flat().length >= this.card.max_len - 1;
     if (lost.length === 0 || isFull) return { found, added: [] };
     let made = best;
-    for (const mark of lost) {
-      const own = this.subwords.encode(toModel(mark, target));
+    for (const own of added) {
       const { ids: written } = made;
       const places = [...written, null].map((_, i) => [...written.slice(0, i), ...own, ...written.slice(i)]);
       made = await this.#likeliest(source, places);

@@ -25,7 +25,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -80,14 +80,20 @@ class Calibration:
             return None
         needs = {"weights": dict, "fitted_on": str}
         told = read_json(path, needs=needs)
-        own = cls(**{name: told[name] for name in needs})
         n = len(FEATURES)
-        if any(len(one) != n for one in own.weights.values()):
+
+        def is_fitted(told: Any) -> bool:
+            is_long = isinstance(told, list) and len(told) == n
+            return is_long and all(
+                isinstance(one, int | float) and math.isfinite(one) for one in told
+            )
+
+        if not all(map(is_fitted, told["weights"].values())):
             raise ValueError(
                 f"{path} must hold {n} weights for each direction; remove it and run"
                 " `coursepkg translation calibrate`"
             )
-        return own
+        return cls(**{name: told[name] for name in needs})
 
     def save(self, folder: Path) -> None:
         """Write it beside a model."""

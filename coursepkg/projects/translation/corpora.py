@@ -150,8 +150,10 @@ def random_split(parts: Parts) -> Parts:
         folder = data_folder() / parts.corpus.replace("-", "_")
         files = (folder / f"train.{one}" for one in (parts.source, parts.target))
         pairs = read_parallel(*files)
+        notes = _composition_notes(pairs)
     else:
         pairs = [*parts.train, *parts.dev, *parts.test]
+        notes = [*parts.notes]
     random.Random(SPLIT_SEED).shuffle(pairs)
     shares = (SHARES["train"], 1 - SHARES["test"])
     first, second = (round(share * len(pairs)) for share in shares)
@@ -162,7 +164,7 @@ def random_split(parts: Parts) -> Parts:
         train=tuple(pairs[:first]),
         dev=tuple(pairs[first:second]),
         test=tuple(pairs[second:]),
-        notes=(*parts.notes, note),
+        notes=(*notes, note),
     )
 
 

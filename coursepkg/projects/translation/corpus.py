@@ -212,8 +212,14 @@ def without_duplicates(
     return list(kept.values()), left_out
 
 
+_ENDS, _CLOSING = "。！？!?…", "”’」』）)\\]»"
 CUTS = (
-    re.compile(r"(?<=[。！？!?…])|(?<=[.;])(?=\s)"),
+    re.compile(
+        # Marks in a row stay together, and so do a mark and the quote that it ends.
+        rf"(?<=[{_ENDS}])(?![{_ENDS}{_CLOSING}]|[\"'](?:\s|$))"
+        rf"|(?<=[{_ENDS}][{_CLOSING}])(?![{_ENDS}{_CLOSING}，、；：,.;:])"
+        rf"|(?<=[.;])(?=\s)|(?<=[{_ENDS}.;][{_CLOSING}\"'])(?=\s)"
+    ),
     re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
 )
 """Where a text is cut: first at the ends of sentences, then at commas."""

@@ -276,7 +276,8 @@ def _cut(
     """The longest beginning of a sentence that the model takes."""
 
     def fits(n_signs: int) -> bool:
-        ids = translator.subwords.encode_sources([text[:n_signs]], source, target)[0]
+        read = translator.masked(text[:n_signs]).text
+        ids = translator.subwords.encode_sources([read], source, target)[0]
         return len(ids) <= translator.longest
 
     if fits(len(text)):

@@ -10,7 +10,6 @@ handed on under the licence of the data only.
 
 import copy
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +28,15 @@ from coursepkg.decoding.knn import (
     record_states,
     with_output,
 )
-from coursepkg.files import part_of, read_json, read_tensors, write_json, write_tensors
+from coursepkg.files import (
+    read_json,
+    read_tensors,
+    whole_folder,
+    write_json,
+    write_tensors,
+)
 from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.task import fitting
 
@@ -73,31 +79,27 @@ class Datastore:
         return len(self.keys)
 
     def save(self, folder: Path, **more: Any) -> None:
-        """Write the datastore in place of an older one.
-
-        One that was cut off in between is refused as damaged.
+        """Write the datastore, whole or not at all, in place of an older one.
 
         Args:
-            folder: made if it is not there.
+            folder: made if it is not there; nothing else belongs into it.
             **more: further entries of the card.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written; the older one stays as it was.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        part = part_of(folder / STATES)
-        seal = write_tensors(part, {"keys": self.keys, "values": self.values})
-        os.replace(part, folder / STATES)
-        card = {
-            "model": self.fingerprint,
-            "corpus": self.corpus,
-            "from": self.source,
-            "to": self.target,
-            "n": len(self),
-            "states": seal,
-            "settings": dict(self.settings),
-        }
-        write_json(folder / CARD, card | more)
+        tensors = {"keys": self.keys, "values": self.values}
+        with whole_folder(folder) as part:
+            card = {
+                "model": self.fingerprint,
+                "corpus": self.corpus,
+                "from": self.source,
+                "to": self.target,
+                "n": len(self),
+                "states": write_tensors(part / STATES, tensors),
+                "settings": dict(self.settings),
+            }
+            write_json(part / CARD, card | more)
 
     @classmethod
     def load(cls, folder: Path, translator: Translator) -> "Datastore":
@@ -129,6 +131,8 @@ def build_datastore(
 ) -> Datastore:
     """Read the training part under teacher forcing; dev and test are not touched.
 
+    What the model has learnt to copy is masked, as in its training.
+
     Args:
         translator: the system; its network must be a `Transformer`.
         parts: the corpus, in the direction that is to be translated.
@@ -140,15 +144,17 @@ def build_datastore(
     translator.check_direction(parts.source, parts.target)
     model = _transformer(translator)
     languages, subwords = (parts.source, parts.target), translator.subwords
-    kept = fitting(parts.train, subwords, languages, translator.recipe.max_len).pairs
+    is_masked = translator.recipe.placeholders == "mask"
+    pairs = [*map(mask_pair, parts.train)] if is_masked else parts.train
+    kept = fitting(pairs, subwords, languages, translator.recipe.max_len).pairs
     if not kept:
         raise ValueError(
             f"the training part of {parts.corpus} has no pair that fits the model"
         )
     sources = subwords.encode_sources([p.source for p in kept], *languages)
     targets = subwords.encode_targets([p.target for p in kept], parts.target)
-    pairs = zip(sources, targets, strict=True)
-    by_length = sorted(pairs, key=lambda pair: (len(pair[0]), len(pair[1])))
+    both = zip(sources, targets, strict=True)
+    by_length = sorted(both, key=lambda pair: (len(pair[0]), len(pair[1])))
     batches = map(make_batch, chunks(by_length, batch_size))
     keys, values = record_states(model, batches, dtype=torch.float16)
     whose = translator.fingerprint, parts.corpus
@@ -160,8 +166,8 @@ def with_neighbours(
 ) -> Translator:
     """A translator that searches with a datastore; model and vocabulary are shared.
 
-    It translates in the direction of the datastore alone, and its fingerprint is
-    another one.
+    It translates in the direction of the datastore alone, its fingerprint is another
+    one, and its confidence is not calibrated.
 
     Args:
         translator: the system whose states the datastore holds; it stays as it is.
@@ -188,6 +194,7 @@ def with_neighbours(
     changed.fast = with_output(model, head)
     changed.directions = [(store.source, store.target)]
     changed.looked_up = store.corpus
+    changed.calibration = None  # it was fitted on the model alone
     whose = f"{translator.fingerprint} {store.corpus}"
     identity = f"{whose} {len(store)} {weight} {temperature} {k}"
     changed.fingerprint = hashlib.sha256(identity.encode()).hexdigest()

@@ -5,7 +5,7 @@ A vocabulary serves both languages, with tags, or there is one for each.
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -251,10 +251,19 @@ def recipe_from(folder: Path) -> Recipe:
             of this package.
     """
     meta = read_json(folder / "model" / "model.json").get("meta")
-    meta = meta if isinstance(meta, dict) else {}
-    fields = meta.get("recipe")
+    return recipe_in(meta if isinstance(meta, dict) else {}, folder)
+
+
+def recipe_in(card: Mapping[str, Any], folder: Path) -> Recipe:
+    """The recipe in the card of a translator.
+
+    Raises:
+        ValueError: the card is damaged, of another kind of model, or of a later version
+            of this package.
+    """
+    fields = card.get("recipe")
     wanted = "give a folder that coursepkg translation train wrote"
-    if not isinstance(fields, dict) or not _are_directions(meta.get("directions")):
+    if not isinstance(fields, dict) or not _are_directions(card.get("directions")):
         raise ValueError(
             f"{folder} holds no translator (its card has no recipe and directions of"
             f" one); {wanted}"

@@ -24,9 +24,10 @@ MARKS = "①②③④⑤⑥⑦⑧⑨"
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
 _BEFORE, _BEHIND = rf"(?<!_)(?<!{LATIN})", rf"(?!_)(?!{LATIN})"
+_BEHIND_LINK = '\\s<>"”’，。；：、！？）」』》】'
 COPIED = re.compile(
-    r"https?://[^\s<>\"，。；）]+[^\s<>\"，。；）.,;:!?)]"
-    r"|(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    rf"https?://[^{_BEHIND_LINK}]+[^{_BEHIND_LINK}.,;:!?)]"
+    rf"|(?<!{LATIN})(?<![_.+-])[A-Za-z0-9_.+-]+@[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
     r"|%(?:\d+\$)?[-+0#]*\d*(?:\.\d+)?(?:l{0,2}[duifxs]|@)(?![A-Za-z])"
     r"|\{\{?[A-Za-z0-9_.$]*\}?\}"
     r"|</?[A-Za-z][^<>]{0,80}>"
@@ -34,12 +35,14 @@ COPIED = re.compile(
     rf"|{_BEFORE}(?=[a-z_]*[A-Z0-9])[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+{_BEHIND}"
     rf"|{_BEFORE}(?<!{LATIN}\.)(?=(?:[A-Za-z0-9]+\.)*[A-Za-z0-9]*[a-z][A-Z])"
     rf"[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)*{_BEHIND}"
+    r"|(?<![A-Za-z0-9_.,])\d+(?:\.\d+)*[,:]\d+(?:[.,:]\d+)*(?=[A-Za-z])"
     r"|(?<![A-Za-z0-9_.,])\d+(?:[.,:/-]\d+)+(?![A-Za-z0-9_])"
-    r"|(?<![A-Za-z0-9_])(?<![A-Za-z0-9_][.,])\d+(?![A-Za-z0-9_])"
+    r"|(?<![A-Za-z0-9_])(?<!&#)(?<![A-Za-z0-9_][.,])\d+(?![A-Za-z0-9_])"
     rf"|[{MARKS}]"
 )
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores
-or in camel case (`DeviceInfo`, YouTube), numbers, and the marks themselves."""
+or in camel case (`DeviceInfo`, YouTube), numbers, also with a unit behind a colon or
+comma (`10:30am`, `1,024MB`), and the marks themselves."""
 ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 """English ordinals in digits; Vietnamese and Chinese write the number alone."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -68,7 +71,11 @@ def mask(text: str) -> Masked:
     Of an ordinal such as 21st the number alone is kept.
     """
     text = ORDINAL.sub(r"\1", text)
-    values = dict(zip(MARKS, dict.fromkeys(copied_strings(text)), strict=False))
+    found = [*dict.fromkeys(copied_strings(text))]
+    if len(found) > len(MARKS):
+        # A mark of the text itself that stayed would be taken for one of ours.
+        found.sort(key=lambda one: one not in MARKS)
+    values = dict(zip(MARKS, found, strict=False))
     return Masked(marked(text, values), values)
 
 
@@ -94,6 +101,11 @@ def marked(text: str, values: dict[str, str]) -> str:
     return COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
 
 
+def unmask(text: str, values: dict[str, str]) -> str:
+    """A source, or a part of one, as it was before `mask`."""
+    return re.sub(f"[{MARKS}]", lambda found: values.get(found[0], found[0]), text)
+
+
 def with_own_marks(text: str, values: dict[str, str]) -> str:
     """A translation in which a mark that stands for nothing is put right.
 
@@ -111,15 +123,21 @@ def restore(text: str, values: dict[str, str]) -> str:
 
     Chinese has no spaces, but a number does not stick to a word in Latin letters.
     """
-    text = with_own_marks(text, values)
-    for mark in MARKS:
-        value = values.get(mark, "")
-        if value[:1].isalnum():
-            text = re.sub(rf"(?<={LATIN}){mark}", f" {mark}", text)
-        if value[-1:].isalnum():
-            text = re.sub(rf"{mark}(?={LATIN})", f"{mark} ", text)
-        text = text.replace(mark, value)
-    return text
+    made, was_value = "", False
+    # In one pass: a value may itself be one of the marks.
+    for part in re.split(f"([{MARKS}])", with_own_marks(text, values)):
+        is_value = part in values
+        piece = values[part] if is_value else part.strip(MARKS)
+        sticks = (is_value and piece[:1].isalnum() and _is_latin(made[-1:])) or (
+            was_value and made[-1:].isalnum() and _is_latin(piece[:1])
+        )
+        made += f" {piece}" if sticks else piece
+        was_value = is_value if piece else was_value
+    return made
+
+
+def _is_latin(sign: str) -> bool:
+    return re.match(LATIN, sign) is not None
 
 
 def n_lost(line: str, part: Masked) -> int:

@@ -33,6 +33,7 @@ from coursepkg.projects.translation.models import (
     check_plain,
     rebuilder,
     recipe_from,
+    recipe_in,
     search,
 )
 from coursepkg.projects.translation.placeholders import (
@@ -41,6 +42,7 @@ from coursepkg.projects.translation.placeholders import (
     mask,
     n_lost,
     restore,
+    unmask,
     with_own_marks,
 )
 from coursepkg.projects.translation.recipe import Recipe
@@ -65,6 +67,8 @@ PUT_IN = "put in after the search, look where"
 """How it begins on those that the search lost."""
 INVENTED = "number not in the source"
 """How it begins on numbers in digits that a translation should not have."""
+IN_PARTS = "longer than the"
+"""How it begins on a text that was translated in parts."""
 WIDE_BEAM = 20
 """Beams of the second search, for a sentence whose beams all lose a mark or a number.
 """
@@ -215,7 +219,7 @@ class Translator:
         from coursepkg.projects.translation.export.runtime import ExportedNetwork
 
         network = ExportedNetwork(folder)
-        recipe = Recipe(**network.card["recipe"])
+        recipe = recipe_in(network.card, folder)
         subwords = Subwords.load(folder, recipe.underscores)
         made = cls(network, subwords, recipe, network.card["directions"], network.card)
         made.exported, made.fingerprint = network, network.fingerprint
@@ -357,19 +361,17 @@ class Translator:
         whole = self.encode(plain, source, target, name="sentence")
         parts = [
             []
-            if not has_words(text)
-            else [text]
+            if not has_words(one.text)
+            else [one]
             if len(own) <= self.longest
-            else self.parts_of(text, source, target)
-            for text, own in zip(plain, whole, strict=True)
+            # Each part has all marks for itself.
+            else [
+                self.masked(unmask(part, one.values))
+                for part in self.parts_of(one.text, source, target)
+            ]
+            for one, own in zip(masked, whole, strict=True)
         ]
-        each = [
-            Masked(
-                part, {mark: one.values[mark] for mark in one.values if mark in part}
-            )
-            for one, own in zip(masked, parts, strict=True)
-            for part in own
-        ]
+        each = [part for own in parts for part in own]
         ids = self.encode([one.text for one in each], source, target, name="part")
         found = self.search(
             ids,
@@ -466,13 +468,15 @@ class Translator:
         best = min(found, key=lambda one: n_lost(self._line(one, part), part))
         line = self._line(best, part)
         lost = [mark for mark in part.values if mark not in line]
+        added = self.subwords.encode_targets(lost, target)
+        is_full = len(best.ids) + sum(map(len, added)) >= self.longest
         is_one = self.exported is not None or isinstance(self.model, Transformer)
-        if not lost or not is_one or len(best.ids) + len(lost) >= self.longest:
+        if not lost or not is_one or is_full:
             return None
         from coursepkg.projects.translation.confidence import log_probs
 
         written, log_prob = best.ids, 0.0
-        for own in self.subwords.encode_targets(lost, target):
+        for own in added:
             tried = [
                 (*written[:i], *own, *written[i:]) for i in range(len(written) + 1)
             ]
@@ -528,8 +532,8 @@ class Translator:
             )
         tokens = tuple(token for part in parts for token in part.source_tokens)
         note = (
-            f"longer than the {self.longest} tokens that the model takes, so translated"
-            f" in {len(parts)} parts"
+            f"{IN_PARTS} {self.longest} tokens that the model takes, so translated in"
+            f" {len(parts)} parts"
         )
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]

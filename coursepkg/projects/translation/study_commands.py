@@ -279,6 +279,11 @@ class Draws:
                 "--sample takes no --beam-size: a draw has no beams; leave one of the"
                 " two out"
             )
+        if penalty is not None:
+            raise ValueError(
+                "--sample takes no --length-penalty: a draw compares no beams; leave"
+                " one of the two out"
+            )
         return Method(sample=True, **drawn)
 
 

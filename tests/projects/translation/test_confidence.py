@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from coursepkg.files import write_json
 from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
@@ -99,11 +100,13 @@ def test_a_calibration_is_stored_beside_the_model_and_damage_is_named(tmp_path: 
     assert Calibration.load(tmp_path) == one
     assert one.knows("zh", "vi")
     assert not one.knows("vi", "zh")
-    Calibration({"zh-vi": [0.5]}, "toy dev").save(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"confidence\.json must hold 7 weights for each direction; remove it"
-    ):
-        Calibration.load(tmp_path)
+    seven = len(FEATURES)
+    for damaged in ([0.5], 0.5, ["0.5"] * seven, [math.nan] * seven):
+        write_json(tmp_path / "confidence.json", {"weights": {"zh-vi": damaged}, "fitted_on": "toy dev"})
+        with pytest.raises(
+            ValueError, match=r"confidence\.json must hold 7 weights for each direction; remove it"
+        ):
+            Calibration.load(tmp_path)
 
 
 def test_doubtful_translations_are_marked_and_the_others_are_not(translator: Translator) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts
+from coursepkg.projects.translation.corpora import CORPORA, Parts, load_parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key
 from tests.projects.translation.tiny import SmallBook, sentences, write_lines, write_zh_vi
 
@@ -56,6 +56,12 @@ def test_duplicates_are_dropped_and_counted(zh_vi: Path) -> None:
     assert "10 of 250 pairs left out as duplicates" in parts.notes
     lines = [p.line for part in (parts.train, parts.dev, parts.test) for p in part]
     assert sorted(lines) == list(range(1, 241))
+
+
+def test_a_random_split_does_not_say_that_duplicates_are_left_out(zh_vi: Path) -> None:
+    mixed = random_split(load_parts("zh-vi", "zh", "vi"))
+    assert len([*mixed.train, *mixed.dev, *mixed.test]) == 250
+    assert mixed.notes == ("raw lines split at random: sentences of dev are in train, too",)
 
 
 def test_references_are_the_lines_of_the_file(zh_vi: Path) -> None:

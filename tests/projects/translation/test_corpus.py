@@ -7,6 +7,7 @@ import pytest
 
 from coursepkg.projects.translation.corpus import (
     SentencePair,
+    cut_text,
     not_composed,
     numbered_lines,
     pair_keys,
@@ -163,3 +164,19 @@ def test_the_mark_of_words_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.vi").write_text("một\nhai▁ba\n", "utf-8")
     with pytest.raises(ValueError, match=r"a\.vi, line 2: holds ▁ \(U\+2581\)"):
         read_parallel(tmp_path / "a.zh", tmp_path / "a.vi")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("我不知道……我们走吧！！你呢？！", ["我不知道……", "我们走吧！！", "你呢？！"]),
+        ("他说：“走吧！”我们走了。（真的？）好。", ["他说：“走吧！”", "我们走了。", "（真的？）", "好。"]),
+        ("他说“走吧！”，我们走了。", ["他说“走吧！”，", "我们走了。"]),
+        (
+            '"Come in!" He sat. "Go." (Why?) Er... Yes?!',
+            ['"Come in!"', "He sat.", '"Go."', "(Why?)", "Er...", "Yes?!"],
+        ),
+    ],
+)
+def test_a_text_is_cut_behind_all_marks_that_end_a_sentence(text: str, parts: list[str]) -> None:
+    assert cut_text(text, lambda part: part != text, 1000, "") == parts

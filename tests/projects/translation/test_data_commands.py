@@ -1,11 +1,13 @@
 """`coursepkg translation audit`: raw lines with all that is wrong with them, then the split."""
 
 import json
+import random
+import string
 from pathlib import Path
 
 from coursepkg.projects.translation.handlers.data import raw_rows
 from tests.projects.translation.test_corpora import write_en_vi
-from tests.projects.translation.tiny import SmallBook, translation
+from tests.projects.translation.tiny import SmallBook, translation, write_lines
 
 
 def spoil(path: Path, number: int, text: bytes) -> None:
@@ -101,3 +103,14 @@ def test_a_folder_is_no_file(zh_vi: Path, tmp_path: Path) -> None:
         assert said.err == (
             f"error: --out {tmp_path} is a folder; name a file in it, such as {tmp_path / verb}.json\n"
         )
+
+
+def test_a_corpus_of_which_no_pair_fits_is_described(tmp_path: Path) -> None:
+    for language in ("en", "vi"):
+        draw = random.Random(language)
+        words = ["".join(draw.choices(string.ascii_lowercase, k=5)) for _ in range(2000)]
+        write_lines(tmp_path / f"train.{language}", [" ".join(draw.choices(words, k=120)) for _ in range(60)])
+    way = ("--from", "en", "--to", "vi", "--data", tmp_path)
+    document = translation("describe", *way, "--json").document
+    assert document["too long"] == document["pairs"]["train"] > 0
+    assert document["subwords"]["after"] == {}

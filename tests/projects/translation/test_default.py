@@ -134,6 +134,18 @@ def test_five_thousand_words_are_translated_in_parts(shipped: Translator) -> Non
     assert "translated in 1667 parts" in one.note
 
 
+def test_every_part_of_a_long_text_has_all_marks_for_itself(shipped: Translator) -> None:
+    text = " ".join(f"Room {100 + i} costs {1000 + 7 * i} dollars." for i in range(15))
+    (one,) = shipped.translate([text], source="en", target="vi")
+    assert "translated in 15 parts" in one.note
+    assert copied_strings(one.text) == copied_strings(text)
+
+
+def test_a_mark_in_the_text_is_copied_beside_a_number(shipped: Translator) -> None:
+    (one,) = shipped.translate(["Press ② and then 5."], source="en", target="vi")
+    assert sorted(copied_strings(one.text)) == ["5", "②"]
+
+
 @pytest.mark.parametrize(
     ("source", "target", "said", "meant"),
     [

@@ -4,6 +4,7 @@ Halves of dev: what is chosen on one says nothing yet about the other.
 """
 
 import json
+from dataclasses import replace
 
 import pytest
 import sacrebleu
@@ -149,6 +150,14 @@ def test_a_source_that_is_too_long_is_cut_counted_and_named(translator: Translat
     assert len(found[2].source_tokens) <= 23
     assert long.source.startswith(found[2].source)
     assert translate_pairs(translator, chosen[:2], "zh", "vi", beam_size=1)[1] == []
+
+
+def test_what_is_masked_does_not_make_a_source_too_long(translator: Translator) -> None:
+    recipe = replace(translator.recipe, placeholders="mask")
+    masking = Translator(translator.model, translator.subwords, recipe, translator.directions)
+    pair = SentencePair(f"我 喜欢 <b {'三五' * 15}>", "Tôi thích", "part.zh", 1)
+    (found,), notes = translate_pairs(masking, [pair], "zh", "vi", beam_size=1)
+    assert (found.source, notes) == (pair.source, [])
 
 
 def parts_of(pairs: tuple[SentencePair, ...]) -> Parts:

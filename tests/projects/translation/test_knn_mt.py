@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from coursepkg.files import read_json
+from coursepkg.projects.translation import knn_mt
+from coursepkg.projects.translation.confidence import FEATURES, Calibration
 from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.ensemble import system_note
 from coursepkg.projects.translation.knn_mt import (
     Datastore,
@@ -20,6 +23,7 @@ from coursepkg.projects.translation.knn_mt import (
 )
 from coursepkg.projects.translation.ladder.decoding import with_knn_mt
 from coursepkg.projects.translation.models import Subwords
+from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.neighbours_study import NeighbourStudy, neighbour_study
 from coursepkg.text.vocabulary import EOS
@@ -97,6 +101,44 @@ def test_without_weight_every_translation_is_the_models(
     assert alone == found
     assert same.fingerprint != weak.fingerprint
     assert weak.directions != same.directions == [("zh", "vi")]
+
+
+def test_a_model_that_masks_reads_masked_pairs(weak: Translator, parts: Parts) -> None:
+    recipe = replace(weak.recipe, placeholders="mask")
+    masking = Translator(weak.model, weak.subwords, recipe, weak.directions)
+    pair = SentencePair("我 喜欢 <b ba năm>", "Tôi thích <b ba năm>")
+    found, wanted = (
+        build_datastore(system, replace(parts, train=(one,)))
+        for system, one in ((masking, pair), (weak, mask_pair(pair)))
+    )
+    assert found.values.tolist() == wanted.values.tolist()
+    assert torch.equal(found.keys, wanted.keys)
+
+
+def test_a_confidence_that_was_fitted_on_the_model_alone_is_not_kept(
+    weak: Translator, store: Datastore
+) -> None:
+    judged = Translator(weak.model, weak.subwords, weak.recipe, weak.directions)
+    judged.fingerprint = weak.fingerprint
+    judged.calibration = Calibration({"zh-vi": [0.5] * len(FEATURES)}, "toy dev")
+    (one,) = with_neighbours(judged, store, 0.5, 10.0, 4).translate(["我 喜欢"])
+    assert one.usable is None
+    assert judged.calibration is not None
+
+
+def test_a_datastore_that_cannot_be_written_leaves_the_older_one(
+    weak: Translator, store: Datastore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save(tmp_path / "neighbours")
+
+    def full(path: Path, content: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(knn_mt, "write_json", full)
+    with pytest.raises(OSError, match="no space left"):
+        replace(store, keys=store.keys[:3], values=store.values[:3]).save(tmp_path / "neighbours")
+    assert len(Datastore.load(tmp_path / "neighbours", weak)) == len(store)
+    assert [path.name for path in tmp_path.iterdir()] == ["neighbours"]
 
 
 def test_a_stored_datastore_comes_back(weak: Translator, store: Datastore, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from coursepkg.projects.translation.corpora import load_parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, sentence_key
 from coursepkg.projects.translation.evaluate import seen_by
+from coursepkg.projects.translation.predict import Translator
 from tests.projects.translation.test_train import PARTS
 from tests.projects.translation.tiny import SmallBook, fast, pairs, quietly, translation, write_lines
 
@@ -91,6 +92,14 @@ def test_of_a_file_nothing_is_known_to_be_seen(own_run: Path, tmp_path: Path) ->
     assert any(note.startswith(UNCLEAR) for note in document["notes"])
 
 
+def test_a_limit_beyond_the_part_is_none_in_the_signature(own_run: Path, tmp_path: Path) -> None:
+    dev = load_parts("zh-vi", "zh", "vi").dev
+    file = write_lines(tmp_path / "lines", [pair.target for pair in dev])
+    evaluate = ["evaluate", "--data", "zh-vi", "--hypotheses", file, "--json"]
+    whole, limited = (translation(*evaluate, "--limit", n).document["scores"] for n in (0, len(dev)))
+    assert whole["chrF"]["signature"] == limited["chrF"]["signature"]
+
+
 def test_every_note_is_stored(own_run: Path, zh_vi: Path, tmp_path: Path) -> None:
     for column, language in (("三 五 " * 40, "zh"), ("ba năm", "vi")):
         path = zh_vi / "zh_vi" / f"train.{language}"
@@ -133,6 +142,24 @@ def test_a_comparison_is_stored_in_numbers_and_in_the_report(own_run: Path, tmp_
     stored = json.loads((tmp_path / "eval" / "evaluation.json").read_text("utf-8"))
     assert stored["against"] == found
     assert f"against {right}: BLEU" in (tmp_path / "eval" / "report.html").read_text("utf-8")
+
+
+def test_what_cannot_be_compared_or_written_is_told_before_anything_is_translated(
+    own_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def translate(*arguments: object, **options: object) -> None:
+        raise AssertionError("translated")
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    file = write_lines(tmp_path / "lines", ["một dòng"])
+    for options, told in (
+        (("--against", tmp_path / "none"), "none: no such file"),
+        (("--against", file), "lines: 1 lines, but the part has"),
+        (("--out", file), f"--out {file} is a file; name a folder"),
+    ):
+        said = translation("evaluate", "--model", own_run, "--data", "zh-vi", *options)
+        assert told in said.mistake
+    assert f"--out {file} is a file; name a folder" in translation("train", "--out", file).mistake
 
 
 def test_lines_of_files_are_repaired_too(own_run: Path, zh_vi: Path, tmp_path: Path) -> None:

@@ -78,12 +78,13 @@ def test_a_year_has_365_dates():
 
 
 ORDINALS = "1 first, 2 second, 3 third, 5 fifth, 8 eighth, 9 ninth, 12 twelfth, 13 thirteenth, 20 twentieth"
-ORDINALS += ", 22 twenty-second, 30 thirtieth, 31 thirty-first"
+ORDINALS += ", 22 twenty-second, 30 thirtieth, 31 thirty-first, 100 one hundredth, 103 one hundred and third"
+ORDINALS += ", 112 one hundred and twelfth, 120 one hundred and twentieth, 1002 one thousand and second"
 
 
 @pytest.mark.parametrize("row", ORDINALS.split(", "))
 def test_ordinals(row):
-    n, expected = row.split()
+    n, expected = row.split(maxsplit=1)
     assert numbers.ordinal(int(n)) == expected
 
 

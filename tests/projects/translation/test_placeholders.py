@@ -18,6 +18,7 @@ from coursepkg.projects.translation.placeholders import (
     mask_pair,
     n_lost,
     restore,
+    unmask,
     with_own_marks,
 )
 
@@ -60,6 +61,8 @@ def test_usual_text_is_left_to_the_model(text: str) -> None:
         ("Số 12, 13", ["12", "13"]),
         ("我要3本书。", ["3"]),
         ("in 1987.", ["1987"]),
+        ("at 10:30am", ["10:30"]),
+        ("1,024MB, 2.000,5km", ["1,024", "2.000,5"]),
     ],
 )
 def test_numbers_are_copied_without_what_stands_around_them(text: str, numbers: list[str]) -> None:
@@ -79,6 +82,19 @@ def test_names_in_camel_case_are_copied_whole_and_beside_chinese() -> None:
 def test_a_link_ends_where_the_sentence_does() -> None:
     assert copied_strings("See https://a.org/b, (http://c.vn).") == ["https://a.org/b", "http://c.vn"]
     assert copied_strings("请访问https://a.cn/x。谢谢") == ["https://a.cn/x"]
+    assert copied_strings("访问https://a.cn/x！“https://b.cn”、http://c.cn？") == [
+        "https://a.cn/x",
+        "https://b.cn",
+        "http://c.cn",
+    ]
+
+
+def test_a_mail_address_ends_where_chinese_begins() -> None:
+    assert copied_strings("请把文件发送到a.b@example.org谢谢。") == ["a.b@example.org"]
+
+
+def test_the_number_of_an_entity_is_no_number() -> None:
+    assert mask("I don&#39;t know #39.").text == "I don&#39;t know #①."
 
 
 @given(st.lists(st.sampled_from([*COPIED, "the", "hotel", ",", "(", "?"]), max_size=14))
@@ -124,6 +140,21 @@ def test_a_number_does_not_stick_to_a_word() -> None:
     assert restore("WIP①美元", {"①": "200"}) == "WIP 200美元"
     assert restore("giá①đồng", {"①": "5"}) == "giá 5 đồng"
     assert restore("①MB的②here③", {"①": "5", "②": "<b>", "③": "</b>"}) == "5 MB的<b>here</b>"
+
+
+def test_a_mark_of_the_text_itself_comes_back_and_is_taken_for_no_other() -> None:
+    assert restore("Nhấn ① rồi ②.", {"①": "②", "②": "5"}) == "Nhấn ② rồi 5."
+    for text in ("Press ② and then 5.", "1 2 3 4 5 6 7 8 9 and ③"):
+        masked = mask(text)
+        assert restore(masked.text, masked.values) == text
+        assert set(masked.text) & set(MARKS) == masked.values.keys()
+
+
+def test_a_part_of_a_text_is_unmasked_as_it_stood() -> None:
+    text = "MB1 %s2, ② và 10:30am; 7"
+    masked = mask(text)
+    assert unmask(masked.text, masked.values) == text
+    assert unmask("② ⑨", {"②": "5"}) == "5 ⑨"
 
 
 def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:

@@ -114,6 +114,18 @@ def test_a_gru_that_loses_a_mark_says_so() -> None:
     assert one.note == "not copied: 5"
 
 
+def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room() -> None:
+    torch.manual_seed(0)
+    settings = fast(max_len=12, placeholders="mask")
+    model = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
+    part = Masked("我 ① ②", {"①": "5", "②": "6"})
+    (ids,) = model.encode([part.text], "zh", "vi")
+    for n, fits in ((6, True), (8, False)):
+        lacking = Hypothesis((20,) * n, (), 0.0, 0.0, True)
+        found = model._with_marks(part, ids, [lacking], "vi", 1.0)
+        assert (found is not None) == fits
+
+
 def test_nothing_gives_nothing(translator: Translator) -> None:
     assert translator.translate([]) == []
 

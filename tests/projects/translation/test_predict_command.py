@@ -10,7 +10,7 @@ import pytest
 
 from coursepkg.projects.translation.handlers import predict as predict_command
 from coursepkg.projects.translation.handlers.predict import CONTEST_HEADER, translate_file
-from coursepkg.projects.translation.predict import Translator
+from coursepkg.projects.translation.predict import Alternative, Translation, Translator
 from tests.projects.translation.tiny import sentences, translation, write_lines
 
 N_LINES = 11
@@ -167,6 +167,30 @@ def test_a_long_line_is_translated_in_parts_and_noted(
     assert note.startswith(f"note: {source}, line 10: longer than the 23 tokens")
 
 
+def test_a_kind_of_note_names_each_line_once_whatever_its_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = predict_command._FileNotes(tmp_path / "in")
+    parts = "longer than the 9 tokens that the model takes, so translated in {} parts"
+    for number, note in enumerate(
+        (
+            f"{parts.format(2)}; not copied: 1; not copied: 7",
+            f"{parts.format(30)}; does not look like Vietnamese: 43% of its letters are",
+            "does not look like Vietnamese: no letter has a mark",
+        ),
+        start=1,
+    ):
+        chosen = (Alternative("a", "a", (), 1.0, 0.0),)
+        notes.add(number, Translation("a", (), chosen, None, note))
+    notes.tell(3)
+    head = f"note: {tmp_path / 'in'}"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{head}: 2 of 3 lines (1, 2): {parts.format(0).replace('0 parts', 'parts')}",
+        f"{head}: 2 of 3 lines (2, 3): does not look like Vietnamese",
+        f"{head}, line 1: not copied: some number or code",
+    ]
+
+
 def test_an_empty_line_stays_empty_and_is_noted(
     translator: Translator, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -177,6 +201,15 @@ def test_an_empty_line_stays_empty_and_is_noted(
     run(translator, source, tmp_path / "out")
     assert (tmp_path / "out").read_text("utf-8").splitlines() == [*whole[:9], "", *whole[9:]]
     assert capsys.readouterr().err == f"note: {source}, line 10: empty, and stay so\n"
+
+
+def test_why_there_is_no_alignment_is_told(tiny_run: Path) -> None:
+    for text, told in (
+        ("!!!", "(nothing was translated, so nothing has an alignment)"),
+        ("三五" * 40, "(translated in parts, which have no alignment together)"),
+    ):
+        said = translation("predict", "--model", tiny_run, "--text", text, "--alignments")
+        assert said.out.splitlines()[-1] == told
 
 
 def test_pipes_devices_and_folders_are_no_files_to_translate(tmp_path: Path) -> None:

@@ -3,13 +3,17 @@
 import re
 from pathlib import Path
 
+import measure_translator
 import pytest
 import train_translator as script
 
+from coursepkg.projects.translation.confidence import FEATURES, Calibration
 from coursepkg.projects.translation.corpus import sentence_key
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.readers import open_corpus
 from coursepkg.projects.translation.readers.open_corpus import EMBEDDED, read_embedded
 from coursepkg.text.vietnamese import unicode_form
+from tests.projects.translation.memorised import memorised
 
 FOLDER = Path(__file__).parents[3] / "scripts" / "translator_sentences"
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -45,6 +49,40 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
     for column, language in enumerate(("en", "vi", "zh")):
         keys = [sentence_key(row[column], language) for row in general]
         assert len(set(keys)) == len(keys), language
+
+
+def test_the_older_model_stays_until_the_new_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "checkpoint"
+    shipped.mkdir()
+    (shipped / "older").touch()
+    monkeypatch.setattr(script, "DEFAULT", shipped)
+    calibration = Calibration({"zh-vi": [0.0] * len(FEATURES)}, "toy dev")
+    calibration.save(memorised()[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(script, "save_model", _no_space)
+        with pytest.raises(OSError, match="no space"):
+            script.ship(memorised()[0])
+    assert sorted(path.name for path in tmp_path.glob("**/*")) == ["checkpoint", "older"]
+    script.ship(memorised()[0])
+    assert not (shipped / "older").exists()
+    assert "large language model" in (shipped / "ATTRIBUTION.txt").read_text("utf-8")
+    assert Translator.load(shipped).calibration == calibration
+    (memorised()[0] / "confidence.json").unlink()
+
+
+def test_measuring_wants_a_place_for_its_result_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["measure", "--model", "m", "--out", str(tmp_path / "no" / "x.json")])
+    with pytest.raises(SystemExit):
+        measure_translator.main()
+    assert "the folder does not exist; make it first" in capsys.readouterr().err
+
+
+def _no_space(*arguments: object, **options: object) -> None:
+    raise OSError("no space")
 
 
 def test_a_scored_sentence_is_left_out_of_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

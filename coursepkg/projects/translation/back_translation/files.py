@@ -34,6 +34,7 @@ from coursepkg.projects.translation.readers.open_corpus import (
 )
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS
+from coursepkg.text.tokenizer import WORD_MARK
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def mono_text(
 
     Raises:
         FileNotFoundError: it is neither a corpus nor a file.
-        ValueError: the corpus has no side in `target`, or a line is not UTF-8.
+        ValueError: the corpus has no side in `target`, or a line is not UTF-8 or holds
+            U+2581; file and line are named.
     """
     if mono == "wikipedia":
         if target != "vi":
@@ -114,7 +116,7 @@ def mono_text(
                 f"--mono {mono}: no such file; give a file, wikipedia, or one of the"
                 f" corpora {', '.join(CORPORA)}"
             )
-        return [line for _, line in numbered_lines(mono)], f"file {Path(mono).name}", ()
+        return _lines_of(mono), f"file {Path(mono).name}", ()
     languages = languages_in(mono, source, target)
     if target not in languages:
         raise ValueError(
@@ -131,6 +133,19 @@ def mono_text(
         and domain_of(p) != MACHINE_MADE
     ]
     return own, parts.corpus, parts.notes
+
+
+def _lines_of(path: str) -> list[str]:
+    """The lines of a file, without the mark of vocabularies."""
+    lines = []
+    for number, line in numbered_lines(path):
+        if WORD_MARK in line:
+            raise ValueError(
+                f"{path}, line {number}: holds {WORD_MARK} (U+2581), which vocabularies"
+                " use; put a space in its place"
+            )
+        lines.append(line)
+    return lines
 
 
 def origins(cards: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -196,7 +211,9 @@ def write_pairs(
     }
     with ExitStack() as stack:
         for path, text in content.items():
-            stack.enter_context(whole_file(path)).write(text.encode())
+            file = stack.enter_context(whole_file(path))
+            file.write(text.encode())
+            file.flush()  # a full disk is noticed before any file has its name
     return card
 
 
@@ -236,6 +253,8 @@ def back_translate_command(options: "BackTranslate") -> int:
 def round_trip_command(options: "RoundTrip") -> int:
     """Write PREFIX.zh, PREFIX.vi and PREFIX.json, --out being PREFIX."""
     job = _Job(options)
+    for way in (job.languages, job.languages[::-1]):
+        job.translator.check_direction(*way)
     translator, corpus = job.translator, options.common.parts_of(options.search.model)
     most = translator.recipe.max_len
     # Both ways, as the contrastive stage reads both sides.
@@ -253,6 +272,7 @@ class _Job:
 
     def __init__(self, options: "BackTranslate | RoundTrip") -> None:
         self.options, self.common = options, options.common
+        check_count("--batch-size", options.search.batch_size)
         self.languages = (self.common.source, self.common.target)
         self.prefix = check_prefix(self.common.out, self.languages)
         self.translator, self.folder = load_system(self.common, options.search)
@@ -292,6 +312,8 @@ class _Job:
             **more,
             "method": self.method.as_json(),
         }
+        if not made.pairs:
+            self.part.discard()  # it would stand in the way of another model
         card = write_pairs(self.prefix, made, *self.languages, card)
         self.part.discard()
         print(made)

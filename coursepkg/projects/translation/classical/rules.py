@@ -86,7 +86,7 @@ def look_up(token: str) -> Chunk:
     if token.isdecimal():
         return Chunk(token, "num", (token,))
     numbers = find_numbers(list(token), "zh")
-    is_whole = len(numbers) == 1 and numbers[0].stop == len(token)
+    is_whole = [number[1:3] for number in numbers] == [(0, len(token))]
     spelt = spell(int(numbers[0].value), "vi") if is_whole else None
     if spelt is None:
         return Chunk(token, "unknown", (token,))

@@ -70,11 +70,11 @@ class Alignment:
         Chinese, has few such marks.
         """
         rows, columns = _word_starts(self.target, mark), _word_starts(self.source, mark)
-        weights = self.weights
+        weights = np.zeros((len(rows), len(columns)))
         if rows and columns:
             sizes = np.diff([*rows, len(self.target)])[:, None]
             weights = np.add.reduceat(
-                np.add.reduceat(weights, rows, axis=0) / sizes, columns, axis=1
+                np.add.reduceat(self.weights, rows, axis=0) / sizes, columns, axis=1
             )
         return Alignment(
             _joined(self.source, columns, mark),

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from coursepkg.app.output import print_json
+from coursepkg.app.output import check_out_file, print_json
 from coursepkg.files import whole_file
 from coursepkg.projects.translation.classical.word_alignment import Model1, Tokens
 from coursepkg.projects.translation.corpus import to_model
@@ -24,6 +24,7 @@ from coursepkg.text.spacing import split_characters
 from coursepkg.validation import check_count, check_share
 
 if TYPE_CHECKING:
+    from coursepkg.projects.translation.corpora import Parts
     from coursepkg.projects.translation.study_commands import LearnDictionary
 
 
@@ -172,12 +173,14 @@ class Dictionary:
         texts = set(folded(line))
         candidates = [word for text in texts for word in self._by_first.get(text, ())]
         candidates.sort(key=lambda word: (-len(folded(word)), word))
-        taken: dict[str, tuple[int, int]] = {}
+        first: dict[str, tuple[int, int]] = {}
+        taken: set[int] = set()
         for word in candidates:
             for place in find_phrase(line, word):
-                if not any(a <= place[0] and place[1] <= b for a, b in taken.values()):
-                    taken.setdefault(word, place)
-        return sorted(taken, key=lambda word: taken[word])
+                if taken.isdisjoint(range(*place)):
+                    taken.update(range(*place))
+                    first.setdefault(word, place)
+        return sorted(first, key=lambda word: first[word])
 
     @cached_property
     def inverse(self) -> "Dictionary":
@@ -222,18 +225,24 @@ def true_cased(sentences: Sequence[Tokens]) -> list[list[str]]:
     ]
 
 
+def learn_from(parts: "Parts", limits: TermLimits | None = None) -> Dictionary:
+    """Learn from the training part of a corpus, however its words are written."""
+    pairs = [
+        (_words(p.source, parts.source), _words(p.target, parts.target))
+        for p in parts.train
+    ]
+    return Dictionary.learn(pairs, limits)
+
+
 def dictionary_command(options: "LearnDictionary") -> int:
     """Learn a dictionary from the training part and write it as TSV."""
     out = options.common.out
     if out is None:
         raise ValueError("--out FILE must be given, the TSV file to write")
+    check_out_file(out, "dictionary.tsv")
     parts = options.common.parts()
-    learnt = Dictionary.learn(
-        [
-            (_words(p.source, parts.source), _words(p.target, parts.target))
-            for p in parts.train
-        ]
-    )
+    learnt = learn_from(parts)
+    out.parent.mkdir(parents=True, exist_ok=True)
     learnt.save(out)
     print(f"{len(learnt)} entries in {out}")
     if options.common.json:

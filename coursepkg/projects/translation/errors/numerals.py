@@ -236,10 +236,11 @@ def _read(texts: Sequence[str], first: int, language: str) -> tuple[int | float,
         elif (
             last is None
             and text in digits
+            and not (digits[text] > 9 and section % 100)
             and not _ends_here(texts, first, at, language)
         ):
             last = digits[text]
-        elif last is None and text in tens:
+        elif last is None and text in tens and not section % 100:
             section += tens[text]
         else:
             break
@@ -285,15 +286,37 @@ def _is_quantity(texts: Sequence[str], first: int, stop: int, language: str) -> 
 def _goes_on(texts: Sequence[str], at: int, language: str) -> bool:
     """Whether a number goes on behind a filler such as linh, 零 or and."""
     behind = texts[at + 1] if at + 1 < len(texts) else ""
+    # thirty-five, but thirty and forty; one hundred and five, but one hundred - five.
+    if language == "en" and (texts[at] == "-") != (texts[at - 1] in _TENS["en"]):
+        return False
     return (
-        behind in _DIGITS[language]
+        (
+            behind in _DIGITS[language]
+            and not _begins_anew(texts, at - 1, at + 1, language)
+        )
         or behind in _TENS[language]
         or (behind == "十" and language == "zh")
     )
 
 
+def _begins_anew(texts: Sequence[str], before: int, at: int, language: str) -> bool:
+    """Whether a digit begins a number behind another one: hai trăm, ba trăm.
+
+    Scales of one number fall, in hundreds as in thousands.
+    """
+    scales, step = _SCALES[language], _STEP[language]
+    behind = texts[at + 1] if at + 1 < len(texts) else ""
+    last, own = scales.get(texts[before], 0), scales.get(behind, 0)
+    return 0 < last <= own and (last < step) == (own < step)
+
+
 def _ends_here(texts: Sequence[str], first: int, at: int, language: str) -> bool:
-    """Whether năm behind a number is a year, not five: mười năm is ten years."""
+    """Whether a number ends in front of a digit.
+
+    It does where the digit begins another one, or is năm, year: mười năm is ten years.
+    """
+    if at > first and _begins_anew(texts, at - 1, at, language):
+        return True
     if (
         language != "vi"
         or texts[at] != "năm"

@@ -144,7 +144,7 @@ def describe(options: "commands.Describe") -> int:
     return 0
 
 
-def _lengths(parts: Parts) -> dict[str, dict[str, float]]:
+def _lengths(parts: Parts) -> dict[str, dict[str, int | float]]:
     """Words, or for Chinese characters, of the training sentences."""
     found = {}
     for language, lines in (
@@ -159,7 +159,7 @@ def _lengths(parts: Parts) -> dict[str, dict[str, float]]:
     return found
 
 
-def _summary(counts: Sequence[int]) -> dict[str, float]:
+def _summary(counts: Sequence[int]) -> dict[str, int | float]:
     ordered = sorted(counts)
     return {
         "mean": round(statistics.mean(counts), 2),
@@ -180,7 +180,7 @@ def _tokens(parts: Parts, recipe: Recipe) -> dict[str, Any]:
         parts.train, subwords, languages, recipe.max_len, both_ways=recipe.reads_both
     )
 
-    def lengths(pairs: Sequence[SentencePair]) -> dict[str, dict[str, float]]:
+    def lengths(pairs: Sequence[SentencePair]) -> dict[str, dict[str, int | float]]:
         sources = subwords.encode_sources([p.source for p in pairs], *languages)
         targets = subwords.encode_targets([p.target for p in pairs], parts.target)
         return {
@@ -188,10 +188,9 @@ def _tokens(parts: Parts, recipe: Recipe) -> dict[str, Any]:
             parts.target: _summary([*map(len, targets)]),
         }
 
+    # Of no pairs there are no lengths.
+    after = lengths(kept.pairs) if kept.pairs else {}
     return {
-        "subwords": {
-            "before the filter": lengths(parts.train),
-            "after": lengths(kept.pairs),
-        },
+        "subwords": {"before the filter": lengths(parts.train), "after": after},
         "too long": len(kept.too_long),
     }

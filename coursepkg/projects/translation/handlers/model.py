@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coursepkg.app.evaluation import origin_of
+from coursepkg.app.evaluation import limited, origin_of
 from coursepkg.app.model_folder import start_folder
 from coursepkg.app.options import set_training_threads
-from coursepkg.app.output import print_json, required_out
+from coursepkg.app.output import check_out_folder, print_json, required_out
 from coursepkg.app.training_run import Trained
 from coursepkg.app.verbs import report_training
 from coursepkg.bench.machine import circumstances
@@ -67,8 +67,9 @@ class _Test:
     @property
     def name(self) -> str:
         """For the signature."""
-        limited = f", first {self.options.limit}" if self.options.limit else ""
-        return f"{self.parts.corpus} {self.options.part}{limited}"
+        part = self.options.part
+        first = limited(self.options.limit, len(getattr(self.parts, part)))
+        return f"{self.parts.corpus} {part}{first}"
 
     def repairs(self, underscores: bool) -> PostProcessor | None:
         """What repairs the lines of a system; None unless it is asked for."""
@@ -85,6 +86,7 @@ class _Test:
 def evaluate_command(options: "Evaluate") -> int:
     """Score, report and return the exit code."""
     common = options.common
+    check_out_folder(common.out)
     check_count("--limit", options.limit, least=0)
     check_count("--hard", options.hard, least=0)
     if options.hard and common.out is None:
@@ -105,19 +107,22 @@ def evaluate_command(options: "Evaluate") -> int:
             f"the {options.part} part of {parts.corpus} has no sentence; choose another"
             " --part"
         )
-    if options.hypotheses is None:
-        translator, folder = load_system(common, options.search)
-        found, result = _translated(test, translator, parts.notes)
-        origin = _origin(options, translator, folder)
-    else:
-        found, result = [], _from_file(test, options.hypotheses, parts.notes)
+    file, other = options.hypotheses, options.against
+    system = load_system(common, options.search) if file is None else None
+    # What cannot be compared is told before the long work.
+    theirs = None if other is None else _other_system(test, other)
+    if system is not None:
+        found, result = _translated(test, system[0], parts.notes)
+        origin = _origin(options, *system)
+    elif file is not None:
+        found, result = [], _from_file(test, file, parts.notes)
         # No more is known of a file.
-        origin = {"model": f"file {options.hypotheses.name}"}
+        origin = {"model": f"file {file.name}"}
     print(result)
     scored_on = {"part": options.part, "corpus": parts.corpus}
     document = result.as_json() | scored_on | origin | circumstances()
-    if options.against is not None:
-        document["against"] = _compare(test, options.against, result)
+    if other is not None and theirs is not None:
+        document["against"] = _compare(other, theirs, result)
     table = _errors(test, found, result)
     print(table)
     document["errors"] = table.as_json(0, texts=False)
@@ -230,12 +235,15 @@ def _members(
     return told
 
 
-def _compare(test: _Test, other: Path, result: Evaluation) -> dict[str, Any]:
-    """Compare with another model's translations, or those in a file."""
+def _other_system(test: _Test, other: Path) -> Evaluation:
+    """Score another model's translations, or those in a file."""
     if other.is_dir():
-        theirs = _translated(test, Translator.load(other))[1]
-    else:
-        theirs = _from_file(test, other)
+        return _translated(test, Translator.load(other))[1]
+    return _from_file(test, other)
+
+
+def _compare(other: Path, theirs: Evaluation, result: Evaluation) -> dict[str, Any]:
+    """Compare with the other system, whose model or file is named."""
     comparison = compare_systems(theirs, result)
     for note in theirs.notes:
         print(f"note: {other}: {note}")
@@ -270,6 +278,7 @@ def _alignment(one: Translation) -> Alignment | None:
 def train_command(options: "Train") -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
+    check_out_folder(common.out)
     set_training_threads(options.threads, common.preset)
     options = replace(options, start=start_folder(options.start, DEFAULT))
     corpora = _training_corpora(options)

@@ -18,6 +18,7 @@ from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
 from coursepkg.projects.translation.predict import (
+    IN_PARTS,
     INVENTED,
     NOT_COPIED,
     PUT_IN,
@@ -131,6 +132,10 @@ KINDS = {
     INVENTED: INVENTED,
 }
 """By the beginning of a sentence's note, what is said of a file's lines."""
+EMPTY = "empty, and stay so"
+"""What is said of lines without a sentence."""
+UNLIKE = "does not look like"
+"""How the note of `language_doubt` begins, before its reason."""
 
 
 class _FileNotes:
@@ -141,14 +146,10 @@ class _FileNotes:
         self.kinds: dict[str, list[int]] = {}
 
     def add(self, number: int, one: "Translation | T5Output | None") -> None:
-        if one is None:
-            self.kinds.setdefault("empty, and stay so", []).append(number)
-        else:
-            for note in filter(None, getattr(one, "note", "").split("; ")):
-                found = (
-                    kind for start, kind in KINDS.items() if note.startswith(start)
-                )
-                self.kinds.setdefault(next(found, note), []).append(number)
+        note = EMPTY if one is None else getattr(one, "note", "")
+        # The parts of a long line may have notes of one kind.
+        for kind in dict.fromkeys(map(_kind_of, filter(None, note.split("; ")))):
+            self.kinds.setdefault(kind, []).append(number)
 
     def tell(self, n_lines: int) -> None:
         """Print the kinds that have most lines first, and how many others there are."""
@@ -161,6 +162,15 @@ class _FileNotes:
         n_others = sum(len(lines) for _, lines in kinds[SHOWN:])
         if n_others:
             log_to_stderr(f"note: {self.path}: {n_others} more lines have other notes")
+
+
+def _kind_of(note: str) -> str:
+    """The note without what differs from line to line."""
+    if note.startswith(IN_PARTS):
+        return f"{note.rpartition(' in ')[0]} in parts"
+    if note.startswith(UNLIKE):
+        return note.partition(":")[0]
+    return next((kind for start, kind in KINDS.items() if note.startswith(start)), note)
 
 
 def _chunks(path: Path, skip: int) -> Iterator[list[str]]:
@@ -283,7 +293,9 @@ def _note_each(found: Sequence[Any], name: str) -> None:
 
 def _alignment_lines(one: Translation) -> list[str]:
     if one.alignment is None:
-        if one.note:
+        if not one.n_best[0].tokens:
+            return ["(nothing was translated, so nothing has an alignment)"]
+        if one.note.startswith(IN_PARTS):
             return ["(translated in parts, which have no alignment together)"]
         return ["(this kind of model has no cross-attention to show)"]
     columns = [*one.source_tokens, "</s>"]

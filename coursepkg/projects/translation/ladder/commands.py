@@ -22,7 +22,7 @@ import torch
 from coursepkg.app import ladder
 from coursepkg.app.ladder import LadderRun, results_folder
 from coursepkg.app.options import RUNS
-from coursepkg.app.output import print_json
+from coursepkg.app.output import check_out_folder, print_json
 from coursepkg.app.report import markdown_table
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ladder.comparison import verdict_lines
@@ -61,6 +61,7 @@ def ladder_command(options: "Ladder") -> int:
     results, common = results_of(options), options.common
     if options.list:
         return print_rows(results, as_json=common.json)
+    check_out_folder(common.out)
     if options.threads:
         torch.set_num_threads(options.threads)
     parts = common.parts()

@@ -12,7 +12,7 @@ from coursepkg.app.output import silent
 from coursepkg.decoding.rerank import Scorer
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.ensemble import together
-from coursepkg.projects.translation.errors.dictionary import RARE, Dictionary
+from coursepkg.projects.translation.errors.dictionary import RARE, learn_from
 from coursepkg.projects.translation.errors.postprocess import PostProcessor
 from coursepkg.projects.translation.evaluate import (
     Evaluation,
@@ -114,11 +114,10 @@ def sampled(translator: Translator, parts: Parts, method: Method) -> Scored:
 
 def repaired(translator: Translator, parts: Parts) -> Scored:
     """Repair by rules and a dictionary of the training part."""
-    words = [(p.source.split(), p.target.split()) for p in parts.train]
     repair = PostProcessor(
         parts.source,
         parts.target,
-        Dictionary.learn(words, RARE),
+        learn_from(parts, RARE),
         underscores=translator.recipe.underscores == "keep",
     )
     found, notes = translate_pairs(translator, parts.dev, parts.source, parts.target)

@@ -91,10 +91,12 @@ def english(n: int) -> str:
 
 def ordinal(n: int) -> str:
     """An English ordinal: ``ordinal(21) == "twenty-first"``."""
-    head, dash, last = english(n).rpartition("-")
+    words = english(n)
+    last = words.replace("-", " ").rpartition(" ")[2]
+    head = words.removesuffix(last)
     if last.endswith("y"):
-        return f"{head}{dash}{last[:-1]}ieth"
-    return f"{head}{dash}{IRREGULAR_ORDINALS.get(last, last + 'th')}"
+        return f"{head}{last[:-1]}ieth"
+    return f"{head}{IRREGULAR_ORDINALS.get(last, last + 'th')}"
 
 
 def number(n: int) -> Phrase:

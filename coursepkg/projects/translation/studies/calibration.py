@@ -102,8 +102,15 @@ class Reliability:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return asdict(self)
+        """All fields; None where there is no sentence to tell a number of."""
+        return asdict(self) | {
+            "auc": _or_none(self.auc),
+            "chrf": {name: _or_none(value) for name, value in self.chrf.items()},
+        }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def reliability(
@@ -209,10 +216,13 @@ def calibrate_command(options: "Calibrate") -> int:
         raise ValueError("--model FOLDER is needed; the confidence is written into it")
     translator = Translator.load(folder)
     translator.calibration = None  # the old one would be computed for nothing
+    # A direction that the data lack is told before the long work.
+    given = {
+        f"{source}-{target}": load_parts(options.data, source, target)
+        for source, target in translator.directions
+    }
     found = {}
-    for source, target in translator.directions:
-        parts = load_parts(options.data, source, target)
-        name = f"{source}-{target}"
+    for name, parts in given.items():
         found[name] = calibrate(translator, parts, options.batch_size)
         print(f"{name}: {found[name].reliability}")
     weights = {name: one.weights for name, one in found.items()}

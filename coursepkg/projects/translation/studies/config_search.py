@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import torch
 
 from coursepkg.app.options import RUNS
-from coursepkg.app.output import print_json, write_texts
+from coursepkg.app.output import check_out_folder, print_json, write_texts
 from coursepkg.app.report import markdown_table
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import read_json, write_json
@@ -241,6 +241,7 @@ def search(options: "ConfigSearch") -> int:
         torch.set_num_threads(options.threads)
     combinations, base = combinations_of(options), base_of(options)
     common = options.common
+    check_out_folder(common.out)
     parts = common.parts()
     out = (
         common.out
@@ -369,6 +370,9 @@ def trial_key(recipe: Recipe, parts: Parts, seed: int) -> str:
         len(parts.train),
         seed,
     ]
+    if parts.corpus.startswith(("folder ", "file ")):
+        # Text of the user's, which may have changed under the same name.
+        decides.append([pair[:2] for pair in (*parts.train, *parts.dev)])
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:12]
 
 

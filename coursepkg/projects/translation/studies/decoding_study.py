@@ -16,8 +16,15 @@ import torch
 from torch import Tensor
 
 from coursepkg.app.jobs import chunks
+from coursepkg.app.output import check_out_file
 from coursepkg.app.report import aligned
-from coursepkg.decoding.filters import Forbid, RepetitionPenalty
+from coursepkg.decoding.filters import (
+    Forbid,
+    RepetitionPenalty,
+    Temperature,
+    TopK,
+    TopP,
+)
 from coursepkg.decoding.generate import sample
 from coursepkg.decoding.rerank import token_log_probs
 from coursepkg.decoding.step import Hypothesis, source_limits
@@ -187,6 +194,13 @@ class Method:
             raise ValueError(
                 f"{changed[0]} needs sampling, as a search draws nothing; switch it on"
             )
+        # What is out of range is refused here, before any work.
+        Temperature(self.temperature)
+        RepetitionPenalty(self.repetition_penalty)
+        if self.top_k is not None:
+            TopK(self.top_k)
+        if self.top_p is not None:
+            TopP(self.top_p)
 
     def __str__(self) -> str:
         if self.sample:
@@ -371,10 +385,14 @@ def study_decoding(
         report: called with each row when it is there.
 
     Raises:
-        ValueError: the model does not translate that way, or there is no method or no
-            sentence.
+        ValueError: the model does not translate that way or is an export, or there is
+            no method or no sentence.
     """
     translator.check_direction(parts.source, parts.target)
+    if translator.exported is not None:
+        raise ValueError(
+            "an exported model cannot be studied; give the folder that `train` wrote"
+        )
     methods = study_methods() if methods is None else methods
     pairs = parts.dev[:limit] if limit else parts.dev
     if not methods or not pairs:
@@ -488,6 +506,7 @@ def decode_study(options: "DecodeStudy") -> int:
     """Print the table; --out also writes it as a JSON file, and beside it as text."""
     check_count("--seeds", options.seeds)
     check_count("--limit", options.limit, least=0)
+    check_out_file(options.common.out, "study.json")
     translator, name, parts = open_system(options.common, options.model)
     study = study_decoding(
         translator,

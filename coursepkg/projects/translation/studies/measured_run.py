@@ -230,14 +230,19 @@ def open_system(
 def report_study(
     common: "Common", parts: Parts, text: str, document: Mapping[str, Any]
 ) -> int:
-    """Print a study; write it where --out says, as JSON and beside it as text."""
+    """Print a study; write it where --out says, as JSON and beside it as text.
+
+    An --out that ends in .txt names the text.
+    """
     print(text)
     where = {"corpus": parts.corpus, "from": parts.source, "to": parts.target}
     document = where | dict(document)
     if common.out is not None:
         content = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-        names = common.out.name, common.out.with_suffix(".txt").name
-        texts = dict(zip(names, (content, text + "\n"), strict=True))
+        text_file = common.out.with_suffix(".txt")
+        is_text = common.out == text_file
+        json_file = common.out.with_suffix(".json") if is_text else common.out
+        texts = {json_file.name: content, text_file.name: text + "\n"}
         write_texts(common.out.parent, texts)
     if common.json:
         print_json(document)

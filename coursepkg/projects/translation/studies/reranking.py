@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor, nn
 
+from coursepkg.app.output import check_out_file
 from coursepkg.decoding.beam import length_penalty_of
 from coursepkg.decoding.rerank import (
     Scorer,
@@ -78,9 +79,14 @@ def noisy_channel_scorer(
         sources: for each sentence its source, as it stands in the corpus.
 
     Raises:
-        ValueError: the model does not translate back.
+        ValueError: the model does not translate back, or is an export.
     """
     reverse.check_direction(target, source)
+    if reverse.exported is not None:
+        raise ValueError(
+            "an exported model cannot score n-best lists; give the folder that `train`"
+            " wrote"
+        )
     wanted = [
         ids[: reverse.longest]
         for ids in reverse.subwords.encode_targets(sources, source)
@@ -153,6 +159,7 @@ class NBestLists:
         decoder = Decoder(translator, batch_size)
         self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
         self.subwords, self.target = translator.subwords, parts.target
+        self._is_exported = translator.exported is not None
         self.metric: Metric = bleu_of(parts.target)
         self.references = [to_scorer(p.target, parts.target) for p in pairs]
         flat = [one for found in self.found for one in found]
@@ -174,13 +181,17 @@ class NBestLists:
             score(y) = (log p(y | x) + sum_i weight_i * score_i(x, y)) / ((5 + |y|) /
             6)^alpha
 
-        With the alpha of the search and weights of 0 that is the search's own best.
+        With the alpha of the search and weights of 0 that is the search's own best. An
+        exported model divides by |y|^alpha instead, and so does this.
 
         Args:
             weights: of the other models by name, and of the tokens, `length`.
             alpha: exponent of the penalty; 0 ranks by the sum alone.
         """
-        penalty = length_penalty_of(self._known["length"], alpha)
+        length = self._known["length"]
+        penalty = (
+            length**alpha if self._is_exported else length_penalty_of(length, alpha)
+        )
         scorers: dict[str, tuple[Scorer, float]] = {
             name: (_constant(self._known[name] / penalty), weight)
             for name, weight in ({"model": 1.0} | dict(weights)).items()
@@ -367,6 +378,7 @@ def rerank_command(options: "Rerank") -> int:
     """Print the grid and the comparison; --out also writes them as a JSON file."""
     check_count("--n-best", options.n_best, least=2)
     check_count("--limit", options.limit, least=0)
+    check_out_file(options.common.out, "study.json")
     if not (options.lm or options.reverse_model):
         raise ValueError(
             "--lm or --reverse-model FOLDER must be given, the folder that lm-train"

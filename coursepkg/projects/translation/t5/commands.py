@@ -238,6 +238,10 @@ class T5Predict:
             raise ValueError("give either --text TEXT or --file FILE")
         if (self.file is None) != (self.out is None):
             raise ValueError("--file FILE and --out FILE belong together")
+        if self.file is not None and self.n_best > 1:
+            raise ValueError(
+                "--n-best goes with --text; a file gets one translation a line"
+            )
 
     def run(self) -> int:
         """Translate and return 0."""

@@ -54,12 +54,11 @@ from coursepkg.projects.translation.t5.data import (
 from coursepkg.projects.translation.t5.model import (
     LETTERS,
     T5,
-    load_t5,
     save_t5,
     tiny_t5,
 )
 from coursepkg.projects.translation.t5.nom import load_nom
-from coursepkg.projects.translation.t5.run import check_unused
+from coursepkg.projects.translation.t5.run import check_unused, load_start
 from coursepkg.projects.translation.t5.text import corrupt_spans, draw_spans
 from coursepkg.projects.translation.t5.train import T5Task, TextToText, t5_mean_loss
 from coursepkg.training.config import TrainConfig
@@ -496,8 +495,8 @@ def _start(
             seed=seed,
             **sizes,
         )
-        save_t5(built, folder)
-    t5 = load_t5(folder)
+        save_t5(built, folder, vocab_size=vocab_size)
+    t5 = load_start(folder, vocab_size)
     for name, size in sizes.items():
         if (there := getattr(t5.network.config, name)) != size:
             raise ValueError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from coursepkg.app.output import check_out_folder
 from coursepkg.bench.machine import circumstances
 from coursepkg.files import write_json
 from coursepkg.metrics.bleu import BLEU
@@ -30,7 +31,7 @@ from coursepkg.projects.translation.t5.train import (
     fine_tune,
     write_texts,
 )
-from coursepkg.validation import check_count
+from coursepkg.validation import check_count, check_positive
 
 
 def score_direction(
@@ -137,6 +138,8 @@ def run_training(
     """
     check_count("--n-train", n_train, least=0)
     check_count("--beam-size", beam_size)
+    if max_seconds is not None:
+        check_positive("--max-seconds", max_seconds)
     check_unused(out, resume)
     directions = directions_of(source, target, corpus=corpus, both=both, folder=folder)
     directions = [_shortened(direction, n_train) for direction in directions]
@@ -182,7 +185,11 @@ def run_training(
 
 
 def check_unused(out: Path, resume: bool) -> None:
-    """Raises a ValueError if a folder holds a run that is not to be resumed."""
+    """Raises a ValueError if a folder holds a run that is not to be resumed.
+
+    So does a file.
+    """
+    check_out_folder(out)
     if not resume and out.exists() and any(out.iterdir()):
         raise ValueError(
             f"{out} already holds a run; add --resume or choose another --out"
@@ -214,8 +221,25 @@ def _start(
     if not folder.is_dir():
         pairs = [pair for d in directions for pair in d.natural(d.parts.train)]
         texts = dict.fromkeys(text for pair in pairs for text in pair[:2])
-        save_t5(tiny_t5(texts, vocab_size=vocab_size, seed=seed), folder)
-    return load_t5(folder)
+        tiny = tiny_t5(texts, vocab_size=vocab_size, seed=seed)
+        save_t5(tiny, folder, vocab_size=vocab_size)
+    return load_start(folder, vocab_size)
+
+
+def load_start(folder: Path, vocab_size: int) -> T5:
+    """The model that a run was begun with.
+
+    Raises:
+        ValueError: its vocabulary was learnt with another `--vocab-size`.
+    """
+    t5 = load_t5(folder)
+    most = t5.card.get("vocab_size", vocab_size)
+    if most != vocab_size:
+        raise ValueError(
+            f"{folder} holds a model that was begun with --vocab-size {most}, got"
+            f" {vocab_size}; give that of the run or choose another --out"
+        )
+    return t5
 
 
 def _shortened(direction: Direction, n_train: int) -> Direction:

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from coursepkg.projects.translation.back_translation import files, generate
+from coursepkg.projects.translation.back_translation.generate import Synthetic
+from coursepkg.projects.translation.commands import Common
 from coursepkg.projects.translation.competition_rules import _check_own
 from coursepkg.projects.translation.corpus import read_parallel
+from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder
-from tests.projects.translation.memorised import PAIRS, memorised
+from coursepkg.projects.translation.studies.measured_run import report_study
+from tests.projects.translation.memorised import PAIRS, memorised, translator
 from tests.projects.translation.tiny import run_command
 
 
@@ -59,7 +63,11 @@ def test_back_translate_writes_pairs_and_card(
         (["--skip", "11"], r"--skip 11: file ours\.vi has 11 sentences; none is left"),
         (["--data", "zh-vi"], "say with --mono"),
         (["--sample", "--beam-size", "4"], "a draw has no beams"),
+        (["--sample", "--length-penalty", "0.6"], "--sample takes no --length-penalty"),
         (["--top-k", "5"], "top_k needs sampling"),
+        (["--sample", "--top-k", "-5"], "top_k must be an integer of at least 1"),
+        (["--sample", "--temperature", "0"], "temperature must be above 0"),
+        (["--batch-size", "0"], "--batch-size must be an integer of at least 1"),
         (["--from", "en"], "does not translate Vietnamese into English"),
     ],
 )
@@ -96,6 +104,22 @@ def test_round_trip_writes_one_pair_for_each(tmp_path: Path, capsys: pytest.Capt
     assert [pair[:2] for pair in found] == [pair[:2] for pair in PAIRS]
     document = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (document["corpora"], document["pairs"], document["n_pairs"]) == (["phrasebook"], "phrasebook", 10)
+
+
+@pytest.mark.usefixtures("_small_book")
+def test_what_comes_to_nothing_leaves_nothing(
+    mono: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "back_translate", lambda *arguments, **options: Synthetic([], {"empty": 1}))
+    monkeypatch.setattr(files, "held_out_keys", lambda *languages: set())
+    with pytest.raises(ValueError, match="no pair is left to write"):
+        call("back-translate", "--mono", str(mono), "--out", str(tmp_path / "bt"))
+    model = translator()
+    one_way = Translator(model.model, model.subwords, model.recipe, [("zh", "vi")], model.card)
+    monkeypatch.setattr(files, "load_system", lambda *options: (one_way, memorised()[0]))
+    with pytest.raises(ValueError, match="does not translate Vietnamese into Chinese"):
+        call("round-trip", "--data", "phrasebook", "--out", str(tmp_path / "rt"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("_small_book")
@@ -177,3 +201,18 @@ def test_decode_study_writes_its_table(tmp_path: Path, capsys: pytest.CaptureFix
     assert out.with_suffix(".txt").read_text("utf-8") in capsys.readouterr().out
     with pytest.raises(ValueError, match="the folder does not exist"):
         call("decode-study", "--out", str(tmp_path / "gone" / "x.json"))
+    with pytest.raises(ValueError, match=r"is a folder; name a file in it, such as .*study\.json"):
+        call("decode-study", "--out", str(tmp_path))
+
+
+def test_a_study_is_written_as_json_and_as_text_whichever_is_named(tmp_path: Path) -> None:
+    for name in ("a.json", "b.txt", "c"):
+        report_study(Common(out=tmp_path / name), memorised()[1], "a table", {"n": 3})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("a.json", "a.txt"),
+        *("b.json", "b.txt"),
+        *("c", "c.txt"),
+    }
+    for name in ("a.json", "b.json", "c"):
+        assert json.loads((tmp_path / name).read_text("utf-8"))["n"] == 3
+        assert (tmp_path / name).with_suffix(".txt").read_text("utf-8") == "a table\n"

@@ -51,6 +51,14 @@ def test_all_files_or_none(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["bt.json.part"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk without space")
+def test_a_full_disk_leaves_no_file_either(tmp_path: Path) -> None:
+    (tmp_path / "bt.zh.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_pairs(tmp_path / "bt", Synthetic(list(PAIRS), {}), "zh", "vi", {})
+    assert [path.name for path in tmp_path.iterdir()] == ["bt.zh.part"]
+
+
 def test_no_pair_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no pair is left to write \(0 pairs; 3 empty\)"):
         write_pairs(tmp_path / "bt", Synthetic([], {"empty": 3}), "zh", "vi", {})
@@ -120,6 +128,11 @@ def test_a_file_is_mono_text_too(tmp_path: Path) -> None:
         FileNotFoundError, match="no such file; give a file, wikipedia, or one of the corpora"
     ):
         mono_text(str(tmp_path / "gone.vi"), "zh", "vi")
+    path.write_text("Xin chào .\nTạm ▁ biệt .\n", "utf-8")
+    with pytest.raises(
+        ValueError, match=r"news\.vi, line 2: holds ▁ \(U\+2581\), .* put a space in its place"
+    ):
+        mono_text(str(path), "zh", "vi")
     with pytest.raises(ValueError, match="--mono en-vi has no sentences in zh; it has en and vi"):
         mono_text("en-vi", "vi", "zh")
 

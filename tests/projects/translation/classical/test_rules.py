@@ -54,6 +54,7 @@ def test_steps_tell_what_each_rule_did(translator: RuleTranslator) -> None:
 
 def test_unknown_words_stay_and_nothing_becomes_nothing(translator: RuleTranslator) -> None:
     assert look_up("量子") == Chunk("量子", "unknown", ("量子",))
+    assert look_up("约二十") == Chunk("约二十", "unknown", ("约二十",))
     assert translator.translate([]) == []
     assert translator.translate(["了"]) == []
 

@@ -137,6 +137,8 @@ def test_merging_nothing_gives_nothing() -> None:
     empty = Alignment((), (), np.zeros((0, 0)))
     assert empty.merged().weights.shape == (0, 0)
     assert Alignment(("▁",), ("a",), np.ones((1, 1))).merged().source == ("▁",)
+    unsaid = Alignment(("▁ho", "tel"), (), np.zeros((0, 2))).merged()
+    assert (unsaid.source, unsaid.weights.shape) == (("hotel",), (0, 1))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from coursepkg.projects.translation.errors.dictionary import Dictionary, Entry, TermLimits, true_cased
 from coursepkg.projects.translation.phrasebook.interlinear import Words
 from coursepkg.projects.translation.phrasebook.patterns import sentences
+from tests.projects.translation.tiny import translation
 
 ENTRIES = [("酒店", "khách_sạn", 0.75), ("日本", "Nhật_Bản", 0.9), ("日本人", "người Nhật", 0.8)]
 ENTRIES += [("机场", "phi_trường", 0.2), ("机场", "sân_bay", 0.7)]
@@ -103,6 +104,18 @@ def test_a_bad_line_is_named(tmp_path: Path, line: bytes, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_the_command_refuses_a_folder_before_the_work_and_makes_a_missing_one(
+    tmp_path: Path, small_book: object
+) -> None:
+    dictionary = ["dictionary", "--data", "phrasebook"]
+    said = translation(*dictionary, "--out", tmp_path)
+    assert "is a folder; name a file in it, such as" in said.mistake
+    assert said.out == ""
+    out = tmp_path / "terms" / "words.tsv"
+    assert translation(*dictionary, "--out", out).code == 0
+    assert out.is_file()
+
+
 def test_translations_are_ranked_and_found_in_any_spelling() -> None:
     assert SMALL.translations("机场") == ("sân_bay", "phi_trường")
     assert Dictionary((Entry("Hotel", "khách_sạn", 1.0),)).translations("hotel") == ("khách_sạn",)
@@ -115,6 +128,7 @@ def test_translations_are_ranked_and_found_in_any_spelling() -> None:
         ("日本人去机场", ["日本人", "机场"]),
         ("日本 人口 去 机场", ["日本", "机场"]),
         ("日本人去日本", ["日本人", "日本"]),
+        ("日本人爱日本人", ["日本人"]),
         ("", []),
     ],
 )

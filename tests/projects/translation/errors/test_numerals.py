@@ -52,6 +52,10 @@ def values(line: str, language: str) -> list[int | float]:
         ("en", "two hundred and five", [205]),
         ("en", "Thirty-five between two and five", [35, 2, 5]),
         ("en", "fifteen thousand, one dollar", [15_000]),
+        ("en", "between thirty and forty, twenty fifteen", [30, 40, 20, 15]),
+        ("en", "one hundred and two hundred, one thousand and five", [100, 200, 1005]),
+        ("vi", "hai trăm ba trăm, hai mươi ba mươi, hai nghìn ba nghìn", [200, 300, 20, 30, 2000, 3000]),
+        ("zh", "三百四百, 二十三十", [300, 400, 20, 30]),
     ],
 )
 def test_numbers_are_read(language: str, line: str, expected: list[int | float]) -> None:

@@ -1,5 +1,7 @@
 """A translator whose search runs in CTranslate2 says what ours says."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,24 @@ def test_a_folder_without_its_card_is_named(exported: Path, tmp_path: Path) -> N
     (tmp_path / "model.bin").write_bytes((exported / "model.bin").read_bytes())
     with pytest.raises(FileNotFoundError, match=r"translator\.json"):
         Translator.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"directions": [["zh"]]}, "holds no translator"),
+        ({"recipe": {"beam_size": 0}}, "its recipe is damaged"),
+        ({"recipe": {"of_tomorrow": 1}}, "it does not know of_tomorrow"),
+    ],
+)
+def test_a_damaged_card_is_told_in_one_line(
+    exported: Path, tmp_path: Path, changes: dict[str, object], told: str
+) -> None:
+    folder = shutil.copytree(exported, tmp_path / "damaged")
+    card = json.loads((folder / "translator.json").read_text("utf-8"))
+    (folder / "translator.json").write_text(json.dumps(card | changes), "utf-8")
+    with pytest.raises(ValueError, match=told):
+        Translator.load(folder)
 
 
 def test_a_back_translation_that_would_draw_leaves_nothing(exported: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import sentence_scores
 from coursepkg.projects.translation.corpora import Parts, load_parts, random_split
 from coursepkg.projects.translation.corpus import SentencePair, pair_keys, to_scorer
+from coursepkg.projects.translation.errors.dictionary import Dictionary
 from coursepkg.projects.translation.ladder.decoding import (
     N_BEST,
     repaired,
@@ -133,6 +134,27 @@ def test_draws_repairs_and_reranking_score_the_whole_dev_part(translator: Transl
     assert "each chosen on the other half of dev" in found["reranked"][1][0]
     assert "for up to 900 seconds more than the other rows have" in found["reranked"][1][0]
     assert "repairs in" in found["repaired"][1][-1]
+
+
+def test_repairs_know_the_words_of_text_that_is_not_cut_into_words(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = toy_parts()
+    joined = tuple(
+        pair._replace(source=pair.source.replace(" ", ""), target=pair.target.replace(" .", "."))
+        for pair in parts.train
+    )
+    learnt: list[Sequence[tuple[Sequence[str], Sequence[str]]]] = []
+
+    def learn(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], limits: object) -> Dictionary:
+        learnt.append(pairs)
+        return Dictionary(())
+
+    monkeypatch.setattr(Dictionary, "learn", learn)
+    repaired(translator, dataclasses.replace(parts, train=joined))
+    for (source, target), pair in zip(learnt[0], parts.train, strict=True):
+        assert source == list(pair.source.replace(" ", ""))
+        assert target == pair.target.split()
 
 
 def test_translating_back_chooses_among_the_list_and_needs_both_directions(translator: Translator) -> None:

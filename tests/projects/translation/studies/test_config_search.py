@@ -26,7 +26,7 @@ from coursepkg.projects.translation.studies.config_search import (
     parse_ranges,
     trial_key,
 )
-from tests.projects.translation.tiny import recipe, run_command, toy_parts
+from tests.projects.translation.tiny import pairs, recipe, run_command, toy_parts, translation
 
 SMALL = ["vocab-size=170", "d-model=16", "d-ff=32", "n-heads=2", "n-encoder-layers=1", "n-decoder-layers=1"]
 SMALL += ["max-len=24", "batch-tokens=512", "warmup=5", "ema=0.5", "learning-rate=0.01"]
@@ -131,6 +131,15 @@ def test_a_trial_from_before_a_setting_is_still_the_same_trial() -> None:
     assert trial_key(recipe(reverse_fault="unswapped"), toy_parts(), 0) != wanted
 
 
+def test_another_text_of_the_user_is_another_trial(tmp_path: Path) -> None:
+    def key(sentence: str) -> str:
+        rows = [f"{pair.source}\t{pair.target}" for pair in pairs("zh", "vi")[:40]]
+        (tmp_path / "own.tsv").write_text("\n".join([sentence, *rows]) + "\n", "utf-8")
+        return trial_key(recipe(), load_parts(str(tmp_path / "own.tsv"), "zh", "vi"), 0)
+
+    assert key("你好\tXin chào") == key("你好\tXin chào") != key("你们好\tXin chào")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -153,6 +162,13 @@ def test_options_that_do_not_fit_are_refused(
         said = " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert message in said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", [["search", "--grid", "dropout=0.1,0.2"], ["lm-train"], ["ladder"]])
+def test_a_file_is_no_folder_of_runs(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = translation(*command, "--out", tmp_path / "file")
+    assert f"--out {tmp_path / 'file'} is a file; name a folder" in said.mistake
 
 
 def test_values_take_the_kind_of_their_field() -> None:

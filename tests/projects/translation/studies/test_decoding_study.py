@@ -67,6 +67,13 @@ def test_the_scores_are_those_of_sacrebleu(study: DecodingStudy, model: Translat
     assert 0 < row.bleu < 100
 
 
+def test_an_export_is_refused_before_the_work(parts: Parts) -> None:
+    exported = translator()
+    exported.exported = object()  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="an exported model cannot be studied; give the folder that `train`"):
+        study_decoding(exported, parts, methods=METHODS)
+
+
 def test_lengths_and_variety(study: DecodingStudy, model: Translator, parts: Parts) -> None:
     said = greedy(model, parts)
     ratios = [len(a.split()) / len(p.target.split()) for a, p in zip(said, parts.dev, strict=True)]
@@ -251,6 +258,10 @@ def test_methods_name_themselves() -> None:
         ({"temperature": 0.5}, "temperature needs sampling"),
         ({"seed": -1}, "seed must be an integer of at least 0"),
         ({"length_penalty": float("nan")}, "length_penalty must be a finite number"),
+        ({"sample": True, "temperature": 0.0}, "temperature must be above 0"),
+        ({"sample": True, "top_k": -1}, "top_k must be an integer of at least 1"),
+        ({"sample": True, "top_p": 1.5}, "top_p must be above 0 and at most 1"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty must be above 0"),
     ],
 )
 def test_contradictions_are_refused(change: dict[str, float], message: str) -> None:

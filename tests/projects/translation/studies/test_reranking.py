@@ -16,11 +16,17 @@ from coursepkg.decoding.step import Hypothesis
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.corpora import Parts
+from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.evaluate import dev_halves
 from coursepkg.projects.translation.models import search
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
-from coursepkg.projects.translation.studies.reranking import RerankStudy, noisy_channel_scorer, rerank_study
+from coursepkg.projects.translation.studies.reranking import (
+    NBestLists,
+    RerankStudy,
+    noisy_channel_scorer,
+    rerank_study,
+)
 from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.seed import set_seed
 from tests.projects.translation.memorised import PAIRS, memorised, translator
@@ -192,6 +198,30 @@ def test_another_vocabulary_reads_the_translations_as_text(model: Translator, tm
         noisy_channel_scorer(reverse, model.subwords, SOURCES, "vi", "zh")
 
 
+def test_without_weights_the_lists_of_an_export_keep_its_order(model: Translator) -> None:
+    ids = model.subwords.encode_targets([PAIRS[0].target, PAIRS[1].target], "vi")
+    long, short = (
+        Hypothesis(tuple(one), (total / n,) * n, total, total / n, True)
+        for one, n, total in zip(ids, (12, 2), (-6.0, -2.0), strict=True)
+    )
+
+    class Runtime:
+        def search(self, sources: list[list[int]], **options: object) -> list[list[Hypothesis]]:
+            return [[long, short] for _ in sources]
+
+    exported = translator()
+    exported.exported = Runtime()  # type: ignore[assignment]
+    found = NBestLists(exported, PAIRS[:1], memorised()[1], {}, 2, 1.0)
+    assert found.reranked({}, alpha=1.0) == found.first == [to_scorer(PAIRS[0].target, "vi")]
+
+
+def test_an_export_scores_no_lists(model: Translator) -> None:
+    exported = translator()
+    exported.exported = object()  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="an exported model cannot score n-best lists; give the folder"):
+        rerank_study(model, None, memorised()[1], reverse=exported)
+
+
 def test_the_weights_are_chosen_by_the_weighted_sum_on_the_first_half(model: Translator) -> None:
     parts, weights = memorised()[1], (-3.0, 0.0, 0.5)
     options = {"n_best": 4, "length_weights": (0.0, 1.0), "n_resamples": 20}
@@ -252,3 +282,5 @@ def test_options_that_do_not_go_together_are_named() -> None:
         rerank()
     with pytest.raises(ValueError, match="--reverse-weight needs --reverse-model FOLDER"):
         rerank("--lm", "somewhere", "--reverse-weight", "0.5")
+    with pytest.raises(ValueError, match=r"is a folder; name a file in it"):
+        rerank("--lm", "somewhere", "--out", str(Path(__file__).parent))

@@ -66,6 +66,8 @@ def test_a_second_run_needs_resume_and_changes_nothing(run: Path, capsys: pytest
     settings = ["--out", str(run), "--n-train", "64", "--epochs", "1", "--beam-size", "1"]
     with pytest.raises(ValueError, match="already holds a run; add --resume"):
         train(*settings)
+    with pytest.raises(ValueError, match="was begun with --vocab-size 4000, got 300; give that of the run"):
+        train(*settings, "--resume", "--vocab-size", "300")
     assert train(*settings, "--resume") == 0
     assert load_t5(run / "model").network.shared.weight.equal(before)
 
@@ -191,3 +193,22 @@ def test_text_or_file(arguments: list[str], capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit):
         predict("--model", "tiny", *arguments)
     assert "--text TEXT or" in (said := capsys.readouterr().err) or "--out FILE" in said
+
+
+def test_a_file_has_no_alternatives(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        predict("--model", "tiny", "--file", "x", "--out", "y", "--n-best", "2")
+    assert "--n-best goes with --text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-3", "nan"])
+def test_a_limit_that_is_none_leaves_nothing(tmp_path: Path, seconds: str) -> None:
+    with pytest.raises(ValueError, match="--max-seconds must be"):
+        train("--out", str(tmp_path / "out"), "--max-seconds", seconds)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_folder_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="file is a file; name a folder"):
+        train("--out", str(tmp_path / "file"))

@@ -278,6 +278,8 @@ def test_a_second_run_needs_resume_and_the_same_sizes(made: Path) -> None:
         run(T5Pretrain, *again)
     with pytest.raises(ValueError, match="holds a model with d_ff 16, and 32 is asked for"):
         run(T5Pretrain, *again, "--d-ff", "32", "--resume")
+    with pytest.raises(ValueError, match="was begun with --vocab-size"):
+        run(T5Pretrain, *again, "--vocab-size", "77", "--resume")
     before = load_t5(made / "model").network.shared.weight
     assert run(T5Pretrain, *again, "--precision", "bf16-mixed", "--resume") == 0
     assert load_t5(made / "model").network.shared.weight.equal(before)
