@@ -98,7 +98,7 @@ def photographed_table(table: Table, images: Path, name: str, protocol: str) -> 
         ValueError: none of the photographs is there.
     """
     there, total = sum(_are_there(table, images)), len(table.receipts)
-    if not there:
+    if total and not there:
         raise ValueError(
             f"{images}: none of the {total} photographs that {table.file} names; put"
             " them there"
@@ -150,9 +150,15 @@ def parted_table(
         pictures: where they come from, for what tells corpora apart.
         notes: what is to be known.
         generate: see `Corpus`.
+
+    Raises:
+        ValueError: no line of it can be used, or they cannot be parted so.
     """
     labels = labelled_texts(table)
-    _check_protocol(name, protocol, labels)
+    if not labels:
+        why = f"; the first fault: {table.faults[0]}" if table.faults else ""
+        raise ValueError(f"--data {name}: no line of {table.file} can be used{why}")
+    _check_protocol(name, protocol, PROTOCOLS)
     split = split_lines(table.groups, protocol, sellers=table.sellers)
     chosen = {
         part: tuple(labels[i] for i in numbers) for part, numbers in split.parts.items()
@@ -207,7 +213,7 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
     if protocol == "test":
         chosen = {"train": (), "dev": (), "test": tuple(range(len(labels)))}
     else:
-        _check_protocol(name, protocol, labels, sellers=False)
+        _check_protocol(name, protocol, ("line", "receipt", "test"))
         chosen = split_lines([one.group for one in labels], protocol).parts
         _check_filled(name, chosen, labels)
 
@@ -229,19 +235,11 @@ def labelled_corpus(folder: Path, name: str, protocol: str) -> Corpus:
     )
 
 
-def _check_protocol(
-    name: str, protocol: str, labels: Sequence[LabelledText], *, sellers: bool = True
-) -> None:
-    known = [one for one in PROTOCOLS if sellers or one != "seller"]
+def _check_protocol(name: str, protocol: str, known: Sequence[str]) -> None:
     if protocol not in known:
         raise ValueError(
             f"--split {protocol} does not go with --data {name}; use one of"
             f" {', '.join(known)}"
-        )
-    if not labels:
-        raise ValueError(
-            f"--data {name} has no usable line; coursepkg ocr audit --data {name} says"
-            " what is wrong"
         )
 
 
@@ -312,7 +310,7 @@ def load_corpus(
 
     Raises:
         ValueError: there is no such set or folder, it cannot be parted so, or it has no
-            use for `texts`.
+            use for `generate` or `texts`.
     """
     check_count("--generate", generate, least=0)
     if split not in SPLITS:
@@ -326,6 +324,11 @@ def load_corpus(
     wanted = Wanted(split, generate, data_folder() if folder is None else folder, texts)
     if name in CORPORA:
         return CORPORA[name](wanted)
+    if generate and Path(name).is_dir():
+        raise ValueError(
+            f"--generate has no use for the lines of a folder, got --data {name};"
+            " leave it out"
+        )
     return own_folder(Path(name), split)
 
 
@@ -339,17 +342,18 @@ def own_folder(folder: Path, split: str = "auto") -> Corpus:
         raise ValueError(
             f"--data must be one of {', '.join(CORPORA)} or a folder, got {folder}"
         )
+    name = folder.resolve().name  # `.` has none
     if (folder / CARD).is_file():
         return _parted_already(open_packed(folder), split)
     if (folder / TABLE).is_file():
-        return table_corpus(folder, folder.name, _split(split, "receipt"))
+        return table_corpus(folder, name, _split(split, "receipt"))
     if has_labels(folder):
-        return labelled_corpus(folder, folder.name, _split(split, "receipt"))
+        return labelled_corpus(folder, name, _split(split, "receipt"))
     if (export := find_export(folder)) is not None:
         images = picture_folder(folder)
         table = read_export(export, images)
         split = _split(split, "receipt")
-        return photographed_table(table, images, folder.name, split)
+        return photographed_table(table, images, name, split)
     raise ValueError(
         f"--data {folder}: no {LABELS}, no {LABELS_CSV}, no single JSON export of Label"
         f" Studio, no {TABLE} and no {CARD} of `coursepkg ocr pack` in it; add one of"

@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from coursepkg.app.report import character_name
 from coursepkg.files import file_sha256, read_json, write_json
 from coursepkg.projects.ocr.data.audit import LabelledText
 from coursepkg.projects.ocr.data.packed import INDEX, PackedLines, pack_lines
@@ -25,12 +26,13 @@ from coursepkg.projects.ocr.data.table_row import Fault
 from coursepkg.projects.ocr.line import Sorted, TextLine, Unreadable, sort_lines
 from coursepkg.projects.ocr.synthetic.fonts import (
     Face,
+    complete_faces,
     faces_in,
     matplotlib_folder,
     split_faces,
 )
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
-from coursepkg.projects.ocr.synthetic.texts import KINDS, TextConfig
+from coursepkg.projects.ocr.synthetic.texts import KINDS, TextConfig, read_own_texts
 from coursepkg.validation import check_count, counted
 
 PARTS = ("train", "dev", "test")
@@ -214,7 +216,7 @@ def _packed_before(folder: Path, source: dict[str, str]) -> PackedLines | None:
         return None
     try:
         return PackedLines(folder, source=source)
-    except ValueError:
+    except (ValueError, FileNotFoundError):
         return None  # of another corpus, or damaged: it is packed again
 
 
@@ -279,8 +281,17 @@ them in a minute."""
 
 
 def line_faces(chosen: LineSet) -> tuple[Face, ...]:
-    """The fonts of a set: matplotlib's, and those in $COURSEPKG_FONTS."""
+    """The fonts of a set: matplotlib's, and those in $COURSEPKG_FONTS.
+
+    Raises:
+        ValueError: the variable names no folder.
+    """
     own = os.environ.get("COURSEPKG_FONTS") if chosen.own_fonts else None
+    if own and not Path(own).expanduser().is_dir():
+        raise ValueError(
+            f"COURSEPKG_FONTS={own}: there is no such folder; name one with fonts, or"
+            " unset the variable"
+        )
     return faces_in([matplotlib_folder(), *([own] if own else [])])
 
 
@@ -387,7 +398,7 @@ def synthetic_lines(
         sizes=lambda: sizes_of(
             parts.lines["train"][i] for i in range(min(_MEASURED, sizes["train"]))
         ),
-        notes=(_fonts_note(faces),),
+        notes=(_fonts_note(faces), *_own_texts_notes(own, chosen.config, faces)),
         generate=n_train,
     )
 
@@ -400,3 +411,25 @@ def _fonts_note(faces: Sequence[Face]) -> str:
         f"{len(train)} font families for training; held out for testing:"
         f" {', '.join(held_out)}"
     )
+
+
+def _own_texts_notes(
+    own: Path | None, config: LineConfig, faces: Sequence[Face]
+) -> list[str]:
+    """How many of a user's own texts are not drawn as they stand."""
+    if own is None:
+        return []
+    texts, complete = read_own_texts(own), complete_faces(faces)
+    most, notes = config.texts.max_length, []
+    if n_long := sum(len(text) > most for text in texts):
+        notes.append(f"{counted(n_long, 'own text')} cut to {most} characters")
+    lacking = [text for text in texts if all(face.missing(text) for face in complete)]
+    if lacking:
+        common = frozenset.intersection(*(face.characters for face in complete))
+        signs = list(dict.fromkeys(c for c in "".join(lacking) if c not in common))
+        first = ", ".join(map(character_name, signs[:5]))
+        notes.append(
+            f"{counted(len(lacking), 'own text')} without the characters that no font"
+            f" has: {first}{', ...' if len(signs) > 5 else ''}"
+        )
+    return notes

@@ -210,7 +210,7 @@ class Evaluation:
     """Corpus CER of the lines whose text training saw, and of those it did not; empty
     where that is not known."""
     kinds: dict[str, int]
-    """Edits by kind, see `errors.KINDS`."""
+    """Edits by kind, see `KINDS`."""
     n_unreadable: int
     """Pictures that could not be read; they are scored with a CER of 1."""
     hypotheses: tuple[str, ...] = field(repr=False)
@@ -274,7 +274,7 @@ def evaluate(
         hypotheses: what was read; None where the picture could not be read.
         references: what the lines say.
         protocol: data, split and reader in a few words, for the signature.
-        seen: for each line whether training saw its text (`data.alphabet.seen_texts`);
+        seen: for each line whether training saw its text (`data.batches.seen_texts`);
             None: not known.
         groups: of each line, its photograph or document. The lines of one are hard or
             easy together, so the resamples draw whole groups, and intervals are wider;

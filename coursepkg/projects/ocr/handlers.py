@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from coursepkg.app.evaluation import limited, origin_of
 from coursepkg.app.export import CARD as EXPORT_CARD
-from coursepkg.app.model_folder import start_folder
+from coursepkg.app.model_folder import check_finished, start_folder
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import (
     check_out_file,
@@ -77,7 +78,7 @@ from coursepkg.projects.ocr.training import (
     picture_options,
     train,
 )
-from coursepkg.training.run_card import stored_card
+from coursepkg.training.run_card import check_free, stored_card
 from coursepkg.validation import check_count, check_share, counted
 
 
@@ -337,17 +338,24 @@ def _reading(line: TextLine | Unreadable, found: LineReading) -> Reading:
 
 
 def _corpus(common: Common, card: Mapping[str, Any]) -> Corpus:
-    """The lines that the options name, or those that the model learnt from."""
+    """The lines that the options name, or those that the model learnt from.
+
+    Raises:
+        ValueError: it learnt from a folder of the user, which is not named.
+    """
     learnt = card.get("data")
-    is_known = isinstance(learnt, dict) and learnt.get("name") in CORPORA
-    if common.data == "auto" and isinstance(learnt, dict) and is_known:
+    name = learnt.get("name") if isinstance(learnt, dict) else None
+    if common.data == "auto" and isinstance(learnt, dict) and name is not None:
+        if name not in CORPORA:
+            raise ValueError(
+                f"the model learnt from the folder {name}; name it with --data, or one"
+                f" of {', '.join(CORPORA)}"
+            )
         split, protocol = common.split, learnt.get("protocol")
         if protocol in PROTOCOLS and split == "auto":
             split = protocol
         generate = common.generate or int(learnt.get("generate", 0))
-        common = dataclasses.replace(
-            common, data=learnt["name"], split=split, generate=generate
-        )
+        common = dataclasses.replace(common, data=name, split=split, generate=generate)
     return common.corpus(is_tiny=common.preset == "tiny")
 
 
@@ -382,7 +390,12 @@ def _write(
 def train_command(options: Train) -> int:
     """Train, score the dev part, and return the exit code."""
     common = options.common
+    out = common.out or common.run_folder
+    check_out_folder(out)
+    check_free(out, options.resume)
     start = start_folder(options.start, DEFAULT)
+    if start is not None:
+        check_finished(start)
     # The model to begin with is larger than `tiny`: it trains on all cores.
     is_small = start is None or common.preset is not None
     set_training_threads(options.threads, common.preset if is_small else "small")
@@ -392,7 +405,6 @@ def train_command(options: Train) -> int:
     for name, part in parts.items():
         if part.unreadable:
             print(f"{name}: {part.summary()}")
-    out = common.out or common.run_folder
     trained = train(
         options.recipe,
         parts["train"].lines,
@@ -405,9 +417,23 @@ def train_command(options: Train) -> int:
     )
     recognizer = Recognizer(trained.model, trained.vocabulary, options.recipe)
     scores = read_part(recognizer, trained.card, corpus, "dev").result
-    then = f"score it with: coursepkg ocr evaluate --model {out} --part test"
+    then = f"score it with: {_scoring(options, out)}"
     run = Trained(trained.model, trained.history, trained.card)
     return report_training(run, scores, out=out, then=then, as_json=common.json)
+
+
+def _scoring(options: Train, out: Path) -> str:
+    """The command that scores a model on the test part of what it learnt from."""
+    common = options.common
+    given = ["--model", out]
+    # A card names sets, and no folder or file of a user.
+    if common.data not in ("auto", *CORPORA):
+        given += ["--data", common.data]
+        given += [] if common.split == "auto" else ["--split", common.split]
+    if common.texts is not None:
+        given += ["--texts", common.texts]
+    command = ("coursepkg", "ocr", "evaluate", *given, "--part", "test")
+    return shlex.join(map(str, command))
 
 
 def export_command(options: Export) -> int:

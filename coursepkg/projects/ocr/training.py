@@ -312,7 +312,7 @@ def train(
         "vocabulary": vocabulary.fingerprint,
         "data": data or {},
         "seed": seed,
-        "start": None if start is None else start.name,
+        "start": None if start is None else start.resolve().name,
     }
 
     def prepare() -> TrainingSetup:
@@ -401,6 +401,8 @@ def _fitting(
     recipe: Recipe, lines: Sequence[TextLine], part: str, log: Callable[[str], None]
 ) -> list[TextLine]:
     """Lines that fit the model; the others are counted and named."""
+    if not lines:
+        raise ValueError(f"there is no {part} line whose picture can be read")
     kept = [line for line in lines if fits(recipe, line)]
     left = [line.name for line in lines if not fits(recipe, line)]
     more = ", ..." if len(left) > 5 else ""

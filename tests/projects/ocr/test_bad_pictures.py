@@ -61,6 +61,21 @@ def test_bad_pictures_are_named_and_the_others_read(folder: Path) -> None:
         assert np.abs(line.image.astype(float) - plain).mean() < 6
 
 
+def test_a_part_without_a_readable_picture_is_named(tmp_path: Path) -> None:
+    rows = []
+    for i in range(20):
+        write_picture(tmp_path / f"{i}.png", draw(TEXT))
+        rows.append(f"{i}.png\t{TEXT}\n")
+    (tmp_path / "labels.tsv").write_text("".join(rows), "utf-8")
+    for one in load_corpus(str(tmp_path), split="line").labels["dev"]:
+        (tmp_path / one.name).write_bytes(b"")
+    said = ocr("train", "--data", tmp_path, "--split", "line", "--out", tmp_path / "run")
+    assert said.code == 2
+    assert "dev: 0 lines read, 2 not: " in said.out
+    assert said.err.startswith("error: there is no dev line whose picture can be read")
+    assert not (tmp_path / "run").exists()
+
+
 def test_the_score_counts_what_cannot_be_read_as_wrong(folder: Path, quick_run: Path) -> None:
     said = ocr(
         "evaluate", "--model", quick_run, "--data", folder, "--split", "test", "--part", "test", "--json"

@@ -1,6 +1,8 @@
 """`coursepkg ocr`: its verbs, exit codes, JSON as the last line, one line for a mistake."""
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from coursepkg.projects.ocr.corpus import open_packed
 from coursepkg.projects.ocr.predict import Recognizer
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from tests.projects.ocr.drawn import draw
-from tests.projects.ocr.sets import QUICK, ocr
+from tests.projects.ocr.sets import QUICK, ocr, write_labelled
 
 GROUP = COMMANDS["ocr"]
 assert isinstance(GROUP, Group)
@@ -94,7 +96,8 @@ def test_train_resume_evaluate(labelled: Path, quick_run: Path, tmp_path: Path) 
     assert first.code == 0
     assert first.document["card"]["data"]["name"] == "lines"
     assert first.document["card"]["data"]["n_lines"]["train"] > 20
-    assert "holds a run already; add --resume" in ocr(*train).err
+    # It is said before a line is read.
+    assert "holds a run already; add --resume" in ocr(*train).mistake
     assert ocr(*train, "--resume").document["card"]["steps"] == first.document["card"]["steps"]
     scored = ocr("evaluate", "--model", out, "--data", labelled, "--out", tmp_path / "eval", "--json")
     assert scored.document["cer"]["value"] == first.document["dev"]["cer"]["value"]
@@ -106,6 +109,23 @@ def test_train_resume_evaluate(labelled: Path, quick_run: Path, tmp_path: Path) 
     assert Recognizer.load(out).fingerprint == stored["fingerprint"]
     # The same command makes the same model.
     assert Recognizer.load(quick_run).fingerprint == stored["fingerprint"]
+
+
+def test_training_ends_with_the_command_that_scores_the_model(tmp_path: Path) -> None:
+    folder, out, texts = write_labelled(tmp_path / "my lines"), tmp_path / "my run", tmp_path / "own.txt"
+    texts.write_text("Cơm gà\nPhở bò\n", "utf-8")
+    for arguments, part in (
+        (("--data", folder, "--split", "line"), "my lines test"),
+        (("--texts", texts, "--generate", "24"), "synthetic-tiny test"),
+    ):
+        said = ocr("train", *arguments, "--out", out, *QUICK)
+        assert said.code == 0, said.err
+        (advice,) = re.findall("score it with: coursepkg (.*)", said.out)
+        scored = ocr(*shlex.split(advice)[1:], "--limit", "2")
+        assert scored.code == 0, scored.err
+        assert f"protocol:{part}, first 2" in scored.out
+        assert "not told apart" not in scored.out
+        shutil.rmtree(out)
 
 
 def test_packed_lines_train_the_same_model(labelled: Path, quick_run: Path, tmp_path: Path) -> None:
@@ -173,6 +193,7 @@ def test_a_short_training_on_generated_lines_says_its_fonts(tmp_path: Path) -> N
         (["audit", "--out", "."], "--out . is a folder; name a file in it, such as audit.json"),
         (["describe", "--out", "."], "--out . is a folder; name a file in it, such as describe.json"),
         (["pack", "--out", __file__], f"--out {__file__} is a file; name a folder"),
+        (["train", "--out", __file__], f"--out {__file__} is a file; name a folder"),
     ],
 )
 def test_a_mistake_gets_one_line(

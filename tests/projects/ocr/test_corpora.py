@@ -1,5 +1,6 @@
 """Sets of lines by name: their parts, what holds between these, and what stands in for what is missing."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,6 +134,24 @@ def test_an_own_table_without_any_photograph_is_refused(tmp_path: Path) -> None:
         load_corpus(str(folder))
 
 
+def test_a_table_without_a_usable_line_says_its_first_fault(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    write_table(folder / TABLE, [row("a.jpg", []), row("b.jpg", [])])
+    told = "no line of mcocr_train_df.csv can be used; the first fault: line 2, a.jpg: empty row"
+    with pytest.raises(ValueError, match=f"^--data own: {re.escape(told)}"):
+        load_corpus(str(folder))
+    folder.rename(tmp_path / "mc_ocr")
+    with pytest.raises(ValueError, match=f"^--data mc-ocr: {re.escape(told)}"):
+        load_corpus("mc-ocr", folder=tmp_path)
+
+
+def test_fonts_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COURSEPKG_FONTS", str(tmp_path / "typo"))
+    with pytest.raises(ValueError, match=r"^COURSEPKG_FONTS=.*typo: there is no such folder"):
+        load_corpus("synthetic", generate=5)
+
+
 def test_a_labelled_folder_is_parted_by_document(labelled: Path) -> None:
     corpus = load_corpus(str(labelled))
     train, dev, test = groups(corpus)
@@ -142,6 +161,12 @@ def test_a_labelled_folder_is_parted_by_document(labelled: Path) -> None:
         assert [line.text for line in corpus.part(part).lines] == corpus.texts[part]
     by_line = load_corpus(str(labelled), split="line")
     assert [len(by_line.labels[part]) for part in PARTS] == [32, 4, 4]
+
+
+def test_the_folder_where_one_works_has_its_name(labelled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(labelled)
+    assert load_corpus(".").described() == load_corpus(str(labelled)).described()
+    assert load_corpus(".").name == "lines"
 
 
 def test_lines_of_documents_are_for_testing_alone(tmp_path: Path) -> None:
@@ -182,10 +207,11 @@ def test_what_is_no_set_gets_one_line(tmp_path: Path, labelled: Path) -> None:
         (
             str(labelled),
             {"split": "seller"},
-            "--split seller does not go with --data lines; use one of line, receipt",
+            "--split seller does not go with --data lines; use one of line, receipt, test",
         ),
         ("synthetic", {"split": "shop"}, "--split must be one of"),
         ("synthetic", {"generate": -1}, "--generate must be an integer"),
+        (str(labelled), {"generate": 5}, "--generate has no use for the lines of a folder"),
     ):
         with pytest.raises(ValueError, match="--") as caught:
             load_corpus(name, **options)

@@ -149,15 +149,16 @@ def test_without_drafts_the_ctc_head_is_not_asked(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_share_silences_a_reader() -> None:
-    model = lively(4)
+    model = lively(11)
     memory = memory_of(model)
     attention = read_encoded(model, memory, Reader("attention"))
     ctc = read_encoded(model, memory, Reader("ctc"))
     both = [read_encoded(model, memory, Reader("joint", ctc_share=share)) for share in (0.0, 1.0)]
+    ended = [line[0].n_scored > len(line[0].ids) for line in attention]
+    assert sum(ended) > 2
     for i in range(len(WIDTHS)):
-        best = attention[i][0]
-        if best.n_scored > len(best.ids):  # it ended by itself; the joint reader takes whole texts only
-            assert both[0][i][0].log_prob >= best.log_prob - 1e-9
+        if ended[i]:  # the joint reader takes whole texts only
+            assert both[0][i][0].log_prob >= attention[i][0].log_prob - 1e-9
         assert both[1][i][0].log_prob >= ctc[i][0].log_prob - 1e-9
 
 

@@ -43,6 +43,8 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     assert found.code == 2
     assert f"{tmp_path}: no finished model in it" in found.err
     assert not (tmp_path / "run").exists()
+    with_preset = ("--preset", "tiny", "--data", tmp_path, "--out", tmp_path / "run")
+    assert f"{tmp_path}: no finished model in it" in ocr("train", "--start", tmp_path, *with_preset).mistake
 
 
 def test_a_run_goes_on_with_the_sizes_of_the_model_and_names_what_it_cannot_write(

@@ -32,6 +32,18 @@ def test_about_half_of_the_lines_say_them(own: Path) -> None:
     assert {line.text for line in corpus.lines("train", 5)} <= set(corpus.texts["train"])
 
 
+def test_what_is_not_drawn_as_it_stands_is_counted(own: Path) -> None:
+    plain = load_corpus("synthetic-tiny", generate=5, texts=own).notes
+    assert not any("own text" in note for note in plain)
+    own.write_text("Chè Bưởi\nChè đậu xanh nước cốt dừa\nCơm 漢\n漢字\n", "utf-8")
+    notes = load_corpus("synthetic-tiny", generate=5, texts=own).notes
+    assert [note for note in notes if "own text" in note] == [
+        "1 own text cut to 14 characters",
+        "2 own texts without the characters that no font has: U+6F22 CJK UNIFIED IDEOGRAPH-6F22, U+5B57 CJK"
+        " UNIFIED IDEOGRAPH-5B57",
+    ]
+
+
 def test_what_the_file_says_counts_and_not_where_it_lies(own: Path, tmp_path: Path) -> None:
     there = load_corpus("synthetic-tiny", generate=30, texts=own)
     moved = tmp_path / "elsewhere.txt"

@@ -46,6 +46,15 @@ def test_what_is_packed_is_not_packed_again_and_what_differs_is(corpus: Corpus, 
         load_corpus(str(tmp_path / "packed"))
 
 
+def test_a_part_without_its_pixels_is_packed_again(corpus: Corpus, tmp_path: Path) -> None:
+    pack(corpus, tmp_path / "packed")
+    (pixels,) = (tmp_path / "packed" / "dev").glob("pixels-*.bin")
+    pixels.unlink()
+    packed, said = pack(corpus, tmp_path / "packed")
+    assert [line for line in said if "there already" not in line] == ["dev: 4 lines packed, 0 not"]
+    assert [line.text for line in packed.part("dev").lines] == corpus.texts["dev"]
+
+
 def test_pictures_that_cannot_be_read_stay_counted(corpus: Corpus, labelled: Path, tmp_path: Path) -> None:
     from coursepkg.projects.ocr.line import Unreadable
 

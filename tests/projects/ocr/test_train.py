@@ -90,8 +90,12 @@ def test_what_does_not_fit_is_left_out_and_said(tmp_path: Path) -> None:
         train(FAST, [long], DEV, tmp_path / "other", log=said.append, progress=False)
 
 
-def test_a_run_may_begin_with_a_finished_model(trained: tuple[Trained, Path], tmp_path: Path) -> None:
-    begun = quietly(dataclasses.replace(FAST, learning_rate=0.0, ema=0.0), tmp_path / "run", start=trained[1])
+def test_a_run_may_begin_with_a_finished_model(
+    trained: tuple[Trained, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(trained[1])
+    begun = quietly(dataclasses.replace(FAST, learning_rate=0.0, ema=0.0), tmp_path / "run", start=Path("."))
+    assert begun.card["start"] == trained[1].name
     mine, theirs = weights(begun), weights(trained[0])
     assert mine["output.weight"].equal(theirs["output.weight"])
     assert begun.vocabulary == trained[0].vocabulary

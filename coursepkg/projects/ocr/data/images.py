@@ -201,6 +201,7 @@ def _read(
         if frame:
             _turn_to(opened, frame, name)
         _check_pixels(opened, name, most_pixels)
+        _check_mode(opened.mode, name)
         try:
             opened.load()
             return _convert(_upright(opened), mode)
@@ -249,6 +250,15 @@ def _check_pixels(image: Image.Image, name: str, most_pixels: int) -> None:
         )
 
 
+def _check_mode(mode: str, name: str) -> None:
+    if mode == "F":
+        raise ValueError(
+            f"{name}: its pixels are floating-point numbers; save it with 8 bits"
+        )
+    if mode == "LAB":
+        raise ValueError(f"{name}: its colours are in CIE Lab; save it in RGB")
+
+
 def _turn_to(image: Image.Image, frame: int, name: str) -> None:
     try:
         image.seek(frame)
@@ -284,14 +294,10 @@ def _upright(image: Image.Image) -> Image.Image:
 def _convert(image: Image.Image, mode: str) -> Image.Image:
     if image.mode.startswith("I"):
         return Image.fromarray(_eight_bits(np.asarray(image))).convert(mode)
-    if image.mode == "F":
-        raise ValueError("its pixels are floating-point numbers; save it with 8 bits")
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         over = image.convert("RGBA")
         paper = Image.new("RGBA", over.size, "white")
         return Image.alpha_composite(paper, over).convert(mode)
-    if image.mode == "LAB":
-        raise ValueError("its colours are in CIE Lab; save it in RGB")
     # Gray from other colour spaces goes by RGB, which Pillow knows a way to from each
     # of them.
     if image.mode not in ("1", "L", "P", "RGB"):

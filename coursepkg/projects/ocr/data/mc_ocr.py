@@ -191,7 +191,7 @@ def _misfit(boxes: Sequence[Corners], letters: int) -> float:
     measures = [sides(box) for box in boxes]
     height = float(np.median([high for _, high in measures]))
     usual = ADVANCE * max(height, 1e-9) * letters
-    return abs(math.log(sum(wide for wide, _ in measures) / usual))
+    return abs(math.log(max(sum(wide for wide, _ in measures), 1e-9) / usual))
 
 
 def _on_one_line(boxes: Sequence[Corners]) -> bool:
@@ -341,6 +341,11 @@ def read_table(path: str | Path, images: str | Path | None = None) -> Table:
         if None in row.values():
             told = "it has too few columns"
             faults.append(Fault("short row", line, row["img_id"] or "", -1, told))
+            continue
+        if any(cells.get(None, ())):
+            told = "it has too many columns; put a text with a comma between quotation"
+            told += " marks; the row is left out"
+            faults.append(Fault("long row", line, row["img_id"] or "", -1, told))
             continue
         receipt, found = read_row(line, row)
         faults += found

@@ -11,6 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -72,9 +73,11 @@ class BoxCache:
                 TextBox(np.array(one["corners"]), one["score"], one["rim"])
                 for one in content["boxes"]
             ]
-            os.utime(path)
         except (OSError, ValueError, KeyError, TypeError):
             return None
+        # A cache that may only be read cannot say what was used.
+        with suppress(OSError):
+            os.utime(path)
         return boxes
 
     def put(self, pixels: str, fingerprint: str, boxes: Sequence[TextBox]) -> None:
@@ -89,9 +92,9 @@ class BoxCache:
             for box in boxes
         ]
         path.parent.mkdir(parents=True, exist_ok=True)
+        before = self._size() if self._n_bytes is None else self._n_bytes
         with shared_file(path) as file:
             written = file.write(json.dumps({"boxes": records}).encode())
-        before = self._size() if self._n_bytes is None else self._n_bytes
         self._n_bytes = written + before
         if self._n_bytes > self.most_bytes:
             self._shrink()

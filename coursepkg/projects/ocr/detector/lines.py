@@ -366,7 +366,8 @@ def place_lines(
     Args:
         boxes: in any order.
         word_gap: boxes of one row are one line up to this gap between their inks, in
-            heights of the lower ink; 0 or more. With `math.inf` every row is one line.
+            heights of the lower ink; 0 or more. `math.inf` parts a row only where
+            heights differ much.
         settle: find out first which way the boxes are read; False takes their corners
             as they are, as after `TextBox.turned`.
 

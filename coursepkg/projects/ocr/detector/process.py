@@ -227,6 +227,10 @@ class Worker:
                 answer = receive(outbox)
             except (OSError, json.JSONDecodeError):
                 answer = None
+            except BaseException:
+                # Its answer may still come, and would be taken for the next one.
+                self.close()
+                raise
         self.peak = max(self.peak, watch.peak)
         if answer is None:
             self._process.kill()

@@ -130,7 +130,7 @@ def _of_folder(folder: Path) -> LabelledPages:
     for one in labels:
         if one.stem not in stems:
             raise ValueError(f"{one}: no picture of this name beside it; add it")
-    return LabelledPages(folder.name, tuple(pictures))
+    return LabelledPages(folder.resolve().name, tuple(pictures))
 
 
 def read_words(path: Path) -> tuple[tuple[str, ...], np.ndarray, int]:
@@ -140,7 +140,8 @@ def read_words(path: Path) -> tuple[tuple[str, ...], np.ndarray, int]:
         ValueError: it is not UTF-8, holds no word, or a line is no label; it is named.
     """
     try:
-        rows = path.read_text("utf-8-sig").splitlines()
+        # `splitlines` would end a label at rare signs within its text, such as U+2028.
+        rows = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not UTF-8; save the file as UTF-8") from None
     labels = [

@@ -6,6 +6,7 @@ JSON of a page:
 schema      "coursepkg.ocr.page/1"; the number grows when a field changes its meaning
 file        the picture or PDF, as it was given or found
 page        number in the file, from 1
+pages       of the file; 1 where it cannot be opened
 dpi         pixels to the inch at which a PDF's page was drawn; 0 for pictures
 width       of the upright picture, in pixels; 0 where it could not be read
 height      of the upright picture, in pixels; 0 where it could not be read
@@ -155,7 +156,7 @@ class OutputPaths:
     """What a run writes; without `out` and `text` readings are printed."""
 
     out: Path | None = None
-    """JSON, a page a line: see `record`."""
+    """JSON, a page a line, see `page_record`."""
     text: Path | None = None
     """Plain text of all pages."""
     overlay: Path | None = None

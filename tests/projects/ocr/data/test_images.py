@@ -150,8 +150,13 @@ def test_folders_and_missing_files_are_named(tmp_path: Path) -> None:
 
 
 def test_floating_point_pixels_are_refused() -> None:
-    with pytest.raises(ValueError, match="floating-point"):
+    with pytest.raises(ValueError, match=r"^picture: its pixels are floating-point"):
         read_gray(saved(Image.fromarray(np.ones((9, 9), dtype=np.float32)), "TIFF"))
+
+
+def test_colours_in_lab_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^x: its colours are in CIE Lab; save it in RGB$"):
+        read_gray(saved(Image.new("LAB", (9, 9)), "TIFF"), "x")
 
 
 def test_resizing_to_a_height_keeps_the_proportions() -> None:

@@ -150,6 +150,23 @@ def test_a_row_cut_short_is_named(tmp_path: Path) -> None:
     assert [(f.kind, f.line, f.image) for f in table.faults] == [("short row", 3, "b.jpg")]
 
 
+def test_a_row_with_a_comma_too_many_is_left_out(tmp_path: Path) -> None:
+    rows = [row("a.jpg", [([box(0, 0, 90, 24)], "Phở, bò", "SELLER")]), receipt("b.jpg")]
+    path = write_table(tmp_path / "table.csv", rows)
+    text = path.read_text(encoding="utf-8").replace('"Phở, bò"', "Phở, bò")
+    path.write_text(text.rstrip() + ",\n", encoding="utf-8")
+    table = read_table(path)
+    assert [(f.kind, f.line, f.image) for f in table.faults] == [("long row", 2, "a.jpg")]
+    # An empty cell at the end moves nothing.
+    assert [one.image for one in table.receipts] == ["b.jpg"]
+
+
+def test_outlines_without_area_are_read(tmp_path: Path) -> None:
+    crossed, point = [0, 0, 50, 50, 50, 0, 0, 50], [5, 5, 5, 5, 5, 5]
+    path = write_table(tmp_path / "table.csv", [row("a.jpg", [([crossed, point], "Phở", "SELLER")])])
+    assert read_table(path).counts == {"several polygons": 1, "text in one polygon of several": 1}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -4,6 +4,7 @@ import os
 import numpy as np
 import pytest
 
+from coursepkg.projects.ocr.detector import process
 from coursepkg.projects.ocr.detector.detector import BoundedDetector
 from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.detector.process import Worker
@@ -86,6 +87,20 @@ def test_time_is_bounded():
         detector.detect(picture(FINE))
         with pytest.raises(OSError, match=r"slow\.jpg: .* takes longer than 8 s"):
             detector.detect(picture(SLEEP), "slow.jpg")
+
+
+def test_an_interrupted_picture_leaves_no_boxes_to_the_next(detector, monkeypatch):
+    def interrupt(stream):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    detector.detect(picture(FINE))
+    monkeypatch.setattr(process, "receive", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        detector.detect(picture(FINE, 64, 128))
+    (box,) = detector.detect(picture(FINE, 128, 64))
+    np.testing.assert_allclose(box.corners.max(axis=0), [64, 64])
+    assert detector.n_starts == 2
 
 
 def test_a_missing_package_reaches_the_user():

@@ -46,6 +46,18 @@ def test_pages_of_a_folder_come_in_order_with_their_words(folder: Path) -> None:
     assert np.array_equal(second.boxes, np.round(drawn_page([["a,b", "7"]])[1]))
 
 
+def test_the_folder_where_one_works_has_its_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert find_labelled_pages(".").name == "bills"
+
+
+def test_rare_signs_end_no_label(folder: Path) -> None:
+    with (folder / "10.txt").open("a", encoding="utf-8") as file:
+        file.write("0,0,9,0,9,9,0,9,Phở\u2028bò\x0cHuế\n")
+    _, second = find_labelled_pages(str(folder))
+    assert second.words == ("a,b", "7", "Phở\u2028bò\x0cHuế")
+
+
 def test_words_of_generated_receipts_hold_their_ink() -> None:
     (page,) = find_labelled_pages("receipts", generate=1)
     assert len(page.words) == len(page.boxes) > 20
