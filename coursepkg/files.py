@@ -136,11 +136,12 @@ def _replace_folder(part: Path, folder: Path) -> None:
         dir=folder.parent, prefix=f".{folder.name}-", ignore_cleanup_errors=True
     ) as aside:
         older = Path(aside) / folder.name
-        os.rename(folder, older)
         try:
+            os.rename(folder, older)
             os.rename(part, folder)
-        except OSError:
-            os.rename(older, folder)
+        except BaseException:  # also Ctrl-C between the two
+            if older.exists() and not folder.exists():
+                os.rename(older, folder)
             raise
 
 

@@ -79,8 +79,9 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [folder]
 
 
+@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
 def test_an_older_folder_stays_where_the_new_one_gets_no_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
 ) -> None:
     folder, rename = tmp_path / "folder", os.rename
     folder.mkdir()
@@ -88,11 +89,11 @@ def test_an_older_folder_stays_where_the_new_one_gets_no_name(
 
     def refuse(source: Path, target: Path) -> None:
         if Path(source) == tmp_path / "folder.part":
-            raise OSError(5, "Input/output error", str(source))
+            raise kind(5, "Input/output error")
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", refuse)
-    with pytest.raises(OSError, match="Input/output error"), whole_folder(folder) as part:
+    with pytest.raises(kind, match="Input/output error"), whole_folder(folder) as part:
         (part / "new").write_text("new")
     assert [path.name for path in folder.iterdir()] == ["old"]
     assert list(tmp_path.iterdir()) == [folder]

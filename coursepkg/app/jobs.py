@@ -344,7 +344,9 @@ def _in_folder(
                 found.append(InputFile(path, inside))
             else:
                 others.append(inside)
-        visible = [n for n in inner if not n.startswith(".")]
+        visible = sorted(n for n in inner if not n.startswith("."))
+        # A folder comes before a link to it, so that its files have its name.
+        visible.sort(key=lambda n: os.path.islink(os.path.join(place, n)))
         inner[:] = []
         for name in visible:
             there = (Path(place) / name).resolve()

@@ -247,7 +247,7 @@ def attention(
     module = _module(CAPABILITIES[_choose(impl, q, k, asked)].module)
     run = module.attention_with_weights if return_weights else module.run
     options = {
-        "scale": head_dim**-0.5 if scale is None else scale,
+        "scale": head_dim**-0.5 if scale is None else float(scale),
         "bias": None if bias is None else bias[(None,) * (4 - bias.dim())],
         "dropout_p": dropout_p,
         "dropout_seed": draw_seed() if dropout_p > 0 else 0,

@@ -25,8 +25,8 @@ SCALES: tuple[Mapping[str, float], ...] = (
 """Units that can be converted into one another."""
 QUANTITY = re.compile(r"\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(.*?)\s*", re.IGNORECASE)
 
-DECIMAL_COMMA = re.compile(r",(?!\d{3}(\D|$))")
-"""A comma that does not have three digits behind it."""
+DECIMAL_COMMA = re.compile(r"^[-+]?0*,|,(?!\d{3}(\D|$))")
+"""A comma behind nothing or zero, or without three digits behind it."""
 
 
 def attempted(value: Any) -> Any:

@@ -103,7 +103,7 @@ class SearchTrace:
     """For each sentence its candidates, in the order of the search."""
     alive: dict[int, list[int | None]] = field(default_factory=dict)
     """For each sentence the node of each row that goes on."""
-    _beams: "Beams | None" = field(default=None, repr=False, compare=False)
+    _beams: "Beams | None" = field(default=None, init=False, repr=False, compare=False)
     """The rows of the search that is written down."""
 
     def tree(self, sentence: int = 0) -> list[Node]:

@@ -142,9 +142,11 @@ class WordVectors:
         The largest coordinate of each direction is made positive.
 
         Raises:
-            ValueError: a word has no vector, or n is more than the words or the
-                dimensions allow.
+            ValueError: there is no word, one has no vector, or n is more than the words
+                or the dimensions allow.
         """
+        if not words:
+            raise ValueError("words must name at least one, got none")
         most = min(len(words), self.vectors.shape[1])
         if not 1 <= n <= most:
             raise ValueError(f"n must lie in 1..{most}, got {n}")

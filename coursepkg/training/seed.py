@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from coursepkg.validation import describe, is_integer
+from coursepkg.validation import check_count
 
 
 def set_seed(seed: int) -> None:
@@ -17,8 +17,7 @@ def set_seed(seed: int) -> None:
     Raises:
         ValueError: the seed is no integer, negative or above 2^32 - 1, NumPy's largest.
     """
-    if not is_integer(seed) or not 0 <= seed < 2**32:
-        raise ValueError(f"seed must lie in 0..2^32 - 1, got {describe(seed)}")
+    check_count("seed", seed, least=0, most=2**32 - 1)
     seed = int(seed)
     random.seed(seed)
     np.random.seed(seed)

@@ -55,6 +55,14 @@ def test_links_to_folders_are_opened_once(tmp_path: Path) -> None:
     assert not found.notes
 
 
+def test_files_have_the_name_of_their_folder_and_not_of_a_link_to_it(tmp_path: Path) -> None:
+    (tmp_path / "z" / "deep").mkdir(parents=True)
+    (tmp_path / "z" / "1.txt").touch()
+    (tmp_path / "a").symlink_to(tmp_path / "z")
+    found = find_inputs([tmp_path], LISTS, recursive=True)
+    assert [one.inside for one in found.files] == ["z/1.txt"]
+
+
 def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(place: str | Path) -> None:
         raise PermissionError(13, "Permission denied", str(place))

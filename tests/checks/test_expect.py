@@ -35,6 +35,8 @@ def test_a_unit_that_is_a_word_may_lack_its_plural(answer: str) -> None:
         ("3.94", "without a unit"),
         ("3,94 GiB", "write a point before the decimals"),
         ("4,2278e9 bytes", "write a point before the decimals"),
+        ("0,125 GiB", "write a point before the decimals"),
+        (",125 GiB", "write a point before the decimals"),
         ("3.94 s", "GiB is expected"),
         ("7.88 GiB", "keys and values were counted twice"),
         ("1 GiB", "not 1 GiB"),

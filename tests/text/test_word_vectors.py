@@ -150,7 +150,7 @@ def test_special_tokens_get_no_vector() -> None:
         (lambda: FLAT.nearest(torch.zeros(3)), "query must have the shape (2,), got (3,)"),
         (lambda: FLAT.analogy("vua", "hậu", "x"), "word must be one of the 5"),
         (lambda: FLAT.principal_components(["vua", "hậu"], 3), "n must lie in 1..2, got 3"),
-        (lambda: FLAT.principal_components([]), "n must lie in 1..0, got 2"),
+        (lambda: FLAT.principal_components([]), "words must name at least one, got none"),
         (
             lambda: WordVectors(("a",), torch.zeros(2, 3)),
             "vectors must be (V, E) for the 1 words, got (2, 3)",
