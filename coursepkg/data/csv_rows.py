@@ -39,7 +39,8 @@ def csv_rows(
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no UTF-8, no CSV, or lacks a column; the line is named.
+        ValueError: it is no UTF-8, no CSV, lacks a needed column or has it twice; the
+            line is named.
     """
     limit = csv.field_size_limit() if longest is None else csv.field_size_limit(longest)
     try:
@@ -55,6 +56,12 @@ def csv_rows(
                 raise ValueError(
                     f"{path}, line 1: no column {', '.join(missing)}; {kind} has"
                     f" {', '.join(needed)}"
+                )
+            twice = [name for name in needed if columns.count(name) > 1]
+            if twice:
+                raise ValueError(
+                    f"{path}, line 1: several columns are called {', '.join(twice)};"
+                    " keep one of each"
                 )
             line = reader.line_num + 1
             for cells in reader:

@@ -48,6 +48,7 @@ def test_columns_may_be_renamed(tmp_path: Path) -> None:
     [
         (b"a,c\n1,2\n", r"table\.csv, line 1: no column b, d; a list of things has a, b, d"),
         (b"", r"line 1: no column a, b, d"),
+        (b"a,b,x,d,x,b\n", r"table\.csv, line 1: several columns are called b; keep one of each"),
         (b"a,b,d\n\xff,1,2\n", r"table\.csv: not UTF-8 \(.* in line 2\); save the table as UTF-8"),
         (b"a,b,d\n" + b"1,2,3\n" * 9_999 + b"1,\xe1", r"\(unexpected end of data in line 10001\)"),
         (b'a,b,d\n1,2,3\n1,"2"x,3\n', r"table\.csv, line 3: no CSV \(.*\); copy the table again"),

@@ -279,7 +279,8 @@ def train(
     extra, held = _not_held_out(extra, corpora)
     if recipe.placeholders == "mask":
         corpora, extra = [_masked(one) for one in corpora], list(map(mask_pair, extra))
-    begun = None if start is None else "default" if start == DEFAULT else start.name
+    begun = None if start is None else start.resolve().name
+    begun = "default" if start == DEFAULT else begun
     card = card_of(recipe, corpora, seed, n_extra=len(extra), start=begun)
     card |= {"contest_rules": True} if contest_rules else {}
     subwords: Subwords

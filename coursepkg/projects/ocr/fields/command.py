@@ -1,5 +1,6 @@
 """What `coursepkg ocr train-fields` and `coursepkg ocr evaluate-fields` do."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,7 +213,10 @@ def train_fields_command(options: TrainFields) -> int:
         seed=options.seed,
         resume=options.resume,
     )
-    print(f"model in {out}; score it with: coursepkg ocr evaluate-fields --model {out}")
+    split = [] if options.split == "auto" else ["--split", options.split]
+    scoring = ["coursepkg", "ocr", "evaluate-fields", "--model", str(out)]
+    scoring += ["--data", options.data, *split]
+    print(f"model in {out}; score it with: {shlex.join(scoring)}")
     if options.json:
         print_json({"out": str(out), "card": trained.card})
     return 0

@@ -1,4 +1,5 @@
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -167,8 +168,11 @@ def test_training_and_scoring_by_the_verbs(capsys: pytest.CaptureFixture[str], t
     out, scored = tmp_path / "tagger", tmp_path / "fields.json"
     train = ["ocr", "train-fields", "--data", str(tmp_path / "own"), "--epochs", "1", "--out", str(out)]
     assert main([*train, "--json"]) == 0
-    card = json.loads(capsys.readouterr().out.splitlines()[-1])["card"]
+    *_, advice, document = capsys.readouterr().out.splitlines()
+    card = json.loads(document)["card"]
     assert card["data"]["split"].startswith("seller ")
+    assert main(shlex.split(advice.partition("score it with: coursepkg ")[2])) == 0
+    assert "own dev, split seller" in capsys.readouterr().out
     evaluate = ["ocr", "evaluate-fields", "--data", "receipts", "--generate", "3", "--model", str(out)]
     assert main([*evaluate, "--out", str(scored)]) == 0
     document = json.loads(scored.read_text(encoding="utf-8"))
