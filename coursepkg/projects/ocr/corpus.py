@@ -429,7 +429,7 @@ def _own_texts_notes(
         signs = list(dict.fromkeys(c for c in "".join(lacking) if c not in common))
         first = ", ".join(map(character_name, signs[:5]))
         notes.append(
-            f"{counted(len(lacking), 'own text')} without the characters that no font"
-            f" has: {first}{', ...' if len(signs) > 5 else ''}"
+            f"{counted(len(lacking), 'own text')} without the characters that not every"
+            f" font has: {first}{', ...' if len(signs) > 5 else ''}"
         )
     return notes

@@ -140,6 +140,9 @@ def test_a_number_does_not_stick_to_a_word() -> None:
     assert restore("WIP①美元", {"①": "200"}) == "WIP 200美元"
     assert restore("giá①đồng", {"①": "5"}) == "giá 5 đồng"
     assert restore("①MB的②here③", {"①": "5", "②": "<b>", "③": "</b>"}) == "5 MB的<b>here</b>"
+    stamp = "2024-01-02T10:30:00Z"
+    masked = mask(stamp)
+    assert restore(masked.text, masked.values) == stamp
 
 
 def test_a_mark_of_the_text_itself_comes_back_and_is_taken_for_no_other() -> None:
