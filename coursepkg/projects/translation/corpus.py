@@ -116,13 +116,18 @@ def _read_both(source_path: str | Path, target_path: str | Path) -> list[Sentenc
         raise ValueError(f"{source_path}: empty; a corpus holds at least one pair")
     for path, lines in ((source_path, sources), (target_path, targets)):
         for number, text in enumerate(lines, start=1):
-            if WORD_MARK in text:
-                raise ValueError(
-                    f"{path}, line {number}: holds {WORD_MARK} (U+2581), which"
-                    " vocabularies use; put a space in its place"
-                )
+            check_unmarked(text, f"{path}, line {number}:")
     name, both = Path(source_path).name, zip(sources, targets, strict=True)
     return [SentencePair(*pair, name, i) for i, pair in enumerate(both, start=1)]
+
+
+def check_unmarked(text: str, where: str) -> None:
+    """Raises a ValueError where a text holds U+2581, the mark of vocabularies."""
+    if WORD_MARK in text:
+        raise ValueError(
+            f"{where} holds {WORD_MARK} (U+2581), which vocabularies use; put a space"
+            " in its place"
+        )
 
 
 def not_composed(lines: Iterable[str]) -> list[int]:

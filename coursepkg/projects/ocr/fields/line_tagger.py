@@ -1,6 +1,7 @@
 """Key information extraction by a model: a Transformer that labels lines of a page.
 
-    lines (B, N): characters + place -> (B, N, E) -> encoder -> labels (B, N, 5)
+    lines (B, N): characters + place + dictionary -> (B, N, E)
+                  -> encoder -> labels (B, N, 5)
 
 Each line is one token. Its vector is the sum of three: the mean of learnt vectors of
 its character n-grams, hashed into buckets as fastText does; a linear map of its place;

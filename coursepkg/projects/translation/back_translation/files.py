@@ -21,7 +21,7 @@ from coursepkg.projects.translation.back_translation.generate import (
     round_trip,
 )
 from coursepkg.projects.translation.corpora import CORPORA, load_parts, scored_keys
-from coursepkg.projects.translation.corpus import numbered_lines
+from coursepkg.projects.translation.corpus import check_unmarked, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
 from coursepkg.projects.translation.phrasebook.interlinear import (
     LANGUAGES as GENERATED,
@@ -34,7 +34,6 @@ from coursepkg.projects.translation.readers.open_corpus import (
 )
 from coursepkg.projects.translation.task import fitting
 from coursepkg.text.languages import PAIRS
-from coursepkg.text.tokenizer import WORD_MARK
 from coursepkg.validation import check_count
 
 if TYPE_CHECKING:
@@ -139,11 +138,7 @@ def _lines_of(path: str) -> list[str]:
     """The lines of a file, without the mark of vocabularies."""
     lines = []
     for number, line in numbered_lines(path):
-        if WORD_MARK in line:
-            raise ValueError(
-                f"{path}, line {number}: holds {WORD_MARK} (U+2581), which vocabularies"
-                " use; put a space in its place"
-            )
+        check_unmarked(line, f"{path}, line {number}:")
         lines.append(line)
     return lines
 

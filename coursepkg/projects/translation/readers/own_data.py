@@ -18,12 +18,12 @@ from coursepkg.data.audit_rows import PairLike, Row, read_lines, read_rows
 from coursepkg.files import check_regular
 from coursepkg.projects.translation.corpus import (
     SentencePair,
+    check_unmarked,
     numbered_lines,
     read_parallel,
 )
 from coursepkg.text.languages import LANGUAGES, language_of
 from coursepkg.text.spacing import HAN
-from coursepkg.text.tokenizer import WORD_MARK
 
 PARTS = ("train", "dev", "test")
 
@@ -206,11 +206,7 @@ def _check_sides(
             where = f"{path}, line {pair.line}: the {language_of(language).name} side"
             if not text.strip():
                 raise ValueError(f"{where} is empty; fill it or remove the line")
-            if WORD_MARK in text:
-                raise ValueError(
-                    f"{where} holds {WORD_MARK} (U+2581), which vocabularies use; put a"
-                    " space in its place"
-                )
+            check_unmarked(text, where)
 
 
 def _check_languages(
