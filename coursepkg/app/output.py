@@ -58,13 +58,14 @@ def check_out_folder(out: Path | None) -> None:
 
 
 def required_out(out: Path | None, what: str = "the folder to write") -> Path:
-    """The folder that `--out` names.
+    """The folder that `--out` names, looked at before the work begins.
 
     Raises:
-        ValueError: it is not given.
+        ValueError: it is not given, is a file, or lies in something that is no folder.
     """
     if out is None:
         raise ValueError(f"--out FOLDER must be given, {what}")
+    check_out_folder(out)
     return out
 
 

@@ -135,7 +135,6 @@ def pack_command(options: Pack) -> int:
     """Pack a corpus into the folder `--out`."""
     common = options.common
     out = required_out(common.out, "the folder to pack into")
-    check_out_folder(out)
     recipe = PRESETS[common.preset or "tiny"]
     check_count("--height", options.height, least=0)
     box_width = recipe.box_width if options.box_width is None else options.box_width

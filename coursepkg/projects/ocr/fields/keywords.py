@@ -30,7 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong so thanh toan", "tong tien phai thanh toan", "tien thanh toan"),
         *("tong tien phai t toan", "so tien phai t toan", "phai thanh toan"),
         *("khach phai tra", "khach can tra", "phai tra", "can thanh toan"),
-        "phai tra la",
+        *("phai tra la", "so tien can thanh toan"),
         *("phai thu", "phai thu khach hang", "tong phai tra", "con phai tra"),
         *("tong tien phai tra", "grand total", "amount due"),
         *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),
@@ -337,10 +337,10 @@ def seller_words(text: str) -> int:
     return sum(one.start == 0 or one.word not in FIRST_ONLY for one in found)
 
 
-_HOUSE = re.compile(r"\W*\d+[a-z]*(?:[/-]\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)
+_HOUSE = re.compile(r"\W*\d+[a-z]*(?:\s?[/-]\s?\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)
 
 
-_ROAD = re.compile(r"(?:ql|km|q|p|lo|to|khu|kp) ?[a-z]?\d+\b")
+_ROAD = re.compile(r"(?:ql|km|q|p|lo|to|khu|kp|cs|co so) ?[a-z]?\d+\b")
 
 
 def begins_address(text: str) -> bool:

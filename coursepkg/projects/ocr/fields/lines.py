@@ -69,6 +69,11 @@ class FieldLine:
         return self.has_date or self.has_time or is_name
 
     @property
+    def names_hour(self) -> bool:
+        """Whether it names a time of day, as `Giờ vào` does."""
+        return self.kind == kw.WHEN and "gio" in self.words[: self.kind_end]
+
+    @property
     def has_price(self) -> bool:
         """Whether an amount in it is surely money: see `FoundAmount.is_marked`."""
         return any(one.is_marked for one in self.amounts)
@@ -106,6 +111,13 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
         return []
     along = reading_direction(lines)
     found = [_field_line(number, line, along) for number, line in enumerate(lines)]
+    hours = {one.row for one in found if one.names_hour}
+    found = [
+        replace(one, has_time=one.has_time or _has_time(one.text, beside_name=True))
+        if one.row in hours
+        else one
+        for one in found
+    ]
     # A name such as `Giờ vào` tells when guests came and left, as a date does beside.
     named = {one.row for one in found if one.has_date or one.kind == kw.WHEN}
     return [
@@ -114,6 +126,11 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
         else one
         for one in found
     ]
+
+
+def _has_time(text: str, *, beside_name: bool) -> bool:
+    """Whether a line says a time of day; `08.06` is one beside a date or its name."""
+    return find_time(repair_digits(text)[0], beside_date=beside_name) is not None
 
 
 def _has_hours(line: FieldLine) -> bool:
@@ -157,7 +174,7 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         amounts=() if has_date else tuple(find_amounts(repaired)),
         has_date=has_date,
         day=day.value,
-        has_time=find_time(repaired, beside_date=has_date) is not None,
+        has_time=_has_time(text, beside_name=has_date),
         is_turned=bool(step @ along < 0),
     )
 

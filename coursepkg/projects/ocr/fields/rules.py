@@ -322,7 +322,10 @@ def find_timestamp(
         has_more = any(one.has_time for one in near) and is_named and step > 0
         needs_time = not any(one.has_time for one in row)
         has_only_time = any(one.has_time and not one.has_date for one in near)
-        if has_more or (needs_time and has_only_time):
+        # Names may stand in a row of their own, above what they name.
+        is_heading = step == -1 and near and all(map(_is_name_alone, near))
+        is_heading = is_heading and not any(one.kind == kw.WHEN for one in row)
+        if has_more or is_heading or (needs_time and has_only_time):
             row += _time_row(left, best.row + step)
     row = sorted(row, key=lambda one: one.number)
     parsed = parse_timestamp(joined(row))
@@ -331,6 +334,10 @@ def find_timestamp(
     if parsed.value is None and not has_date and any(one.has_time for one in row):
         reason = f"{joined(row)!r} says a time of day without a date"
     return _field(row, parsed.value, reason=reason), parsed.notes
+
+
+def _is_name_alone(line: FieldLine) -> bool:
+    return not (line.has_date or line.has_time)
 
 
 def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> int:

@@ -262,7 +262,8 @@ _DATES = (
         r"\s*(?P=joint)\s*(?P<d>\d{1,2})(?!\d)"
     ),
     re.compile(
-        rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{4}})(?!\d)"
+        rf"(?<!\d)(?P<d>\d{{1,2}})(?:{_GAP}|,)(?P<m>\d{{1,2}})(?:{_GAP}|,)"
+        r"(?P<y>\d{4})(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(
@@ -286,7 +287,9 @@ _SHORT_DATE = re.compile(
 _TIMES = (
     re.compile(
         r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
-        r"(?<![\d/])(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})"
+        # `CS1: 21` is a branch and the number of its house.
+        r"(?<![\d/])(?!(?:(?<=[a-z])|(?<=cs ))\d{1,2}: )"
+        r"(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})"
         # `20g 12.000` is a weight and a price.
         r"(?!\d|[.,]\d{3}(?!\d))"
         r"(?:\s*(?:[:.mp']|phut)\s*(?P<s>\d{2})(?![\d/]))?"

@@ -20,8 +20,6 @@ def enroll_command(options: Enroll) -> int:
             "name the folder of the clips, a folder a word, or give --remove WORD"
         )
     out = out.resolve()
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out} is a file; name a folder")
     files = [] if options.clips is None else _files_with_words(options.clips)
     remove = [checked_word(word) for word in options.remove]
     replaced = {file.label.strip() for file in files if options.replace}

@@ -15,7 +15,7 @@ from torch import nn
 
 from coursepkg.app.jobs import chunks
 from coursepkg.app.model_folder import default_device
-from coursepkg.app.output import check_out_folder, print_json, required_out
+from coursepkg.app.output import print_json, required_out
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import LanguageModel
 from coursepkg.data.batching import Pair, TokenBatches
@@ -235,7 +235,6 @@ def lm_train(options: "LanguageModelTrain") -> int:
     """Train, and print the perplexity of both halves of the dev part."""
     common = options.common
     out = required_out(common.out)
-    check_out_folder(out)
     translator, _, parts = open_system(common, options.model)
     _, card, history = train_language_model(
         translator,

@@ -7,6 +7,7 @@ KINDS = [
     ("Tổng tiền thanh toán:", kw.TO_PAY),
     ("TỔNG TIỀN PHẢI T.TOÁN", kw.TO_PAY),
     ("Khách phải trả", kw.TO_PAY),
+    ("Số tiền cần thanh toán", kw.TO_PAY),
     ("Tổng cộng (đã gồm VAT)", kw.TOTAL),
     ("Cộng tiền hàng", kw.SUBTOTAL),
     ("Tiền khách đưa 100.000", kw.PAID),

@@ -115,6 +115,16 @@ def test_a_house_number_is_no_price() -> None:
     assert fields.seller.value == "SIÊU THỊ LÚA VÀNG"
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["CS1: 21-25 Hoa Mai - An Bình -Huế", "Cs 5: 37 Hoa Mai - An Bình", "3581s - 45 đường Hoa Mai"],
+)
+def test_the_house_of_a_branch_is_an_address(address: str) -> None:
+    fields = fields_of((RECEIPT[0], (address,), *RECEIPT[2:]))
+    assert (fields.seller.value, fields.address.value) == (HEAD[0][0], address)
+    assert fields.timestamp.text == HEAD[3][0]
+
+
 def test_a_shop_with_its_town_above_an_address_is_a_shop() -> None:
     fields = fields_of((HEAD[0], ("Cánh Diều - An Giang",), *RECEIPT[1:]))
     assert fields.seller.value == "SIÊU THỊ LÚA VÀNG Cánh Diều - An Giang"
@@ -328,6 +338,21 @@ def test_date_and_time_may_stand_apart() -> None:
         r for row in RECEIPT for r in ([["Ngày: 16/01/2021"], ["Giờ: 08:58"]] if "Ngày" in row[0] else [row])
     ]
     assert fields_of(rows).timestamp.value == "2021-01-16T08:58"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        (("Ngày: 16/01/2021",), ("Giờ vào: 08.58",)),
+        (("Ngày: 16/01/2021",), ("Giờ vào:", "08.58")),
+        (("Ngày", "Giờ"), ("16/01/2021 08:58",)),
+    ],
+)
+def test_what_names_a_time_of_day_makes_one(rows: tuple[tuple[str, ...], ...]) -> None:
+    named = [one for row in RECEIPT for one in (rows if "Ngày" in row[0] else (row,))]
+    timestamp = fields_of(named).timestamp
+    assert timestamp.value == "2021-01-16T08:58"
+    assert timestamp.text == " ".join(text for row in rows for text in row)
 
 
 @pytest.mark.parametrize(

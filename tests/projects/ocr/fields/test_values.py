@@ -40,6 +40,11 @@ MOMENT = "2020-08-11T08:06"
         ("11/08/2020 08:06 - 11/08/2020 10:30", MOMENT),
         ("Aug 11, 2020 8:06 AM", MOMENT),
         ("August 11th 2020", "2020-08-11"),
+        ("11,08.2020 08.06", MOMENT),
+        ("11/08/2020 luc8:06", MOMENT),
+        ("11/08/2020 8 : 06", MOMENT),
+        ("CS1: 21-25 Hoa Mai 11/08/2020", "2020-08-11"),
+        ("Cs 5: 37 Hoa Mai 11/08/2020", "2020-08-11"),
     ],
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
