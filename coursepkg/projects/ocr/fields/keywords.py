@@ -331,10 +331,14 @@ def seller_words(text: str) -> int:
     """How many words of a line name a kind of shop or a known chain.
 
     Words that mean something else behind others, such as `quán`, a tavern, which
-    without its marks is `quận`, a district, count at the beginning alone.
+    without its marks is `quận`, a district, count at the beginning alone, and there
+    only without the marks of the other word.
     """
     found = find_words(text, (SELLER,))
-    return sum(one.start == 0 or one.word not in FIRST_ONLY for one in found)
+    is_place = text.casefold().startswith(("quận ", "phố "))
+    return sum(
+        (one.start == 0 and not is_place) or one.word not in FIRST_ONLY for one in found
+    )
 
 
 _HOUSE = re.compile(r"\W*\d+[a-z]*(?:\s?[/-]\s?\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)

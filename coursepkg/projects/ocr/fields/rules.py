@@ -128,8 +128,8 @@ def extract_fields(
         page_lines: of the page, in reading order.
         size: width and height of its picture in pixels; with them a reason says where
             the picture cuts the receipt.
-        is_receipt: whether it is known that the page shows one receipt; else it must
-            look like one.
+        is_receipt: whether it is known that the page shows one receipt, from its top
+            on; else it must look like one.
     """
     lines = as_field_lines(page_lines)
     if reason := why_unreadable(lines, is_receipt=is_receipt):
@@ -141,7 +141,7 @@ def extract_fields(
     head = head_of(lines, used, timestamp)
     cut = None if size is None else cut_edges(page_lines, lines, size)
     is_cut = cut is not None and bool(cut[UPPER])
-    is_top = not is_cut and shows_top(lines, head)
+    is_top = not is_cut and (is_receipt or shows_top(lines, head))
     address = find_address(head, is_top=is_top)
     # Where the picture begins among the goods, one of them may sound like a shop.
     is_begun = is_cut and not address.lines and not has_title_above_prices(lines)

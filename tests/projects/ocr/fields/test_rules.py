@@ -125,6 +125,19 @@ def test_the_house_of_a_branch_is_an_address(address: str) -> None:
     assert fields.timestamp.text == HEAD[3][0]
 
 
+@pytest.mark.parametrize("street", ["phố Hoa Sen", "Quận Hải An"])
+def test_a_street_with_its_marks_is_no_tavern(street: str) -> None:
+    fields = fields_of((*RECEIPT[:2], (street,), *RECEIPT[2:]))
+    assert fields.address.value == f"{HEAD[1][0]} {street}"
+
+
+def test_what_stands_alone_on_a_known_receipt_is_its_shop() -> None:
+    lines = page((("Lúa Vàng",),))
+    assert extract_fields(lines).seller.value is None
+    seller = extract_fields(lines, is_receipt=True).seller
+    assert (seller.value, seller.confidence) == ("Lúa Vàng", BY_PLACE)
+
+
 def test_a_shop_with_its_town_above_an_address_is_a_shop() -> None:
     fields = fields_of((HEAD[0], ("Cánh Diều - An Giang",), *RECEIPT[1:]))
     assert fields.seller.value == "SIÊU THỊ LÚA VÀNG Cánh Diều - An Giang"
