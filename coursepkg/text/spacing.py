@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     rf"|{_LETTER}+(?:(?:(?<=\d)[.,:](?=\d)|['’-]){_LETTER}+)*"  # 3.5  8:30  don't
     r"|\S"
 )
-_WIDE = f"{HAN}{PRIVATE}{_VARIATIONS}\u3000-\u3004\u3008-\u3020\u3030\uff01-\uff60"
+_WIDE = f"{HAN}{PRIVATE}{_VARIATIONS}\u3001-\u3004\u3008-\u3020\u3030\uff01-\uff60"
 _OPENING, _CLOSING = "“‘(\\[", "”’)\\]…,.?!:;%"
 _NO_SPACE = re.compile(rf"(?<=[{_WIDE}{_OPENING}])\s+|\s+(?=[{_WIDE}{_CLOSING}])")
 

@@ -183,6 +183,7 @@ def test_what_is_no_han_character(text: str) -> None:
         ("他 说 ： “ Hello world ” ， （ 笑 ） 。", "他说：“Hello world”，（笑）。"),
         ("iPhone 15 Pro 吗 ？", "iPhone 15 Pro吗？"),
         (" 𠊛 𠄩\u3000𠀧  ", "𠊛𠄩𠀧"),
+        ("JAL\u3000\u30004002 班", "JAL 4002班"),
         ("New   York", "New York"),
         ("", ""),
     ],
