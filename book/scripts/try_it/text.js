@@ -61,7 +61,7 @@ const HAN =
   "\\u3005-\\u3007\\u3021-\\u3029\\u3038-\\u303b\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3fffd}";
 const PRIVATE = "\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}";
 const WIDE =
-  `${HAN}${PRIVATE}\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}` + "\\u3000-\\u3004\\u3008-\\u3020\\u3030\\uff01-\\uff60";
+  `${HAN}${PRIVATE}\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}` + "\\u3001-\\u3004\\u3008-\\u3020\\u3030\\uff01-\\uff60";
 const NO_SPACE = pattern(`(?<=[${WIDE}“‘(\\[])[${SPACE}]+|[${SPACE}]+(?=[${WIDE}”’)\\]…,.?!:;%])`);
 
 // Chinese without the spaces beside its characters.
