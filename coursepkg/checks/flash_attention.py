@@ -48,7 +48,7 @@ def score_gradient(
     whole = student(s.clone(), L.clone(), do.clone(), o.clone(), v.clone())
     expect.is_tensor(whole, (6, 9), what="the gradient")
     expect.close(
-        whole, exact, what="the gradient of a whole row", hint="ds = p * (dp - D)"
+        whole, exact, what="the gradient of a whole row", hint="ds = p * (dp - δ)"
     )
     part = student(s[:, 2:5].clone(), L.clone(), do.clone(), o.clone(), v[2:5].clone())
     expect.close(
@@ -56,7 +56,7 @@ def score_gradient(
         exact[:, 2:5],
         what="the gradient of a tile that is a part of the row",
         hint=(
-            "p is exp(s - L), not a softmax of the tile, and D is do * o, not a sum"
+            "p is exp(s - L), not a softmax of the tile, and δ is do * o, not a sum"
             " over the tile"
         ),
     )

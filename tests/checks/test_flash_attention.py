@@ -46,7 +46,7 @@ RIGHT = {
 WRONG = {
     "merge equal weights": (lambda o1, L1, o2, L2: (o1 + o2) / 2, "weigh with exp(L)"),
     "merge that overflows": (overflowing, "infinite"),
-    "score_gradient without delta": (lambda s, L, do, o, v: (s - L).exp() * (do @ v.T), "dp - D"),
+    "score_gradient without delta": (lambda s, L, do, o, v: (s - L).exp() * (do @ v.T), "dp - δ"),
     "score_gradient with a softmax of the tile": (local, "a part of the row"),
     "causal_tiles without the diagonal": (lambda n, tile: (r := -(-n // tile)) * (r - 1) // 2, "136"),
     "causal_tiles without the last row": (lambda n, tile: (r := n // tile) * (r + 1) // 2, "n = 9"),

@@ -130,8 +130,10 @@ def prepare_training(
 
     Raises:
         ValueError: the recipe asks for a contrastive loss with another model than a
-            Transformer, several corpora, or round trips that are not there.
+            Transformer, several corpora, or round trips that are not there; or versions
+            or round trips are given that no loss compares.
     """
+    _check_compared(recipe, round_trips)
     forced = recipe.teacher_forcing
     task = TranslationTask(
         label_smoothing=recipe.label_smoothing,
@@ -192,6 +194,19 @@ def _both_read(
     sources = subwords.source.encode_batch([to_model(p.source, source) for p in pairs])
     targets = subwords.source.encode_batch([to_model(p.target, target) for p in pairs])
     return list(zip(sources, targets, strict=True))
+
+
+def _check_compared(recipe: Recipe, round_trips: Sequence[SentencePair]) -> None:
+    """Refuse versions of sentences without a loss that compares them."""
+    if recipe.versions != "mask" and not recipe.self_contrastive:
+        raise ValueError(
+            f"--versions {recipe.versions} has no use without --self-contrastive; give"
+            " it, too"
+        )
+    if round_trips and recipe.versions != "round-trip":
+        raise ValueError(
+            "--round-trips has no use without --versions round-trip; give it, too"
+        )
 
 
 def _versions(

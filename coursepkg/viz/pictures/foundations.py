@@ -41,9 +41,9 @@ def gru_gates() -> Drawing:
     drawing = Drawing(
         700,
         250,
-        "A GRU cell. The old state h and the input x go into a reset gate r, an update"
-        " gate z and a candidate. The reset gate multiplies what the candidate takes"
-        " from the old state. The new state is z times the old state plus one minus z"
+        "A GRU cell. The old state h and the input x go into a reset gate r and an"
+        " update gate z. A candidate takes the input, and of the old state what the"
+        " reset gate leaves. The new state is z times the old state plus one minus z"
         " times the candidate.",
     )
     state = drawing.matrix((25, 60), 1, 4, "value", name="h_{t−1}")
@@ -57,6 +57,8 @@ def gru_gates() -> Drawing:
         drawing.arrow(state.right, gate.left)
         drawing.arrow(given.right, gate.left)
     drawing.arrow(reset.right, candidate.left, "r × U h")
+    corner = (given.right[0], given.top[1])
+    drawing.arrow(corner, (candidate.left[0], candidate.bottom[1] - 5))
     drawing.arrow(update.right, mixed.left, "z")
     drawing.arrow(candidate.bottom, (candidate.bottom[0], 165), "n")
     drawing.arrow(mixed.right, new.left)
@@ -72,12 +74,12 @@ def additive_and_dot() -> Drawing:
         "Two ways to score how well a query q, a state of the decoder, fits a key k, an"
         " output of the encoder. Left, Bahdanau's additive score: the state before the"
         " step and the key pass through a layer with tanh, then a vector v gives one"
-        " number. Right, Luong's score: the state after the step and the key are"
-        " multiplied, with a matrix W or without.",
+        " number. Right, Luong's general score: the dot product of the state after the"
+        " step and the key times a matrix W.",
     )
     for left, title, before in (
         (15, "additive (Bahdanau)", True),
-        (370, "dot product (Luong)", False),
+        (370, "general (Luong)", False),
     ):
         drawing.text((left + 150, 18), title, bold=True)
         name = "q_t = s_{t−1}" if before else "q_t = s_t"

@@ -94,6 +94,12 @@ def test_the_contrastive_stage_refuses_what_it_cannot_take() -> None:
     trips = fast(self_contrastive=0.1, versions="round-trip")
     with pytest.raises(ValueError, match="--round-trips with 40 pairs"):
         prepare_training(trips, model(trips), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
+    unused = fast(versions="dropout")
+    with pytest.raises(ValueError, match="--versions dropout has no use without --self-contrastive"):
+        prepare_training(unused, model(unused), CORPORA, subwords(), 0)
+    masked = fast(self_contrastive=0.1)
+    with pytest.raises(ValueError, match="--round-trips has no use without --versions round-trip"):
+        prepare_training(masked, model(masked), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
 
 
 def rate(step: int, **changes: object) -> float:
