@@ -309,7 +309,8 @@ TRANSLATIONS = (
 def _file_case(n: int, seed: int) -> Case:
     """Sources with commas, quotation marks, copies and empty lines; two systems.
 
-    The improved one finished its lines in an order of its own, and lacks one.
+    The improved one finished its lines in an order of its own, lacks one, and wrote
+    something for empty sources, too.
     """
     draw = random.Random(seed)
     sources = [*SOURCES, *SOURCES, "", "", *draw.choices(SOURCES, k=n)]
@@ -317,6 +318,7 @@ def _file_case(n: int, seed: int) -> Case:
     numbers = [number for number, text in enumerate(sources, start=1) if text]
     draw.shuffle(numbers)
     improved = dict(zip(numbers[1:], itertools.cycle(TRANSLATIONS), strict=False))
+    improved |= {i: "Vâng." for i, text in enumerate(sources, start=1) if not text}
     baseline = [text and f"Câu {i}, {text}" for i, text in enumerate(sources, start=1)]
     return sources, improved, baseline
 
@@ -348,7 +350,8 @@ def _judge_file(case: Case, answer: Any) -> None:
     taken = []
     for number, (row, source) in enumerate(zip(rows, sources, strict=True), start=1):
         expect.equal(row[0], source, what=f"the source of row {number}")
-        own = " ".join(unicodedata.normalize("NFC", improved.get(number, "")).split())
+        said = improved.get(number, "") if source else ""
+        own = " ".join(unicodedata.normalize("NFC", said).split())
         if source and not own:
             taken.append(number)
             assert row[1], f"row {number} has no translation; take the baseline's"

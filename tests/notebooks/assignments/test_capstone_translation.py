@@ -172,13 +172,15 @@ def contest_file(
     fills=lambda source, text: bool(source) and not text,
     order=None,
     copies=True,
+    skips_empty=True,
 ):
     """Right by default; each argument is a way to be wrong, or to write otherwise."""
     text, lines = io.StringIO(newline=""), []
     write = write or csv.writer(text).writerow
     rows = [["tieng_trung", "tieng_viet"]] if header else []
     for number in order(improved, sources) if order else range(1, len(sources) + 1):
-        source, translation = sources[number - 1], clean(improved.get(number - 1 + start, ""))
+        source, said = sources[number - 1], improved.get(number - 1 + start, "")
+        translation = clean(said) if source or not skips_empty else ""
         if fills(source, translation):
             translation = baseline[number - 1]
             lines.append(number)
@@ -321,6 +323,7 @@ WRONG = {
     ),
     "contest_file gaps": (changed(fills=lambda source, text: False), "take the baseline's"),
     "contest_file all empty": (changed(fills=lambda source, text: not text), "an empty source needs no"),
+    "contest_file of nothing": (changed(skips_empty=False), "the translation of row"),
     "contest_file numbers": (
         lambda *case: (contest_file(*case)[0], [n - 1 for n in contest_file(*case)[1]]),
         "numbers from 1",
