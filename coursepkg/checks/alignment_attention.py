@@ -76,7 +76,7 @@ def alignment_hits(
     weights = torch.tensor(
         [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.4, 0.3, 0.3]]
     )
-    hits, counted = student(weights.clone(), [(0, 0), (1, 1)])
+    hits, counted = student(weights.clone(), [(0, 3), (1, 1)])
     expect.equal(counted, 2, what="counted words when two of four have a partner")
     expect.equal(
         hits,
@@ -88,7 +88,7 @@ def alignment_hits(
         tuple(student(weights.clone(), [(0, 1), (2, 1), (1, 2)])),
         (2, 2),
         what="(hits, counted) with a word that has two partners",
-        hint="count words, not pairs",
+        hint="count words, not pairs; pairs have the source position first",
     )
     try:
         student(weights.clone(), [(0, 4)])
@@ -129,10 +129,14 @@ def choose_score(
     student: Callable[[int, int, int, int, int], tuple[str, int]],
 ) -> None:
     """Settings where parameters, memory, or both decide."""
-    for E, n, m in [(128, 100, 52), (128, 20, 77), (128, 400, 0), (256, 400, 0)]:
+    for E, T, S, m in [
+        *((128, 100, 100, 52), (128, 20, 20, 77), (128, 400, 400, 0)),
+        *((256, 400, 400, 0), (128, 50, 200, 52), (128, 200, 50, 52)),
+        *((128, 125, 256, 16), (128, 128, 257, 0)),
+    ]:
         best = "additive" if m else "general" if E * E <= 20_000 else "dot"
-        chosen, units = student(E, n, n, 20_000, 2**21)
-        case = f"for E = {E}, T = S = {n}"
+        chosen, units = student(E, T, S, 20_000, 2**21)
+        case = f"for E = {E}, T = {T}, S = {S}"
         assert chosen in ("additive", "general", "dot"), (
             f"{case} the score is {chosen!r}; one of additive, general, dot is expected"
         )
@@ -141,12 +145,13 @@ def choose_score(
             f"{case} {chosen} with m = {units} has {parameters[chosen]:,} parameters;"
             " 20,000 are allowed"
         )
-        stored = n * n * 4 * (units if chosen == "additive" else 1)
+        stored = T * S * 4 * (units if chosen == "additive" else 1)
         assert stored <= 2**21, (
             f"{case} {chosen} with m = {units} stores {stored:,} bytes; 2,097,152 are"
             " allowed"
         )
         assert chosen == best, f"{case} the score is {chosen}; {best} fits and is asked"
+        assert m or units == 0, f"{case} m is {units}; 0 is expected for {chosen}"
         assert units == m, f"{case} m is {units}; {m} is the largest that fits"
 
 

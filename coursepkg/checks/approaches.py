@@ -4,7 +4,7 @@ import itertools
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from coursepkg.checks import expect
 
@@ -13,13 +13,16 @@ Links = set[tuple[int, int]]
 PhraseTable = dict[tuple[str, str], float]
 
 
-def vietnamese_order(student: Callable[[list[str], list[str]], list[str]]) -> None:
+def vietnamese_order(
+    student: Callable[[list[str], list[str]], Sequence[str]],
+) -> None:
     """Noun phrases with and without each part, several adjectives, and 的."""
     for words, kinds, wanted in [
         ("này quyển sách", "det cl noun", "quyển sách này"),
         ("ba quyển mới sách", "num cl adj noun", "ba quyển sách mới"),
         ("kia đôi đắt - giày", "det cl adj de noun", "đôi giày đắt kia"),
         ("mới sách", "adj noun", "sách mới"),
+        ("đỏ đắt to váy", "adj adj adj noun", "váy đỏ đắt to"),
         (
             "này hai cái to đỏ - váy",
             "det num cl adj adj de noun",
@@ -28,8 +31,9 @@ def vietnamese_order(student: Callable[[list[str], list[str]], list[str]]) -> No
         ("chó", "noun", "chó"),
     ]:
         given, roles = words.split(), kinds.split()
+        answer = student(list(given), list(roles))
         expect.equal(
-            student(list(given), list(roles)),
+            list(answer) if isinstance(answer, tuple) else answer,
             wanted.split(),
             what=f"the order of {given} ({kinds})",
             hint=(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import torch
@@ -60,6 +60,17 @@ def is_tensor(
     return value
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, an int or one of NumPy's."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def same(value: Any, other: Tensor, *, tolerance: float = 1e-8) -> bool:
+    """Whether a result is that of a known mistake, in whatever precision it came."""
+    given = torch.as_tensor(value).detach().double()
+    return torch.allclose(given, other.double(), atol=tolerance)
+
+
 def close(
     value: Any,
     expected: Tensor | float,
@@ -97,10 +108,19 @@ def close(
     )
     place = f" at {list(at)}" if at else ""
     ending = f"; {hint}" if hint else ""
-    raise AssertionError(
-        f"{what}{place} is {float(value[at]):.4f}, {float(expected[at]):.4f} is"
-        f" expected{ending}"
+    came, wanted = _decimals(float(value[at]), float(expected[at]))
+    raise AssertionError(f"{what}{place} is {came}, {wanted} is expected{ending}")
+
+
+def _decimals(*numbers: float) -> list[str]:
+    """Numbers with four decimals, or with more where these would not show them."""
+    short = [f"{number:.4f}" for number in numbers]
+    hidden = any(
+        number and float(said) == 0 for number, said in zip(numbers, short, strict=True)
     )
+    if hidden or len(set(short)) < len(short):
+        return [f"{number:.8g}" for number in numbers]
+    return short
 
 
 def equal(
@@ -177,6 +197,13 @@ def quantity(
     for wrong, reason in (mistakes or {}).items():
         if abs(number - wrong) <= tolerance * abs(wrong):
             raise AssertionError(f"{what} is not {value}: {reason}")
+    other = given.replace("i", "") if "i" in given else f"{given[0]}i{given[1:]}"
+    if scale is SCALES[0] and given in scale and other in scale:
+        meant = number / scale[given] * scale[other]
+        assert abs(meant - expected) > tolerance * abs(expected), (
+            f"{what} is not {value} but {found[1]} {other}: kB, MB and GB are powers of"
+            " 1000, KiB, MiB and GiB powers of 1024"
+        )
     raise AssertionError(f"{what} is not {value}; do the steps once more, with units")
 
 

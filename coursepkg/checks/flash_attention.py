@@ -115,4 +115,4 @@ def _unmoved(scores: Tensor, values: Tensor, tile: int) -> dict[str, Tensor]:
 def _same(found: Tensor, wrong: Tensor, scores: Tensor, values: Tensor) -> bool:
     """Whether a result is the wrong one, where this differs from the right one."""
     right = scores.softmax(0) @ values
-    return bool(torch.allclose(found, wrong)) and not torch.allclose(wrong, right)
+    return expect.same(found, wrong) and not torch.allclose(wrong, right)

@@ -46,7 +46,7 @@ def rnn_step(student: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Any]) -
     for t in range(3):
         old_S, old_z = S.clone(), z.clone()
         result = student(S, z, phi_q[t].clone(), phi_k[t].clone(), v[t].clone())
-        returned = len(result) if isinstance(result, tuple) else 1
+        returned = len(result) if isinstance(result, tuple | list) else 1
         assert returned == 3, (
             f"{returned} thing(s) returned; three are expected: output, new_S, new_z"
         )

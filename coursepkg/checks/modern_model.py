@@ -134,6 +134,7 @@ def epochs_in_an_hour(answer: str) -> None:
         "epochs",
         what="the answer",
         mistakes={
+            11.0: "the last epoch is cut short; count the part of it that is done, too",
             22.5: "trained both ways, each pair gives two examples",
             9000 / 32_000: "a step takes a batch of 80 examples, not one",
             9000 / 64_000: "a step takes a batch of 80 examples, not one",

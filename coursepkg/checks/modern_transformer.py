@@ -66,7 +66,7 @@ def gated_width(student: Callable[[int, int], int]) -> None:
                 " stays"
             ),
         )
-        assert isinstance(result, int), (
+        assert expect.is_whole(result), (
             f"the width is a {type(result).__name__}; an int is expected"
         )
 
@@ -100,8 +100,8 @@ def modern_block(
     expect.is_tensor(output, x.shape, what="the output")
     for size in range(1, len(BLOCK_MISTAKES) + 1):
         for left in combinations(BLOCK_MISTAKES, size):
-            assert not torch.allclose(
-                output, _block(x, mix, p, 0.5, left), atol=1e-4
+            assert not expect.same(
+                output, _block(x, mix, p, 0.5, left), tolerance=1e-4
             ), "still wrong: " + "; ".join(BLOCK_MISTAKES[name] for name in left)
     expect.close(
         output,
@@ -135,7 +135,7 @@ def widest_network(student: Mapping[str, Any]) -> None:
         expect.attempted(student[key]) for key in ("n_kv_heads", "d_ff")
     )
     for name, number in (("n_kv_heads", n_kv_heads), ("d_ff", d_ff)):
-        is_count = isinstance(number, int) and number > 0
+        is_count = expect.is_whole(number) and number > 0
         assert is_count, f"{name} is {number!r}; a positive int is expected"
     assert 8 % n_kv_heads == 0, f"n_kv_heads = {n_kv_heads} does not divide 8"
     assert n_kv_heads >= 2, (

@@ -100,6 +100,7 @@ def leaks(student: Callable[[list[Line], list[Line]], tuple[float, float]]) -> N
             0.5,
         ),
         ([("a", "TỔNG CỘNG")], [("b", apart), ("b", "Tổng cộng")], 0.0, 0.5),
+        ([("a", apart)], [("b", "TỔNG CỘNG"), ("b", "Tổng cộng")], 0.0, 0.5),
         (
             [("a", "Bún"), ("a", "Chả")],
             [("a", "Bún"), ("a", "Bún"), ("a", "Nem"), ("d", "Bún")],
@@ -128,12 +129,13 @@ def leaks(student: Callable[[list[Line], list[Line]], tuple[float, float]]) -> N
 
 
 def best_widths(student: Callable[[list[int], int], Sequence[int]]) -> None:
-    """Few widths by hand, and random ones against a search through all bounds."""
+    """Few widths by hand, more buckets than widths, and random widths."""
     dice = random.Random(0)
     cases = [
         ([10, 10, 100], 2),
         ([30, 64, 65, 200], 1),
         ([32, 64, 96], 3),
+        ([40, 40, 70], 3),
         ([5, 6, 7, 100, 101, 400], 3),
     ]
     cases += [

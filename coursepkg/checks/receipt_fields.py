@@ -65,7 +65,7 @@ def amount(student: Callable[[str], int]) -> None:
 def amount_beside(
     student: Callable[[Box, Sequence[Box]], int],
 ) -> None:
-    """One amount, two in the row, one to the left, one lower, rows that overlap."""
+    """One amount, two in either order, one to the left, one lower, half a row."""
     name = (40.0, 100.0, 200.0, 120.0)
     cases: list[tuple[list[Box], int, str]] = [
         ([(300, 101, 380, 121)], 0, "it stands to the right in the same row"),
@@ -73,6 +73,11 @@ def amount_beside(
             [(260, 100, 290, 120), (520, 98, 600, 118)],
             1,
             "of several amounts in a row the last one is the sum",
+        ),
+        (
+            [(520, 98, 600, 118), (260, 100, 290, 120)],
+            0,
+            "the last amount of a row is the one furthest to the right",
         ),
         ([(10, 100, 35, 120)], -1, "it stands left of the name"),
         ([(300, 122, 380, 142)], -1, "it stands in the row below"),
@@ -86,6 +91,12 @@ def amount_beside(
             [(300, 90, 380, 108)],
             -1,
             "8 of 18 pixels in common are less than half of the lower box",
+        ),
+        ([(300, 110, 380, 130)], 0, "10 of 20 pixels in common are half, so enough"),
+        (
+            [(300, 94, 380, 107)],
+            0,
+            "7 of 13 pixels in common are more than half of the lower box",
         ),
         ([], -1, "there is no amount"),
     ]

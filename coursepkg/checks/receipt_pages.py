@@ -72,7 +72,7 @@ def map_boxes(
         ("two lines", two, (0.3, 0.5, 1.5)),
         ("a faint second line", faint, (0.3, 0.5, 1.5)),
         ("two regions that touch by a corner", corner, (0.3, 0.5, 1.0)),
-        ("a region that does not fill its box", ragged, (0.3, 0.5, 1.6)),
+        ("a region that does not fill its box", ragged, (0.3, 0.45, 1.6)),
         ("the same, a stricter box threshold", ragged, (0.3, 0.55, 1.6)),
         ("one pixel", lonely, (0.3, 0.5, 2.0)),
         ("probabilities on the thresholds", at_the_bound, (0.5, 0.5, 0.0)),
@@ -97,7 +97,7 @@ def map_boxes(
                 what=f"box {i} (left, top, right, bottom) of {name}",
                 hint=(
                     "a pixel in column c covers c to c + 1; every side moves outwards"
-                    " by area times unclip over perimeter"
+                    " by area times unclip over perimeter, both of the rectangle"
                 ),
             )
 
@@ -138,6 +138,8 @@ def merge_words(
         ([(0, 50, 20), (63, 90, 20), (98, 130, 20)], 0.6),
         ([(0, 80, 40), (98, 150, 20)], 0.6),
         ([(0, 80, 20), (98, 150, 40)], 0.6),
+        ([(0, 50, 40), (58, 90, 20), (106, 130, 40)], 0.6),
+        ([(0, 50, 20), (58, 90, 40), (108, 130, 40)], 0.6),
         ([(0, 10, 20), (14, 200, 20), (208, 230, 20), (238, 260, 20)], 0.4),
         ([(0, 50, 20), (49, 90, 20)], 0.0),
         ([(10, 40, 20)], 0.6),
@@ -153,7 +155,7 @@ def merge_words(
             what=f"the lines of {given} with gaps up to {gap}",
             hint=(
                 "go from left to right; measure from the end of the last word, in"
-                " heights of the lower of the two"
+                " heights of the lower of the two neighbours"
             ),
         )
 

@@ -83,7 +83,7 @@ def text_probability(student: Callable[[list[list[float]], list[int]], float]) -
             float(answer),
             _by_paths(probabilities, text),
             what=f"the probability of {text} in {len(probabilities)} columns",
-            tolerance=1e-9,
+            tolerance=1e-6,
             hint=(
                 "a place may be reached from itself, from one place back, and from two"
                 " places back only where that jumps a blank between different"
@@ -191,7 +191,7 @@ def most_paths(student: Callable[[int], tuple[int, Sequence[int]]]) -> None:
             hint="go through all 3 ** n_columns paths, collapse each, count the texts",
         )
     guess = expect.attempted(guess)
-    assert isinstance(guess, int), f"the guess is {guess!r}; a whole number is expected"
+    assert expect.is_whole(guess), f"the guess is {guess!r}; a whole number is expected"
     assert abs(guess - 4) <= 1, (
         f"the guess is {guess} letters, the measured value is 4: a short text has few"
         " places for its blanks, a long one has no room to move; state why, then mend"

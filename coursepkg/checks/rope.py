@@ -27,7 +27,7 @@ def rotate(student: Callable[[Tensor, int], Tensor]) -> None:
             .flatten()
         )
         in_other_layout = (
-            size > 2 and position > 0 and bool(torch.allclose(rotated, half, atol=1e-4))
+            size > 2 and position > 0 and expect.same(rotated, half, tolerance=1e-4)
         )
         hint = (
             "these are the pairs of the half layout"
@@ -86,7 +86,7 @@ def alibi(student: Callable[[int, int], Tensor]) -> None:
         bias = student(n_heads, length)
         expect.is_tensor(bias, (n_heads, length, length), what="the bias")
         exact = alibi_bias(n_heads, length, length)[0]
-        assert not torch.allclose(bias, -exact), (
+        assert not expect.same(bias, -exact), (
             "the bias has the wrong sign: far keys must lose, not gain"
         )
         expect.close(
@@ -106,7 +106,7 @@ def half_layout(student: Callable[[Tensor, int], Tensor]) -> None:
         what = f"the vector of {size} components at position {position}"
         expect.is_tensor(found, (size,), what=what)
         for wrong, reason in _half_layout_mistakes(x, position):
-            assert position == 0 or not torch.allclose(found, wrong, atol=1e-4), (
+            assert position == 0 or not expect.same(found, wrong, tolerance=1e-4), (
                 f"{what} is wrong: {reason}"
             )
         rotary = RotaryEmbedding(size, layout="half")

@@ -39,7 +39,7 @@ def one_head(student: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> Non
             "each row of weights must sum to 1: softmax over the keys",
         ),
     ]:
-        assert not torch.allclose(output, wrong), f"the output is not right: {hint}"
+        assert not expect.same(output, wrong), f"the output is not right: {hint}"
     expect.close(output, (scores / 2).softmax(-1) @ v, what="the output")
 
 

@@ -29,7 +29,7 @@ def gru_step(
         student(x, h.clone(), w, u, b, c), (2, 4), what="the new state"
     )
     for hint, wrong in _gru_mistakes(x, h, w, u, b, c).items():
-        assert not torch.allclose(found, wrong, atol=1e-5), (
+        assert not expect.same(found, wrong, tolerance=1e-5), (
             f"the new state is wrong: {hint}"
         )
     expect.close(found, expected, what="the new state")
@@ -48,6 +48,12 @@ def clip(student: Callable[[list[Tensor], float], Sequence[Tensor]]) -> None:
     expect.close(found[1], torch.tensor([[0.8]]), what="the second gradient", hint=hint)
     for gradient, kept in zip(large, before, strict=True):
         expect.unchanged(kept, gradient, what="a gradient")
+    expect.close(
+        student(large, 2.0)[0],
+        torch.tensor([1.2, 0.0]),
+        what="the first gradient for max_norm = 2",
+        hint="the norm afterwards is max_norm",
+    )
     small = [torch.tensor([0.3]), torch.tensor([0.4])]
     for gradient, result in zip(small, student(small, 1.0), strict=True):
         expect.close(
@@ -96,10 +102,12 @@ def translator_width(student: tuple[Any, Any]) -> None:
     """The widest state with half as wide embeddings in 500,000 parameters."""
     d_embedding, d_hidden = student
     for name, size in (("d_embedding", d_embedding), ("d_hidden", d_hidden)):
-        assert isinstance(size, int), f"{name} is {size!r}; a whole number is expected"
+        whole = expect.is_whole(size)
+        assert whole, f"{name} is {size!r}; a whole number is expected"
     assert 2 * d_embedding >= d_hidden, (
         f"d_embedding = {d_embedding} is less than half of d_hidden = {d_hidden}"
     )
+    d_embedding, d_hidden = int(d_embedding), int(d_hidden)
     size = _translator_parameters(d_embedding, d_hidden)
     assert size <= 500_000, (
         f"({d_embedding}, {d_hidden}) has {size:,} parameters; 500,000 are allowed"

@@ -55,7 +55,7 @@ def warped_places(student: Callable[[list[float], int], Sequence[float]]) -> Non
             torch.as_tensor(np.asarray(answer, dtype=np.float64)),
             torch.tensor(expected, dtype=torch.float64),
             what=f"the {count} places at the speeds {speeds}",
-            tolerance=1e-9,
+            tolerance=1e-6,
             hint=(
                 "the old clip advances by each speed in turn, and by 1 in all;"
                 " np.interp(x, xp, fp) wants the new clip's time as xp and the old"
@@ -175,7 +175,7 @@ def even_speed(student: Callable[[Sequence[float]], tuple[int, Sequence[int]]]) 
         hint="compare the frames that are seen with those at speed 1, sample by sample",
     )
     guess = expect.attempted(guess)
-    assert isinstance(guess, int), f"the guess is {guess!r}; a whole number is expected"
+    assert expect.is_whole(guess), f"the guess is {guess!r}; a whole number is expected"
     assert abs(guess - measured[-1]) <= 1, (
         f"the guess is {guess} frames, the measured value is {measured[-1]}: the second"
         " sampling spreads its frames over the whole clip again, so only rounding is"

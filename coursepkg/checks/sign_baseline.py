@@ -112,17 +112,22 @@ def named_when_covered(
         [Callable[[Tensor, Tensor], Tensor], Tensor, Tensor, Tensor], float
     ],
 ) -> None:
-    """A model that knows rooms and one that knows motions."""
+    """Models that know rooms or motions; frames of vectors and of pictures."""
     torch.manual_seed(0)
     rooms, motions = torch.randn(24, 4), torch.randn(24, 4)
     moved = motions[:, None] * torch.linspace(-1, 1, 6)[None, :, None]
 
+    # What a model adds for the number of real frames: another mask, other answers.
+    for_count = torch.randn(7, 8)
+    for_count[6] = 0
+
     def model(weight: float) -> Callable[[Tensor, Tensor], Tensor]:
         def scores(frames: Tensor, mask: Tensor) -> Tensor:
-            count = mask.sum(dim=1)
+            count, frames = mask.sum(dim=1), frames.flatten(2)
             mean = (frames * mask[..., None]).sum(dim=1) / count[:, None]
             last = frames[torch.arange(len(frames)), count - 1]
-            return torch.cat([mean, weight * (last - frames[:, 0])], dim=1)
+            parts = [mean, weight * (last - frames[:, 0])]
+            return torch.cat(parts, dim=1) + for_count[count]
 
         return scores
 
@@ -134,7 +139,11 @@ def named_when_covered(
         frames = rooms[:, None] + moved
         frames[~mask] = 3 * torch.randn(int((~mask).sum()), 4)
         last = torch.stack([frames[i, n - 1] for i, n in enumerate(lengths.tolist())])
-        for weight, knows in [(0.0, "rooms"), (9.0, "motions")]:
+        for weight, knows, size in [
+            (0.0, "rooms", (4,)),
+            (9.0, "motions", (4,)),
+            (0.0, "rooms in pictures", (1, 2, 2)),
+        ]:
             judge = model(weight)
             # Every third clip has another word, so that some answers are wrong.
             targets = torch.where(
@@ -143,13 +152,17 @@ def named_when_covered(
                 torch.arange(24) % 8,
             )
             said = judge(last[:, None].repeat(1, 6, 1), mask).argmax(dim=1)
-            before = frames.clone()
-            answer = student(judge, frames, mask, targets)
-            expect.unchanged(before, frames, what="frames")
+            given = frames.reshape(24, 6, *size).clone()
+            before = given.clone()
+            answer = student(judge, given, mask.clone(), targets)
+            expect.unchanged(before, given, what="frames")
             expect.close(
                 answer,
                 float((said == targets).double().mean()),
-                what=f"the share that a model of {knows} still names, {name}",
+                what=(
+                    f"the share that a model of {knows} still names, {name}, frames"
+                    f" {tuple(given.shape)}"
+                ),
                 hint=(
                     "each clip shows its last REAL frame, the one at mask.sum(dim=1) -"
                     " 1, in all places; the model gets these frames and the same mask"

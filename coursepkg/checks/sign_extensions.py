@@ -85,7 +85,7 @@ def windows_until_sure(student: Callable[[float, float, float], int]) -> None:
 def plateau_rates(
     student: Callable[[list[float], float, int, float], Sequence[float]],
 ) -> None:
-    """The example of the chapter, equal losses, no patience."""
+    """The example of the chapter, equal losses, no patience, two factors."""
     cases = [
         ([5.0, 4.0, 4.1, 4.2, 4.1, 4.3, 3.9, 4.0, 4.0, 4.0, 4.0], 3),
         ([3.0, 3.0, 3.0, 3.0, 3.0], 1),
@@ -94,22 +94,26 @@ def plateau_rates(
         ([2.0, 3.0, 3.0, 3.0, 2.5, 2.4, 2.3, 1.9], 2),
         ([5.0, 4.0, 4.5, 3.0, 3.5, 3.6, 2.0], 1),
     ]
-    for losses, patience in cases:
+    for number, (losses, patience) in enumerate(cases):
+        lr, factor = ((8.0, 0.5), (1.0, 0.1))[number % 2]
         schedule, rates = (
-            Plateau(8.0, factor=0.5, patience=patience, mode="min", threshold=0),
+            Plateau(lr, factor=factor, patience=patience, mode="min", threshold=0),
             [],
         )
         for loss in losses:
             schedule.update(loss)
             rates.append(schedule.lr)
-        answer = student(list(losses), 8.0, patience, 0.5)
+        answer = student(list(losses), lr, patience, factor)
         assert len(answer) == len(losses), (
             f"{len(answer)} rates came for {len(losses)} validations"
         )
         expect.close(
             torch.tensor([float(one) for one in answer], dtype=torch.float64),
             torch.tensor(rates, dtype=torch.float64),
-            what=f"the rates after the losses {losses} with patience {patience}",
+            what=(
+                f"the rates after the losses {losses} with patience {patience}, lr"
+                f" {lr:g} and factor {factor:g}"
+            ),
             hint=(
                 "cut when MORE than patience losses in a row were no new best; a new"
                 " best begins the counting again, and after a cut the best stays"

@@ -80,7 +80,6 @@ def depthwise(student: Callable[[Tensor, Tensor], Tensor]) -> None:
                 f"the convolution of {channels} channel(s) of {height} x {width} with"
                 f" kernels of {side} x {side}"
             ),
-            tolerance=1e-9,
             hint=(
                 "each channel meets its own kernel and no other channel; half of the"
                 " kernel's side is padded with zeros, and the kernel is not flipped"
@@ -151,7 +150,7 @@ def part_rates(
                 f"the rates of {given[0]} parts with rate {given[1]}, backbone_rate"
                 f" {given[2]}, layer_decay {given[3]} and {given[4]} frozen"
             ),
-            tolerance=1e-9,
+            tolerance=1e-6,
             hint=(
                 "rate * backbone_rate * layer_decay ** (n_parts - 1 - k) for part k,"
                 " the stem being part 0; the first `frozen` parts have 0"

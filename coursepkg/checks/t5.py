@@ -27,16 +27,23 @@ def similarity_text(student: Callable[[float], str]) -> None:
 
 
 def restored(student: Callable[[str, str], str]) -> None:
-    """Spans inside a text, at both of its ends, of one word and of many."""
+    """Spans inside a text, at both of its ends, one word or many, a dozen spans."""
     from coursepkg.projects.translation.t5.text import corrupt_spans
 
     text = "the night train to the coast leaves at nine and arrives before the sun"
-    words = text.split()
-    for spans in ([(2, 4), (8, 9)], [(0, 1), (5, 8), (13, 14)], [(0, 14)], []):
+    longer = f"{text} and the day train leaves at ten and arrives when it is dark"
+    for whole, spans in (
+        (text, [(2, 4), (8, 9)]),
+        (text, [(0, 1), (5, 8), (13, 14)]),
+        (text, [(0, 14)]),
+        (text, []),
+        (longer, [(i, i + 1) for i in range(0, 26, 2)]),
+    ):
+        words = whole.split()
         source, target = corrupt_spans(words, spans)
         expect.equal(
             student(source, target),
-            text,
+            whole,
             what=f"the text behind {source!r} and {target!r}",
             hint=(
                 "what stands in the target behind a sentinel belongs where that"
@@ -66,9 +73,12 @@ def decoder_input(student: Callable[[Tensor, int, int], Tensor]) -> None:
 
 
 def causal_bucket(student: Callable[[int, int, int], int]) -> None:
-    """Near and far distances, for T5's settings and for two others."""
+    """Near and far distances, for T5's settings and for two others.
+
+    None lies where the logarithmic share is a whole bucket, which rounding moves.
+    """
     for n_buckets, max_distance in ((32, 128), (16, 64), (8, 100)):
-        for steps in (0, 1, 3, 5, 7, 9, 13, 20, 30, 50, 75, 100, 127, 500):
+        for steps in (0, 1, 3, 5, 7, 9, 13, 21, 30, 50, 75, 100, 127, 500):
             wanted = int(
                 relative_buckets(torch.tensor(-steps), n_buckets, max_distance, False)
             )
@@ -109,7 +119,7 @@ def fine_tuning_plan(answer: Mapping[str, Any]) -> None:
     size, batch = answer["size"], answer["batch"]
     assert size in T5_SIZES, f"size is {size!r}; choose one of {', '.join(T5_SIZES)}"
     whole = [answer[name] for name in ("batch", "accumulate")]
-    assert all(isinstance(n, int) and n > 0 for n in whole), (
+    assert all(expect.is_whole(n) and n > 0 for n in whole), (
         f"batch and accumulate are {whole}; two whole numbers above 0 are expected"
     )
     assert batch * answer["accumulate"] == 64, (

@@ -14,6 +14,7 @@ def normalise_rows(student: Callable[[Tensor], Tensor]) -> None:
     generator = torch.Generator().manual_seed(0)
     for shape in ((4, 4), (3, 5), (2, 3, 4, 4)):
         x = torch.rand(shape, generator=generator) + 0.1
+        x[..., 0] = -0.1  # the sum of a row is not that of its absolute numbers
         rows = student(x.clone())
         expect.is_tensor(rows, shape, what="the result")
         expect.close(
@@ -43,7 +44,7 @@ def masked_mean(student: Callable[[Tensor, Tensor], Tensor]) -> None:
 
 
 def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
-    """Ordinary scores, and scores whose exponentials overflow or vanish."""
+    """Scores whose exponentials overflow or vanish, in all rows or in one of them."""
     s = torch.randn(3, 6, generator=torch.Generator().manual_seed(2))
     for shift in (0.0, 1000.0, -1000.0):
         found = student(s + shift)
@@ -53,6 +54,17 @@ def log_sum_exp(student: Callable[[Tensor], Tensor]) -> None:
             what=f"the result for scores near {shift:.0f}",
             tolerance=1e-3,
         )
+    levels = torch.tensor([[0.0, 1000.0, -1000.0], [-1000.0, 0.0, 1000.0]])
+    found = student(s.expand(2, 3, 6) + levels[..., None])
+    what = "the result for a stack (2, 3, 6) with rows near 0, 1000 and -1000"
+    expect.is_tensor(found, (2, 3), what=what)
+    expect.close(
+        found - levels,
+        s.logsumexp(-1).expand(2, 3),
+        what=f"{what}, less 0, 1000 and -1000,",
+        tolerance=1e-3,
+        hint="each row needs a maximum of its own",
+    )
 
 
 def score_memory(student: str) -> None:

@@ -81,7 +81,7 @@ def cosine_rate(student: Callable[[int, float, int, int], float]) -> None:
                 student(step, peak, warmup, last) / peak,
                 share,
                 what=f"the rate / peak at step {step} for warm-up {warmup} of {last}",
-                tolerance=1e-9,
+                tolerance=2e-7,  # single precision is enough
                 hint=hint,
             )
 
@@ -92,7 +92,7 @@ def step_in_memory(student: Mapping[str, Any]) -> None:
         expect.attempted(student[key]) for key in ("micro_batch", "accumulate")
     )
     for name, number in (("micro_batch", tokens), ("accumulate", n_batches)):
-        is_count = isinstance(number, int) and number > 0
+        is_count = expect.is_whole(number) and number > 0
         assert is_count, f"{name} is {number!r}; a positive int is expected"
     assert tokens * n_batches >= 25_000, (
         f"{n_batches} micro-batches of {tokens:,} are {tokens * n_batches:,} tokens;"

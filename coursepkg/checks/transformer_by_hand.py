@@ -13,12 +13,15 @@ from coursepkg.checks import expect
 def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
     """Features of different size, a batch whose rows differ."""
     generator = torch.Generator().manual_seed(0)
-    for shape in ((2, 3, 4), (1, 1, 16), (5, 2, 6)):
-        x = 3 * torch.randn(shape, generator=generator) + 1
+    for shape, spread in (
+        *(((2, 3, 4), 3.0), ((1, 1, 16), 3.0), ((5, 2, 6), 3.0)),
+        ((2, 3, 8), 1e-3),
+    ):
+        x = spread * torch.randn(shape, generator=generator) + min(spread, 1.0)
         x[0, 0] = 2.0
         gamma, beta = torch.randn(2, shape[-1], generator=generator)
         normed = student(x.clone(), gamma.clone(), beta.clone())
-        case = f"the norm for shape {shape}"
+        case = f"the norm for shape {shape} and features {spread:g} apart"
         expect.close(
             normed,
             F.layer_norm(x, shape[-1:], gamma, beta),
@@ -26,7 +29,7 @@ def layer_norm(student: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
             tolerance=1e-4,
             hint=(
                 "mean and variance run over the E features of one position, and the"
-                " variance divides by E"
+                " variance divides by E; epsilon is added to it, under the root"
             ),
         )
 

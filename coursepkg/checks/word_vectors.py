@@ -14,12 +14,19 @@ from coursepkg.text.word_vectors import ppmi
 def nearest_row(student: Callable[[Tensor, int], int]) -> None:
     """The nearest row by cosine."""
     table = torch.tensor([[3.0, 4.0], [4.0, 3.0], [-4.0, 3.0], [0.0, 40.0]])
-    for row, nearest in [(0, 1), (1, 0), (2, 3), (3, 0)]:
+    apart = torch.tensor([[1.0, 0.0], [-1.0, 1.0], [-1.0, -3.0]])
+    for vectors, row, nearest in [
+        *((table, row, nearest) for row, nearest in enumerate((1, 0, 3, 0))),
+        (apart, 0, 2),
+    ]:
         expect.equal(
-            student(table.clone(), row),
+            student(vectors.clone(), row),
             nearest,
-            what=f"the row nearest to row {row} of {table.int().tolist()}",
-            hint="compare angles: divide by the lengths, and leave out the row itself",
+            what=f"the row nearest to row {row} of {vectors.int().tolist()}",
+            hint=(
+                "compare angles: divide by the lengths, and leave out the row itself,"
+                " also where all other cosines are negative"
+            ),
         )
 
 
@@ -110,8 +117,8 @@ def skipgram_gradient(
         assert centers is not None
         assert contexts is not None
         answer = student(v.clone(), u.clone(), negatives.clone())
-        is_triple = isinstance(answer, tuple) and len(answer) == 3
-        assert is_triple, "three gradients are expected, as a tuple"
+        is_triple = isinstance(answer, tuple | list) and len(answer) == 3
+        assert is_triple, "three gradients are expected, of v, u and the negatives"
         for name, got, wanted in zip(
             ("v", "u", "the negatives"),
             answer,

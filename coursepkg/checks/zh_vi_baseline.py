@@ -95,17 +95,23 @@ def copies_held_out(
 
 
 def split_pairs(student: Callable[[Pairs, float, int], Any]) -> None:
-    """No sentence of either language in both parts; all lines are there once."""
+    """No sentence of either language in both parts; all lines once; seeds matter."""
     draw = random.Random(1)
     pairs = [(f"zh {i}", f"vi {i}") for i in range(40)]
     pairs += [(f"zh {i}", f"another vi {i}") for i in range(0, 12)]
     pairs += [(f"another zh {i}", f"vi {i}") for i in range(8, 20)]
     pairs += [(f"zh {i}", f"vi {i}") for i in range(30, 36)]
     draw.shuffle(pairs)
+    held: set[tuple[int, ...]] = set()
     for seed in range(10):
         parts = [list(part) for part in student(list(pairs), 0.3, seed)]
         assert len(parts) == 2, f"{len(parts)} parts; return (train, test)"
         train, test = parts
+        again = [list(part) for part in student(list(pairs), 0.3, seed)]
+        assert [sorted(part) for part in again] == [sorted(train), sorted(test)], (
+            f"two calls with seed {seed} gave two splits; shuffle by"
+            " random.Random(seed)"
+        )
         numbers = sorted([*train, *test])
         assert numbers == list(range(len(pairs))), (
             f"seed {seed}: {len(numbers)} numbers of lines for {len(pairs)} lines; each"
@@ -124,6 +130,10 @@ def split_pairs(student: Callable[[Pairs, float, int], Any]) -> None:
             f"seed {seed}: {share:.0%} of the lines are in the test part; about 30% are"
             " asked for"
         )
+        held.add(tuple(sorted(test)))
+    assert len(held) > 1, (
+        "ten seeds gave one and the same test part; shuffle the groups by the seed"
+    )
 
 
 def groups(student: Callable[[list[list[str]]], Sequence[int]]) -> None:

@@ -123,6 +123,22 @@ WRONG = {
         lambda: [{"one place": "omission", "several places": "addition"}.get(one, one) for one in LABELS],
         "is 'one place' and not 'omission': ngày_mai for chiều mai",
     ),
+    "alignment_hits with source and target exchanged": (
+        lambda weights, pairs: counted(weights, pairs, swap=True),
+        "when one of two words hits is 0, 1 is expected; pairs have the source position first",
+    ),
+    "choose_score by the target's length alone": (
+        lambda E, T, S, *budgets: chosen(E, T, T, *budgets),
+        "T = 50, S = 200 additive with m = 77 stores",
+    ),
+    "choose_score from more than 16 units on": (
+        lambda *a: chosen(*a, fewest=17),
+        "T = 125, S = 256 the score is general; additive fits",
+    ),
+    "choose_score with units for general": (
+        lambda *a: (chosen(*a)[0], chosen(*a)[1] or 3),
+        "0 is expected for general",
+    ),
 }
 
 test_right, test_wrong = solution_tests("alignment_attention", RIGHT, WRONG)

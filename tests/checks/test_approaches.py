@@ -19,6 +19,11 @@ def keeps(words, kinds):
     return [word for word, _ in pairs]
 
 
+def by_letter(words, kinds):
+    pairs = sorted((PLACES[kind], word) for word, kind in zip(words, kinds, strict=True) if kind != "de")
+    return [word for _, word in pairs]
+
+
 def em(pairs, table):
     counts, totals = defaultdict(float), defaultdict(float)
     for source, target in pairs:
@@ -75,6 +80,7 @@ def greedy(options, log_p):
 
 RIGHT = {
     "vietnamese_order": ordered,
+    "vietnamese_order as a tuple": lambda words, kinds: tuple(ordered(words, kinds)),
     "em_round": em,
     "error_rate": aer,
     "best_path": viterbi,
@@ -89,6 +95,7 @@ WRONG = {
         lambda words, kinds: [w for w, k in zip(words, kinds, strict=True) if k != "de"][::-1],
         "number, classifier, noun",
     ),
+    "vietnamese_order that sorts the adjectives": (by_letter, "adjectives in their order"),
     "vietnamese_order that keeps de": (keeps, "what is de disappears"),
     "em_round that counts whole pairs": (whole, "share each target word among the source words"),
     "em_round divided by the target word": (other_way, "divide by the sum of the source word"),

@@ -49,6 +49,27 @@ def mixes(pairs):
     return torch.tensor([[i != j and bool(a & b) for j, b in enumerate(sides)] for i, a in enumerate(sides)])
 
 
+def overlaps(pairs):
+    sides = [[set(side) for side in pair] for pair in pairs]
+    n = range(len(sides))
+    return torch.tensor(
+        [[i != j and any(x & y for x, y in zip(sides[i], sides[j], strict=True)) for j in n] for i in n]
+    )
+
+
+def in_any_order(pairs):
+    return clashes([tuple(sorted(side) for side in pair) for pair in pairs])
+
+
+def halved(positive, negative, n_negatives, wanted):
+    low, high = 1e-4, 100.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        found = 1 / (1 + n_negatives * math.exp(-(positive - negative) / middle))
+        low, high = (middle, high) if found > wanted else (low, middle)
+    return low
+
+
 def solved(positive, negative, n_negatives, wanted):
     return (positive - negative) / math.log(n_negatives * wanted / (1 - wanted))
 
@@ -81,6 +102,7 @@ RIGHT = {
     "pool_content": pool,
     "wrong_negatives": clashes,
     "temperature_for": solved,
+    "temperature_for by halving": halved,
     "contrastive_loss": contrastive,
     "floor_of_copies": ("0.693 nats", floor),
     "floor_of_copies rounded": ("0.7 nats", floor),
@@ -101,9 +123,12 @@ WRONG = {
         lambda pairs: clashes(pairs) | torch.eye(len(pairs)).bool(),
         "diagonal",
     ),
+    "wrong_negatives with an id in common": (overlaps, "as a whole"),
+    "wrong_negatives in any order": (in_any_order, "as a whole"),
     "wrong_negatives across sides": (mixes, "side with side"),
     "wrong_negatives of numbers": (lambda pairs: clashes(pairs).long(), "torch.bool"),
     "temperature_for one negative": (lambda p, q, n, w: solved(p, q, 1, w), "its own term"),
+    "temperature_for one negative too many": (lambda p, q, n, w: solved(p, q, n + 1, w), "its own term"),
     "temperature_for the inverse": (lambda p, q, n, w: 1 / solved(p, q, n, w), "the partner's probability"),
     "temperature_for the wrong sign": (lambda p, q, n, w: -solved(p, q, n, w), "must be above 0"),
     "contrastive_loss of the task": (of_the_task, "below 0"),

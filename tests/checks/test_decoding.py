@@ -110,6 +110,8 @@ RIGHT = {
     "kept_tokens predicted nearly": ({0.5: 2, 1.0: 3, 2.0: 4}, n_kept),
     "greedy_errors": lambda: LABELS,
     "greedy_errors with ten that differ": lambda: ["one word"] * 10 + LABELS[10:],
+    "beam_step as a list": lambda *a: list(beam_step(*a)),
+    "kept_tokens predicted as floats": ({0.5: 1.0, 1.0: 2.0, 2.0: 5.0}, n_kept),
 }
 
 WRONG = {
@@ -163,6 +165,7 @@ WRONG = {
         ][::-1],
         "0.6 is needed",
     ),
+    "beam_step that returns one list": (lambda *a: beam_step(*a)[1][:1], "two lists are expected"),
 }
 
 test_right, test_wrong = solution_tests("decoding", RIGHT, WRONG)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from coursepkg.checks.expect import choice, close, equal, labels, quantity
+from coursepkg.checks.expect import choice, close, equal, is_whole, labels, quantity, same
 from coursepkg.checks.runner import NotAttempted
 
 
@@ -40,6 +40,8 @@ def test_a_unit_that_is_a_word_may_lack_its_plural(answer: str) -> None:
         ("3.94 s", "GiB is expected"),
         ("7.88 GiB", "keys and values were counted twice"),
         ("1 GiB", "not 1 GiB"),
+        ("3.94 GB", "not 3.94 GB but 3.94 GiB: kB, MB and GB are powers of 1000"),
+        ("4228 MiB", "not 4228 MiB but 4228 MB"),
         ("-3.94 GiB", "not -3.94 GiB"),
     ],
 )
@@ -102,3 +104,31 @@ def test_a_number_of_numpy_is_a_number() -> None:
 def test_many_numbers_are_not_equal_to_one(answer: object) -> None:
     with pytest.raises(AssertionError, match=r"the result is .*\[3, 3\].*, 3 is expected"):
         equal(answer, 3)
+
+
+@pytest.mark.parametrize(
+    ("came", "expected", "said"),
+    [
+        (0.5, 0.25, "is 0.5000, 0.2500 is expected"),
+        (0.5, 0.0, "is 0.5000, 0.0000 is expected"),
+        (3e-3, 2e-5, "is 0.003, 2e-05 is expected"),
+        (1.00003, 1.0, "is 1.00003, 1 is expected"),
+    ],
+)
+def test_numbers_that_four_decimals_do_not_show_have_more(came: float, expected: float, said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        close(came, expected)
+
+
+def test_a_mistake_is_known_in_another_precision() -> None:
+    wrong = torch.tensor([1.0, 2.0])
+    assert same(wrong.double(), wrong)
+    assert same(wrong + 1e-6, wrong.double())
+    assert same(1.0, wrong[0])
+    assert not same(wrong.double() + 0.1, wrong)
+
+
+def test_whole_numbers_are_also_those_of_numpy() -> None:
+    assert is_whole(3)
+    assert is_whole(np.int64(3))
+    assert not any(is_whole(value) for value in (3.0, np.float64(3), True, "3", torch.tensor(3)))

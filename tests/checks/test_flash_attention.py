@@ -23,6 +23,18 @@ def local(s, L, do, o, v):
     return p * (dp - (p * dp).sum(-1, keepdim=True))
 
 
+def in_single_precision(scores, values, tile):
+    m, total, output = torch.tensor(-torch.inf), torch.zeros(()), torch.zeros(values.shape[1])
+    for s, v in zip(scores.split(tile), values.split(tile), strict=True):
+        m_new = torch.maximum(m, s.max())
+        total *= (m - m_new).exp()
+        output *= (m - m_new).exp()
+        total += (s - m_new).exp().sum()
+        output += (s - m_new).exp() @ v
+        m = m_new
+    return output / total
+
+
 def running(scores, values, tile, *, output=True, total=True, shift=True, sign=1):
     m, l, o = torch.tensor(-torch.inf, dtype=scores.dtype), 0.0, 0.0
     for s, v in zip(scores.split(tile), values.split(tile), strict=True):
@@ -41,6 +53,7 @@ RIGHT = {
     "causal_tiles": lambda n, tile: (r := -(-n // tile)) * (r + 1) // 2,
     "running_output": running,
     "running_output of the whole row": lambda s, v, tile: s.softmax(0) @ v,
+    "running_output written to sums in single precision": in_single_precision,
 }
 
 WRONG = {

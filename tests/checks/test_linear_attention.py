@@ -49,6 +49,7 @@ RIGHT = {
     "delta_update": lambda S, k, v: S + torch.outer(k, v - k @ S),
     "break_even": "130 tokens",
     "rank_of_weights": ((16, 10), rank),
+    "rnn_step as a list": lambda *a: list(step(*a)),
 }
 
 WRONG = {
@@ -70,6 +71,7 @@ WRONG = {
         ((16, 10), lambda q, k: q.shape[1]),
         "10 keys and 16 features",
     ),
+    "rnn_step of two things": (lambda *a: step(*a)[:2], "2 thing(s) returned; three are expected"),
 }
 
 test_right, test_wrong = solution_tests("linear_attention", RIGHT, WRONG)

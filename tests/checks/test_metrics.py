@@ -76,6 +76,11 @@ def raw(hypotheses, references):
     return edits / sum(map(len, references))
 
 
+def length_before(hypotheses, references):
+    edits = sum(edit_distance(nfc(h), nfc(r)) for h, r in zip(hypotheses, references, strict=True))
+    return edits / sum(map(len, references))
+
+
 def precision(stats, draw):
     return sum(stats[i][0] for i in draw) / sum(stats[i][1] for i in draw)
 
@@ -112,6 +117,7 @@ RIGHT = {
     "share_higher": share_higher_right,
     "sentences_needed": "6,400 sentences",
     "corpus_bleu": bleu,
+    "clipped_precision as a list": lambda *a: list(clipped_precision_right(*a)),
 }
 
 WRONG = {
@@ -141,6 +147,7 @@ WRONG = {
         lambda rows: bleu(rows, penalised=False),
         "there is no brevity penalty",
     ),
+    "corpus_cer by the length before the normalisation": (length_before, "both sides to NFC"),
 }
 
 test_right, test_wrong = solution_tests("metrics", RIGHT, WRONG)

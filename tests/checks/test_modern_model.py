@@ -72,6 +72,7 @@ WRONG = {
     "rotated_score by the sum of positions": (lambda q, k, m, n: score(q, k, m, -n), "a query at 5"),
     "rotated_score turned the wrong way": (lambda *a: score(*a, sign=-1), "a query at 7 and a key at 3"),
     "rotated_score without rotation": (lambda q, k, m, n: score(q, k, 0, 0), "a query at 7"),
+    "epochs_in_an_hour whole ones": ("11 epochs", "the part of it that is done"),
     "epochs_in_an_hour one way": ("22.5 epochs", "two examples"),
     "epochs_in_an_hour without batches": ("0.28 epochs", "a batch of 80"),
     "epochs_in_an_hour multiplies the seconds": ("1.8 epochs", "divide the hour"),

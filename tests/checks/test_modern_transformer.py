@@ -1,5 +1,6 @@
 """The checks of the chapter on RMSNorm, SwiGLU and pre-norm accept what is right and say what is wrong."""
 
+import numpy as np
 import torch
 from torch.nn import functional as F
 
@@ -53,6 +54,9 @@ RIGHT = {
     "center": centred,
     "modern_block": block,
     "widest_network": {"n_kv_heads": 2, "d_ff": 1744},
+    "gated_width of NumPy": lambda d, m: np.int64(-(-2 * d // (3 * m)) * m),
+    "modern_block in double precision": lambda *a: block(*a).double(),
+    "widest_network found with NumPy": {"n_kv_heads": np.int64(2), "d_ff": np.int64(1744)},
 }
 
 WRONG = {

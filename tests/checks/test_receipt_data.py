@@ -49,6 +49,10 @@ def shares(train, test, key=lambda text: unicodedata.normalize("NFC", text)):
     )
 
 
+def one_side(train, test):
+    return shares(train, [(receipt, unicodedata.normalize("NFC", text)) for receipt, text in test], key=str)
+
+
 def folded(train, test):
     return shares(train, test, key=lambda text: unicodedata.normalize("NFC", text).casefold())
 
@@ -62,6 +66,11 @@ def every_choice(widths, count):
     most = min(count, len(distinct))
     choices = [(*some, distinct[-1]) for some in combinations(distinct[:-1], most - 1)]
     return min(choices, key=lambda buckets: columns(widths, buckets))
+
+
+def exactly(widths, count):
+    choices = combinations(sorted(set(widths)), count)
+    return min((one for one in choices if one[-1] == max(widths)), key=lambda one: columns(widths, one))
 
 
 def even(widths, count):
@@ -93,6 +102,7 @@ WRONG = {
         "(3, 3) is expected",
     ),
     "leaks without a form": (lambda train, test: shares(train, test, key=str), "NFC"),
+    "leaks with one side composed": (one_side, "NFC"),
     "leaks without the case": (folded, "keep the case"),
     "leaks of different texts": (
         lambda train, test: shares(train, list(dict.fromkeys(test))),
@@ -102,6 +112,7 @@ WRONG = {
     "best_widths at even distances": (even, "only widths that occur"),
     "best_widths with equally many lines": (equal_numbers, "the columns of"),
     "best_widths without the widest": (lambda widths, count: sorted(widths)[:count], "too narrow"),
+    "best_widths of exactly so many": (exactly, "your code raised ValueError"),
     "best_widths too many": (lambda widths, count: set(widths), "at most"),
     "packing_plan too large": (lambda: (48, 4), "108 MB"),
     "packing_plan too coarse": (lambda: (40, 8), "1.3 columns"),

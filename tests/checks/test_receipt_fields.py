@@ -47,6 +47,18 @@ def beside(name, amounts, *, choose=max, right=True, share=0.5):
     return choose(found)[1] if found else -1
 
 
+def last_given(name, amounts):
+    alone = [i for i, one in enumerate(amounts) if beside(name, [one]) == 0]
+    return alone[-1] if alone else -1
+
+
+def by_own_height(name, amounts):
+    least = (name[3] - name[1]) / 2
+    near = [min(name[3], one[3]) - max(name[1], one[1]) >= least for one in amounts]
+    found = [(one[0], i) for i, one in enumerate(amounts) if near[i] and one[0] >= name[2]]
+    return max(found)[1] if found else -1
+
+
 def corrected(total, goods, paid, change, *, witnesses=2, most=1):
     expected = {goods, paid - change} if witnesses == 2 else {goods}
     if len(expected) > 1:
@@ -94,6 +106,9 @@ WRONG = {
     "amount in dollars": (lambda t: amount(t, foreign=False), "another currency"),
     "amount up to the first point": (first_number, "points set thousands apart"),
     "amount_beside the first": (lambda n, a: beside(n, a, choose=min), "the last one is the sum"),
+    "amount_beside the last of the list": (last_given, "furthest to the right"),
+    "amount_beside by the name's height": (by_own_height, "7 of 13 pixels"),
+    "amount_beside more than half": (lambda n, a: beside(n, a, share=0.51), "10 of 20 pixels"),
     "amount_beside on both sides": (lambda n, a: beside(n, a, right=False), "left of the name"),
     "amount_beside touching rows": (lambda n, a: beside(n, a, share=0.4), "less than half"),
     "amount_beside in the same row alone": (lambda n, a: beside(n, a, share=0.9), "share a row"),

@@ -27,7 +27,7 @@ def over_the_sum(a, b):
     return common / (1 + common)
 
 
-def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, grow=True):
+def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, grow=True, full=True):
     """Right as it stands; each option is a mistake."""
     label = np.where(given >= pixel, np.arange(given.size).reshape(given.shape), -1)
     while True:
@@ -47,19 +47,21 @@ def boxes(given, pixel, least, unclip, *, corners=False, edge=1, in_box=True, gr
         mean = given[top:bottom, left:right].mean() if in_box else given[label == one].mean()
         if mean >= least:
             wide, high = right - left, bottom - top
-            out = wide * high * unclip / (2 * (wide + high)) if grow else 0
+            area = wide * high if full else (label == one).sum()
+            out = area * unclip / (2 * (wide + high)) if grow else 0
             found.append((left - out, top - out, right + out - 1 + edge, bottom + out - 1 + edge))
     return found
 
 
-def merged(words, gap, lower=min, order=sorted):
+def merged(words, gap, lower=min, order=sorted, keep="last"):
     lines, before = [], 0
     for left, right, height in order(words):
         if lines and left - lines[-1][1] <= gap * lower(before, height):
             lines[-1] = (lines[-1][0], right)
+            before = {"last": height, "first": before, "least": min(before, height)}[keep]
         else:
             lines.append((left, right))
-        before = height
+            before = height
     return lines
 
 
@@ -126,8 +128,11 @@ WRONG = {
     "map_boxes joined by a corner": (lambda *a: boxes(*a, corners=True), "share a side"),
     "map_boxes a pixel too small": (lambda *a: boxes(*a, edge=0), "c to c + 1"),
     "map_boxes mean of the region": (lambda *a: boxes(*a, in_box=False), "all of its pixels"),
+    "map_boxes area of the region": (lambda *a: boxes(*a, full=False), "both of the rectangle"),
     "map_boxes without unclip": (lambda *a: boxes(*a, grow=False), "area times unclip"),
     "merge_words by the higher": (lambda w, g: merged(w, g, lower=max), "lower of the two"),
+    "merge_words by the line's first word": (lambda w, g: merged(w, g, keep="first"), "two neighbours"),
+    "merge_words by the line's lowest word": (lambda w, g: merged(w, g, keep="least"), "two neighbours"),
     "merge_words as given": (lambda w, g: merged(w, g, order=list), "left to right"),
     "merge_words from the first": (from_the_first, "end of the last word"),
     "reading_order without the angle": (lambda w, d: in_order(w, 0), "turn the page back"),

@@ -3,6 +3,7 @@
 from collections import Counter
 from itertools import groupby, pairwise, product
 
+import numpy as np
 import torch
 
 from tests.checks.solutions import solution_tests
@@ -89,10 +90,12 @@ RIGHT = {
     "columns_needed": lambda text: len(text) + repeats(text),
     "text_probability": forward,
     "text_probability as tensor": of_tensor,
+    "text_probability in float32": lambda table, text: forward(torch.tensor(table), text),
     "stack_shape": arithmetic,
     "paths_by_hand": lambda: "66 paths",
     "most_paths": most_paths,
     "most_paths near guess": lambda n: most_paths(n, guess=5),
+    "most_paths a guess of NumPy's": lambda n: most_paths(n, guess=np.int64(4)),
 }
 
 WRONG = {

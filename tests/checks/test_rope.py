@@ -60,6 +60,9 @@ RIGHT = {
     "scaled_angles": "8 pairs",
     "wrong_symbols": lambda: LABELS,
     "wrong_symbols with ten that differ": lambda: ["six back"] * 10 + LABELS[10:],
+    "rotate in double precision": lambda x, position: rotate(x.double(), position),
+    "half_layout in double precision": lambda x, position: half_pairs(x.double(), position),
+    "alibi in double precision": lambda h, n: alibi(h, n).double(),
 }
 
 WRONG = {

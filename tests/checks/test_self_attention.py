@@ -97,6 +97,7 @@ RIGHT = {
     "multi_head": multi_head,
     "other_weights": other_weights,
     "gradient_plot": "30 tokens",
+    "one_head in single precision": lambda *a: one_head(*(x.float() for x in a)),
 }
 
 WRONG = {

@@ -1,5 +1,6 @@
 """Wrong solutions that the checks of the chapter on the GRU must reject, each with a message that says why."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -25,6 +26,8 @@ RIGHT = {
     "gradient_plot": "53 steps",
     "gradient_plot read a little lower": "50 steps",
     "translator_width": (37, 74),
+    "gru_step in double precision": lambda *a: gru(*(x.double() for x in a)),
+    "translator_width found with NumPy": (np.int64(37), np.int64(74)),
 }
 
 WRONG = {
@@ -64,6 +67,7 @@ WRONG = {
     "translator_width with narrow embeddings": ((32, 80), "less than half"),
     "translator_width with wide embeddings": ((38, 73), "no wider than needed"),
     "translator_width in fractions": ((37.0, 74), "whole number"),
+    "clip to a norm of 1": (lambda gs, m: clipped(gs, 1.0), "max_norm = 2"),
 }
 
 test_right, test_wrong = solution_tests("seq2seq_gru", RIGHT, WRONG)

@@ -80,9 +80,11 @@ RIGHT = {
     "played_frames": played,
     "played_frames with fractions": by_linspace,
     "warped_places": places,
+    "warped_places in float32": lambda *given: np.asarray(places(*given), dtype=np.float32),
     "one_crop": crop,
     "share_left": share,
     "even_speed": even_speed,
+    "even_speed a guess of NumPy's": lambda speeds: even_speed(speeds, guess=np.int64(2)),
 }
 
 WRONG = {

@@ -73,6 +73,19 @@ def unmasked(model, frames, mask, targets):
     return covered(model, frames, torch.ones_like(mask), targets)
 
 
+def of_vectors(model, frames, mask, targets):
+    last = frames[torch.arange(len(frames)), mask.sum(dim=1) - 1]
+    still = last[:, None].repeat(1, frames.shape[1], 1)
+    return float((model(still, mask).argmax(dim=1) == targets).float().mean())
+
+
+def other_mask(model, frames, mask, targets):
+    def see_all(still, _):
+        return model(still, torch.ones_like(mask))
+
+    return covered(see_all, frames, mask, targets)
+
+
 def named_when_covered_in_place(model, frames, mask, targets):
     frames[:] = frames[torch.arange(len(frames)), mask.sum(dim=1) - 1][:, None].clone()
     return float((model(frames, mask).argmax(dim=1) == targets).float().mean())
@@ -119,7 +132,9 @@ WRONG = {
     "named_when_covered where nothing is covered": (open_eyes, "whole clips"),
     "named_when_covered by the mean": (blurred, "last REAL frame"),
     "named_when_covered without a mask": (unmasked, "clips with padding"),
+    "named_when_covered of vectors alone": (of_vectors, "your code raised RuntimeError"),
     "named_when_covered as a count": (lambda *given: covered(*given) * len(given[1]), "whole clips"),
+    "named_when_covered with another mask": (other_mask, "the same mask"),
     "named_when_covered in place": (named_when_covered_in_place, "frames was changed in place"),
     "half_right last point before": (lambda: "24 frames", "two thirds"),
     "half_right last point": (lambda: "40 frames", "one third"),

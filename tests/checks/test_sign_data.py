@@ -43,6 +43,12 @@ def on_average(frames, spread):
     return [i for i in range(len(frames)) if apart[i].mean() <= spread]
 
 
+def by_the_mean(frames, spread):
+    values = frames.astype(float)
+    apart = np.abs(values - values.mean(axis=(1, 2), keepdims=True))
+    return [i for i in range(len(frames)) if apart[i].max() <= spread]
+
+
 def in_bytes(frames, spread):
     return [i for i in range(len(frames)) if (frames[i] - frames[i, 0, 0]).max() <= spread]
 
@@ -93,6 +99,7 @@ RIGHT = {
     "count_words": lambda names: Counter(unicodedata.normalize("NFC", name) for name in names),
     "held_out": every_choice,
     "cache_bytes": lambda: "1.54 GiB",
+    "cache_bytes to one place": lambda: "1.5 GiB",
     "cache_bytes in bytes": lambda: "1,658,880,000 bytes",
 }
 
@@ -101,7 +108,8 @@ WRONG = {
     "even_frames the nearest": (nearest, "on the screen"),
     "even_frames from zero": (from_zero, "2, 3, 4, 6"),
     "solid_frames with one median for all channels": (gray, "each channel"),
-    "solid_frames by the mean": (on_average, "furthest off"),
+    "solid_frames by the mean distance": (on_average, "furthest off"),
+    "solid_frames about the mean": (by_the_mean, "its own median"),
     "solid_frames in bytes": (in_bytes, "wrap round"),
     "solid_frames changed in place": (greedy, "changed in place"),
     "count_words as they are": (lambda names: dict(Counter(names)), "NFC"),
@@ -115,7 +123,7 @@ WRONG = {
     "cache_bytes as float32": (lambda: "6.18 GiB", "float32 comes only"),
     "cache_bytes in grey": (lambda: "0.515 GiB", "three colours"),
     "cache_bytes of sixteen frames": (lambda: "1.03 GiB", "24 frames"),
-    "cache_bytes decimal": (lambda: "1.66 GiB", "do the steps once more"),
+    "cache_bytes decimal": (lambda: "1.66 GiB", "but 1.66 GB"),
 }
 
 test_right, test_wrong = solution_tests("sign_data", RIGHT, WRONG)

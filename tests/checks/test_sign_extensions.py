@@ -147,6 +147,10 @@ WRONG = {
     "windows_until_sure that always comes": (lambda q, s, t: until(q, s, t) or 1, "q 0.5"),
     "windows_until_sure that gives up": (impatient, "smoothing 0.95"),
     "plateau_rates cut one early": (lambda *a: rates(*a, least=0), "MORE than patience"),
+    "plateau_rates that always halve": (
+        lambda losses, lr, patience, factor: rates(losses, lr, patience, 0.5),
+        "factor 0.1",
+    ),
     "plateau_rates that forget the best": (lambda *a: rates(*a, forgets=True), "the best stays"),
     "plateau_rates against the last loss": (last, "with patience 3"),
     "plateau_rates that count on after a new best": (counts_on, "begins the counting again"),

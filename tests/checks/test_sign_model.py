@@ -56,6 +56,10 @@ def shifted(x, kernels):
     return total
 
 
+def in_float32(x, kernels):
+    return shifted(x.float(), kernels.float())
+
+
 def ordinary(x, kernels):
     return F.conv2d(x, kernels[None].expand(len(kernels), -1, -1, -1), padding=kernels.shape[-1] // 2)
 
@@ -92,8 +96,10 @@ RIGHT = {
     "attention_pool": pool,
     "depthwise": conv,
     "depthwise by shifts": shifted,
+    "depthwise in float32": in_float32,
     "convnext_parameters": parameters,
     "part_rates": rates,
+    "part_rates in float32": lambda *given: torch.tensor(rates(*given)),
     "times_answered": lambda: "18 answers",
     "backbone_plan": lambda: ("resnet-34", 16),
 }

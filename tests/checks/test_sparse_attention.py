@@ -25,8 +25,21 @@ def right(mask, block):
     return sum(bool(part.any()) for part in blocks(mask, block)) / len(blocks(mask, block))
 
 
+def whole_blocks_only(mask, block):
+    parts = [part.any() for part in blocks(mask, block) if part.shape == (block, block)]
+    return float(sum(parts)) / len(parts)
+
+
 def full_only(mask, block):
     return sum(bool(part.all()) for part in blocks(mask, block)) / len(blocks(mask, block))
+
+
+def widest(n, budget):
+    """Of all windows, also those longer than the text."""
+    window = max(
+        w for w in range(2, budget + 1) if n * min(n, w) - min(n, w) * (min(n, w) - 1) // 2 <= budget
+    )
+    return window, -(-(n - 1) // (window - 1))
 
 
 def fewest(n, budget, *, step=1):
@@ -39,6 +52,8 @@ RIGHT = {
     "top_scores": top,
     "visited_share": ((0.12, 0.23), right),
     "fewest_layers": fewest,
+    "top_scores in single precision": lambda *args: top(*args).float(),
+    "fewest_layers with a window longer than the text": widest,
 }
 
 WRONG = {
@@ -65,6 +80,8 @@ WRONG = {
     "fewest_layers of narrow windows": (lambda n, budget: (2, n - 1), "are enough"),
     "fewest_layers over the budget": (lambda n, budget: (n, 1), "too many"),
     "fewest_layers with one to spare": (lambda *a: fewest(*a, step=2), "are enough"),
+    "visited_share of whole blocks only": (((0.12, 0.23), whole_blocks_only), "the smaller last block"),
+    "fewest_layers with a window of 1": (lambda n, budget: (1, n), "must be at least 2"),
 }
 
 test_right, test_wrong = solution_tests("sparse_attention", RIGHT, WRONG)

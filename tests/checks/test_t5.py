@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import torch
 
 from tests.checks.solutions import solution_tests
@@ -19,6 +20,12 @@ def restore(source, target):
         sentinel = re.fullmatch(r"<extra_id_(\d+)>", word)
         words += pieces[int(sentinel[1])].split() if sentinel else [word]
     return " ".join(words)
+
+
+def one_digit(source, target):
+    for number, piece in enumerate(re.split(r"<extra_id_\d>", target)[1:]):
+        source = source.replace(f"<extra_id_{number}>", piece.strip())
+    return " ".join(source.split())
 
 
 def appends(source, target):
@@ -48,6 +55,14 @@ def bucket(steps, n_buckets, max_distance):
     return min(exact + int(growth * (n_buckets - exact)), n_buckets - 1)
 
 
+def by_differences(steps, n_buckets, max_distance):
+    exact = n_buckets // 2
+    if steps < exact:
+        return steps
+    growth = (math.log(steps) - math.log(exact)) / (math.log(max_distance) - math.log(exact))
+    return min(exact + int(growth * (n_buckets - exact)), n_buckets - 1)
+
+
 def beyond(steps, n_buckets, max_distance):
     exact = n_buckets // 2
     growth = math.log(max(steps, exact) / exact) / math.log(max_distance / exact)
@@ -63,7 +78,9 @@ RIGHT = {
     "restored": restore,
     "decoder_input": shift,
     "causal_bucket": bucket,
+    "causal_bucket by differences of logarithms": by_differences,
     "fine_tuning_plan": plan("Base", 32, 2),
+    "fine_tuning_plan in NumPy's numbers": plan("Base", np.int64(32), np.int64(2)),
 }
 
 WRONG = {
@@ -74,6 +91,7 @@ WRONG = {
     "similarity_text rounds to tenths": (lambda s: f"{max(1.0, s):.1f}", "nearest 0.2"),
     "similarity_text as a number": (lambda s: float(text_of(s)), "is 1.0, '1.0' is expected"),
     "restored leaves the sentinels": (lambda source, target: source, "belongs where that sentinel stands"),
+    "restored with sentinels of one digit": (one_digit, "belongs where that sentinel stands"),
     "restored appends what was cut": (appends, "belongs where that sentinel stands"),
     "decoder_input keeps the ignored": (keeps, "an embedding has no row -100"),
     "decoder_input not shifted": (

@@ -14,6 +14,11 @@ def stable(s):
     return m.squeeze(-1) + (s - m).exp().sum(-1).log()
 
 
+def stable_by_one_maximum(s):
+    m = s.max()
+    return m + (s - m).exp().sum(-1).log()
+
+
 def last_sum(dtype, step):
     total, one = torch.zeros((), dtype=dtype), torch.tensor(step, dtype=dtype)
     while total + one != total:
@@ -63,6 +68,16 @@ WRONG = {
     "stored_numbers of bfloat16": ("c", "line of bfloat16"),
     "stored_numbers on another picture": ("d", "move the slider"),
     "stored_numbers as a count": ("3", "choose one of a, b, c, d"),
+    "normalise_rows by absolute numbers": (
+        lambda x: torch.nn.functional.normalize(x, p=1, dim=-1),
+        "divided by its own sum",
+    ),
+    "log_sum_exp with one maximum for all rows": (stable_by_one_maximum, "rows near 0, 1000 and -1000"),
+    "log_sum_exp over the second dimension": (
+        lambda s: s.logsumexp(1),
+        "has shape (2, 6); (2, 3) is expected",
+    ),
+    "score_memory in decimal units": ("4 GB", "not 4 GB but 4 GiB"),
 }
 
 test_right, test_wrong = solution_tests("tensors", RIGHT, WRONG)

@@ -37,6 +37,12 @@ def cosine(step, peak, warmup, last, *, before=0, begins=None):
     return peak / 2 * (1 + math.cos(math.pi * (step - begins) / (last - begins)))
 
 
+def cosine_in_single_precision(step, peak, warmup, last):
+    if step <= warmup:
+        return peak * step / warmup
+    return peak / 2 * (1 + torch.cos(torch.tensor(math.pi * (step - warmup) / (last - warmup))))
+
+
 def cosine_to_a_tenth(step, peak, warmup, last):
     rate = cosine(step, peak, warmup, last)
     return rate if step <= warmup else 0.1 * peak + 0.9 * rate
@@ -49,6 +55,7 @@ RIGHT = {
     "cosine_rate": cosine,
     "step_in_memory": {"micro_batch": 6250, "accumulate": 4},
     "step_in_memory that fills the memory": {"micro_batch": 7000, "accumulate": 4},
+    "cosine_rate in single precision": cosine_in_single_precision,
 }
 
 WRONG = {
@@ -79,6 +86,10 @@ WRONG = {
     "step_in_memory without the parameters": ({"micro_batch": 8000, "accumulate": 4}, "18.0 GB of 16"),
     "step_in_memory with too few tokens": ({"micro_batch": 6000, "accumulate": 4}, "25,000 are needed"),
     "step_in_memory with too many passes": ({"micro_batch": 5000, "accumulate": 5}, "more than needed"),
+    "noam_rate with a number too small for four decimals": (
+        lambda s, d, w: 2 * d**-0.5 * min(s**-0.5, s * w**-1.5),
+        "is 3.4938562e-07, 1.7469281e-07 is expected",
+    ),
 }
 
 test_right, test_wrong = solution_tests("training_craft", RIGHT, WRONG)

@@ -53,6 +53,13 @@ RIGHT = {
     "equal_shares": "1000 tokens",
     "target_loss": lambda decode, target: mean_loss(decode(target[:, :-1]), target[:, 1:]),
     "target_loss of a longer pass": lambda decode, target: mean_loss(decode(target)[:, :-1], target[:, 1:]),
+    "cached_attention as a list": lambda *a: list(right_cache(*a)),
+    "target_loss as a plain number": lambda decode, target: mean_loss(
+        decode(target[:, :-1]), target[:, 1:]
+    ).item(),
+    "target_loss in double precision": lambda decode, target: mean_loss(
+        decode(target[:, :-1]).double(), target[:, 1:]
+    ),
 }
 
 WRONG = {
@@ -98,6 +105,10 @@ WRONG = {
         "divided once",
     ),
     "target_loss as a mean of sentences": (by_sentence, "divided once"),
+    "cached_attention as three things": (
+        lambda *a: [*right_cache(*a), 1],
+        "the number of things returned is 3, 2 is expected",
+    ),
 }
 
 test_right, test_wrong = solution_tests("transformer", RIGHT, WRONG)

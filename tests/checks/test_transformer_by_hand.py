@@ -20,6 +20,10 @@ def bare(x, gamma, beta):
     return gamma * (x - x.mean(-1, keepdim=True)) / x.std(-1, correction=0, keepdim=True) + beta
 
 
+def outside(x, gamma, beta):
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.std(-1, correction=0, keepdim=True) + 1e-5) + beta
+
+
 def gradient(s, u):
     p = s.softmax(-1)
     return p * (u - (p * u).sum(-1, keepdim=True))
@@ -114,6 +118,7 @@ WRONG = {
     "gradient_ratio on a linear axis": ("5 times", "the axis is logarithmic"),
     "gradient_ratio one label too far": ("200000 times", "between 1e-6 and 1e-5"),
     "gradient_ratio upside down": ("0.00004 times", "the larger number by the smaller one"),
+    "layer_norm with epsilon outside the root": (outside, "under the root"),
 }
 
 test_right, test_wrong = solution_tests("transformer_by_hand", RIGHT, WRONG)

@@ -18,6 +18,13 @@ def cosine_row(table, row):
     return int(cosines.argmax())
 
 
+def zeroed(table, row):
+    unit = table / table.norm(dim=1, keepdim=True)
+    cosines = unit @ unit[row]
+    cosines[row] = 0.0
+    return int(cosines.argmax())
+
+
 def dot(table, row):
     scores = table @ table[row]
     scores[row] = -math.inf
@@ -60,6 +67,7 @@ RIGHT = {
     "skipgram_gradient": gradient,
     "narrow_table": "15.75 MB",
     "narrow_table in another unit": "15.02 MiB",
+    "skipgram_gradient as a list": lambda *a: list(gradient(*a)),
 }
 
 WRONG = {
@@ -87,6 +95,8 @@ WRONG = {
     "narrow_table in half precision": ("7.88 MB", "half precision"),
     "narrow_table in numbers": ("3.94 MB", "takes 4 bytes"),
     "narrow_table in seconds": ("15.75 s", "MB is expected"),
+    "nearest_row with a cosine of 0 for itself": (zeroed, "all other cosines are negative"),
+    "skipgram_gradient of v alone": (lambda *a: gradient(*a)[0], "three gradients are expected"),
 }
 
 test_right, test_wrong = solution_tests("word_vectors", RIGHT, WRONG)

@@ -6,6 +6,9 @@ import torch
 
 from tests.checks.solutions import solution_tests
 
+HIDDEN = random.Random(0)
+"""Chance that no seed of a check sets."""
+
 
 def drop_empty(sources, targets):
     numbered = list(enumerate(zip(sources, targets, strict=True), start=1))
@@ -118,6 +121,14 @@ WRONG = {
     "split_pairs leaves the test empty": (
         lambda pairs, share, seed: (list(range(len(pairs))), []),
         "0% of the lines",
+    ),
+    "split_pairs that forgets the seed": (
+        lambda pairs, share, seed: by_groups(pairs, share, 0),
+        "ten seeds gave one",
+    ),
+    "split_pairs by other chance": (
+        lambda pairs, share, seed: by_groups(pairs, share, HIDDEN.random()),
+        "two calls with seed 0",
     ),
     "groups without chains": (direct, "through others, too"),
     "groups by the source alone": (lambda keys: groups([own[:1] for own in keys]), "the groups of"),

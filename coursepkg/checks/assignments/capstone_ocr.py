@@ -197,7 +197,10 @@ LINES = ("Cà phê sữa", "Bánh mì", "Tổng cộng", "Phở tái", "Trà đ�
 
 
 def _gain_case(n_receipts: int, n_draws: int, seed: int) -> Case:
-    """Readings of two systems: receipts are hard or easy, and a few were not read."""
+    """Readings of two systems: receipts are hard or easy, and a few were not read.
+
+    Readings and labels stand in either form of Unicode.
+    """
     draw = random.Random(seed)
     rows: list[tuple[str | None, str | None, str, str]] = []
     for number in range(n_receipts):
@@ -205,7 +208,8 @@ def _gain_case(n_receipts: int, n_draws: int, seed: int) -> Case:
         for _ in range(draw.randint(1, 4)):
             line = f"{draw.choice(LINES)} {draw.randint(1, 99)}.000"
             read = [_read(line, rate, draw) for rate in (hard, hard * draw.random())]
-            rows.append((read[0], read[1], line, f"r{number}"))
+            printed = unicodedata.normalize(draw.choice(FORMS), line)
+            rows.append((read[0], read[1], printed, f"r{number}"))
     draw.shuffle(rows)
     first, second, printed, receipts = (list(side) for side in zip(*rows, strict=True))
     names = sorted(set(receipts))
@@ -225,7 +229,11 @@ def _read(line: str, rate: float, draw: random.Random) -> str | None:
 
 
 def _sums(
-    case: Case, *, form: Form | None = "NFC", skip: bool = False
+    case: Case,
+    *,
+    form: Form | None = "NFC",
+    form_of_label: Form | None = "NFC",
+    skip: bool = False,
 ) -> dict[str, list[int]]:
     """Of each receipt the edits of both systems, and the printed characters."""
     sums: dict[str, list[int]] = {}
@@ -233,7 +241,7 @@ def _sums(
         own = sums.setdefault(receipt, [0, 0, 0])
         if skip and None in read:
             continue
-        true = unicodedata.normalize("NFC", line)
+        true = unicodedata.normalize(form_of_label, line) if form_of_label else line
         for side, text in enumerate(read):
             shown = text or ""
             shown = unicodedata.normalize(form, shown) if form else shown
@@ -287,6 +295,8 @@ def _judge_gain(case: Case, answer: Any) -> None:
         (_gain(case, left_out=0), "leave out a fortieth of the draws at each end"),
         (_gain(case, left_out=20), "leave out a fortieth of the draws at each end"),
         (_gain(case, form=None), "compose the readings first (NFC)"),
+        (_gain(case, form_of_label=None), "compose the printed lines, too (NFC)"),
+        (_gain(case, form=None, form_of_label=None), "compose both sides (NFC)"),
         (_gain(case, skip=True), "a picture that was not read counts with all errors"),
         (tuple(100 * one for one in right), "a share is expected, not percent"),
     ]:
@@ -319,8 +329,9 @@ cer_gain = Task(
 def _contest_case(n_files: int, seed: int) -> Case:
     """Files, and what two runs of `predict --lines --out` said about them.
 
-    The first run lacks a file, could not read one, read nothing on one, read one twice
-    and knows one that nobody asked for. A system of files decomposed the names.
+    The first run lacks a file, read one and then could not read it any more, read
+    nothing on one, read one twice and knows one that nobody asked for. A system of
+    files decomposed the names.
     """
     draw = random.Random(seed)
     names = [f"hoá đơn {i}, dòng {draw.randint(1, 9)}.png" for i in range(n_files)]
@@ -339,7 +350,7 @@ def _contest_case(n_files: int, seed: int) -> Case:
         if number == 0 and n_files > 5:
             rows[4] = (names[4], "", "the picture cannot be read")
             del rows[5]
-            rows.insert(0, (names[2], "read before", None))
+            rows[:0] = [(names[2], "read before", None), (names[4], "once read", None)]
             rows.append(("another.png", "nobody asked", None))
         runs.append("".join(_record(*row, draw) for row in rows))
     return names, *runs
@@ -396,7 +407,7 @@ def _judge_contest(case: Case, answer: Any) -> None:
         wanted = ours.get(name) or theirs.get(name, "")
         hint = "the later of two records counts"
         if not ours.get(name):
-            hint = "nothing was read, so the baseline stands there"
+            hint = "nothing was read at last, so the baseline stands there"
         elif text in ("", theirs.get(name)):
             hint = "it was read: compare the names without folders, in NFC"
         elif text.split() == wanted.split():

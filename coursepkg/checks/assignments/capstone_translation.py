@@ -291,6 +291,7 @@ SOURCES = (
     "谢谢",
     'say "hi", please',
     "海",
+    " 书  很贵 ",
 )
 TRANSLATIONS = (
     "Tôi muốn uống trà",
@@ -319,7 +320,7 @@ def _file_case(n: int, seed: int) -> Case:
     draw.shuffle(numbers)
     improved = dict(zip(numbers[1:], itertools.cycle(TRANSLATIONS), strict=False))
     improved |= {i: "Vâng." for i, text in enumerate(sources, start=1) if not text}
-    baseline = [text and f"Câu {i}, {text}" for i, text in enumerate(sources, start=1)]
+    baseline = [text and f"Câu {i},  {text}" for i, text in enumerate(sources, start=1)]
     return sources, improved, baseline
 
 
@@ -349,7 +350,12 @@ def _judge_file(case: Case, answer: Any) -> None:
     )
     taken = []
     for number, (row, source) in enumerate(zip(rows, sources, strict=True), start=1):
-        expect.equal(row[0], source, what=f"the source of row {number}")
+        expect.equal(
+            row[0],
+            source,
+            what=f"the source of row {number}",
+            hint="it stands as it came",
+        )
         said = improved.get(number, "") if source else ""
         own = " ".join(unicodedata.normalize("NFC", said).split())
         if source and not own:

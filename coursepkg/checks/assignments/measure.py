@@ -15,8 +15,10 @@ from coursepkg.checks import expect
 from coursepkg.checks.runner import NotAttempted
 
 QUANTITY = re.compile(
-    r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(?P<unit>\D.*)?"
+    r"(?P<number>[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)\s*"
+    r"(?P<unit>\D.*)?"
 )
+DIGITS = re.compile(r"[-+]?[\d.,]*")
 BYTES = {
     "bytes": 1,
     "kB": 10**3,
@@ -29,14 +31,17 @@ BYTES = {
 """Units of memory and their bytes: those with an i are powers of two."""
 
 
-def personal(student: str, task: str) -> random.Random:
+def personal(student: Any, task: str) -> random.Random:
     """A random generator that is the same for one student and task on every machine.
 
     Raises:
-        ValueError: for an empty name of the student.
+        AssertionError: the name of the student is empty, or is no text.
     """
-    if not student.strip():
-        raise ValueError("STUDENT is empty; write your id into the cell at the top")
+    is_id = isinstance(student, str) and student.strip()
+    assert is_id, (
+        f"STUDENT is {student!r}; write your id into the cell at the top, in quotation"
+        " marks"
+    )
     key = f"{student.strip().casefold()}/{task}".encode()
     return random.Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
 
@@ -73,6 +78,11 @@ def quantity(
         raise NotAttempted
     wanted = f"a text such as '12.5 {unit}' is expected"
     assert isinstance(answer, str), f"the answer is a {type(answer).__name__}; {wanted}"
+    digits = DIGITS.match(answer.strip())
+    assert not (digits and expect.DECIMAL_COMMA.search(digits[0])), (
+        f"the answer is {answer!r}; write a point before the decimals, a comma stands"
+        " between thousands"
+    )
     match = QUANTITY.fullmatch(answer.strip())
     assert match, f"the answer {answer!r} has no number at its beginning; {wanted}"
     number = float(match["number"].replace(",", ""))

@@ -4,6 +4,7 @@ Judging needs a case and the data that came back, never the function itself, so 
 function may run in another process than its judge.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from coursepkg.checks.assignments.measure import observe, with_gradients
 from coursepkg.checks.runner import NotAttempted
 from coursepkg.validation import one_line
 
-Run = Literal["call", "gradients", "observe"]
+Run = Literal["call", "gradients", "observe", "twice"]
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,30 @@ class Task:
     public: Sequence[tuple[Any, ...]] = ()
     """Values of the cases that a student may try."""
     run: Run = "call"
-    """What comes back: the result; (result, gradients); or the fields of `Observed`
-    with those two as its result."""
+    """What comes back: the result; (result, gradients); the fields of `Observed` with
+    those two as its result; or the results of two calls."""
     arguments: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
     """The part of a case that the student's function is given."""
 
     def call(self, student: Callable[..., Any], case: tuple[Any, ...]) -> Any:
         """Runs the student's function on a case; returns data for the judge.
 
+        The function gets copies: what it does to them, the judge does not see.
+
         Raises:
             NotImplementedError: the function is still the starter.
             AssertionError: it raised something else; says what.
         """
-        arguments = self.arguments(case)
+        arguments = copy.deepcopy(self.arguments(case))
         try:
             if self.run == "gradients":
                 return with_gradients(student, *arguments)
             if self.run == "observe":
                 seen = observe(with_gradients, student, *arguments)
                 return seen.result, seen.largest, seen.called
+            if self.run == "twice":
+                again = copy.deepcopy(arguments)
+                return student(*arguments), student(*again)
             return student(*arguments)
         except NotImplementedError:
             raise

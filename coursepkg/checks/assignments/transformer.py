@@ -27,13 +27,14 @@ LOSSES = ("cross_entropy_loss", "nll_loss", "nll_loss_nd", "kl_div")
 
 def _loss_case(real: list[int], n_classes: int, smoothing: float, seed: int) -> Case:
     """Logits and labels of sentences with so many real tokens; odd seeds in half."""
+    kinds = torch.float64, torch.bfloat16, torch.float64, torch.float16
     generator = torch.Generator().manual_seed(seed)
     longest = max(*real, 1)
     shape = (len(real), longest)
     logits = 4 * torch.randn(*shape, n_classes, generator=generator)
     labels = torch.randint(n_classes, shape, generator=generator)
     labels[torch.arange(longest) >= torch.tensor(real)[:, None]] = IGNORED
-    return logits.to([torch.float64, torch.bfloat16][seed % 2]), labels, smoothing
+    return logits.to(kinds[seed % 4]), labels, smoothing
 
 
 def _loss_reference(
@@ -81,7 +82,8 @@ def _judge_loss(case: Case, answer: Any) -> None:
     loss, gradients = observed.result
     observed.must_not_call(LOSSES, "write the loss with log_softmax")
     tensor_of(loss, (), what="the loss")
-    wanted = torch.float32 if logits.dtype == torch.bfloat16 else torch.float64
+    is_half = logits.dtype in (torch.bfloat16, torch.float16)
+    wanted = torch.float32 if is_half else torch.float64
     assert loss.dtype == wanted, (
         f"for {logits.dtype} the loss has dtype {loss.dtype}; {wanted} is expected"
     )
@@ -102,7 +104,7 @@ def _judge_loss(case: Case, answer: Any) -> None:
         tolerance=1e-4,
         hint="compute log_softmax in float32 or wider",
     )
-    room = 0.02 if logits.dtype == torch.bfloat16 else None
+    room = 0.02 if is_half else None
     gradients_close(gradients, exact, ("logits", "labels", "smoothing"), tolerance=room)
 
 
@@ -132,7 +134,7 @@ def _weights_case(
     gain = 1 + torch.rand(head_dim, generator=generator, dtype=torch.float64)
     mask = torch.rand(n_queries, n_keys, generator=generator) < 0.6
     mask[:, 0] = True
-    if n_keys > 1:
+    if n_queries > 1:
         mask[0, 1:] = False
     return q, k, gain, mask, scale, 0.25
 

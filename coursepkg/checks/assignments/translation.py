@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ Pair = tuple[str, str]
 def _split_case(n_groups: int, share: float, seed: int) -> Case:
     """Pairs in groups: sources with several targets, and targets with several sources.
 
-    Spacing and capitals differ between copies.
+    Spacing and capitals differ between copies, and some pairs came twice.
     """
     draw = random.Random(seed)
     pairs: list[Pair] = []
@@ -27,6 +28,7 @@ def _split_case(n_groups: int, share: float, seed: int) -> Case:
         for copy in range(draw.choice([0, 0, 1, 2])):
             pairs.append((source.upper(), f"t{group} other {copy}"))
             pairs.append((f"s{group} more {copy}", f"  T{group} other  {copy} "))
+        pairs += [(source, target)] * draw.choice([0, 0, 0, 1])
     draw.shuffle(pairs)
     return pairs, share, seed + 100
 
@@ -36,15 +38,19 @@ def _key(text: str) -> str:
 
 
 def _judge_split(case: Case, answer: Any) -> None:
-    pairs, share, _ = case
-    train, test = two(answer, "the training and the test pairs")
-    both = [(a, b) for a, b in [*train, *test]]
-    expect.equal(
-        sorted(both),
-        sorted(pairs),
-        what="the sorted list of all pairs",
-        hint="every pair stands in one part, once and as it came",
+    pairs, share, seed = case
+    parts, others = (
+        [_counted(part) for part in two(one, "the training and the test pairs")]
+        for one in two(answer, "those of two calls")
     )
+    came, found = Counter(pairs), parts[0] + parts[1]
+    for pair in [*came, *found]:
+        assert found[pair] == came[pair], (
+            f"{pair} stands in the two parts {found[pair]} times together, and came"
+            f" {came[pair]} times; every pair stands in one part, as often as it came,"
+            " unchanged"
+        )
+    train, test = (list(part.elements()) for part in parts)
     for side, name in ((0, "source"), (1, "target")):
         seen = {_key(pair[side]) for pair in train}
         for pair in test:
@@ -62,6 +68,19 @@ def _judge_split(case: Case, answer: Any) -> None:
         f"the test part has {size} of {len(pairs)} pairs; at least half of the"
         f" allowed {share:.0%} are expected"
     )
+    assert parts == others, (
+        f"two calls with the seed {seed} give two splits; draw with"
+        " random.Random(seed) alone"
+    )
+
+
+def _counted(part: Any) -> Counter[Pair]:
+    is_list = isinstance(part, list | tuple) and all(
+        isinstance(pair, list | tuple) and [*map(type, pair)] == [str, str]
+        for pair in part
+    )
+    assert is_list, "a part is no list of pairs (source, target)"
+    return Counter((source, target) for source, target in part)
 
 
 split_pairs = Task(
@@ -69,13 +88,18 @@ split_pairs = Task(
     make=_split_case,
     judge=_judge_split,
     public=[(30, 0.2, 0), (40, 0.3, 1), (24, 0.5, 2)],
+    run="twice",
 )
 
 
 def _randomisation_case(n: int, seed: int) -> Case:
+    """Matches and n-grams of two systems, whose translations differ in length."""
     draw = random.Random(seed)
     first = [(draw.randint(2, 5), draw.randint(8, 40)) for _ in range(n)]
-    second = [(m + draw.choice([-2, -1, 0, 1, 2, 3]), t) for m, t in first]
+    second = [
+        (m + draw.choice([-2, -1, 0, 1, 2, 3]), t + draw.choice([0, 0, 2, 5]))
+        for m, t in first
+    ]
     return first, second
 
 
@@ -178,6 +202,7 @@ numbers_lost = Task(
         (("It costs 1,200 dong", "Giá 1.200 đồng"), ("3.5 km", "3,5 km")),
         (("2 and 2 is 4", "2 và 2 là 4"), ("2 and 2", "hai và 2"), ("a", "b")),
         (("12", "1 2"), ("5 of 10", "10 có 5"), ("1,200", "1,2")),
+        (("Pi is 3.1416", "Pi là 3,1416"), ("3.1416", "31416")),
     ],
 )
 

@@ -37,6 +37,7 @@ SETTINGS: Mapping[str, Any] = {
     "sam_rho": 0.0,
     "contrastive": 0.0,
     "self_contrastive": 0.0,
+    "versions": "mask",
 }
 """Of a recipe, where nothing else is asked for."""
 

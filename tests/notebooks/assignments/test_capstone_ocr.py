@@ -134,10 +134,10 @@ def copies_twice(photos, share, bits, order):
     return learn, test, {**faults, "copy": near}
 
 
-def table_of(first, second, printed, receipts, form=compose):
+def table_of(first, second, printed, receipts, form=compose, label=compose):
     table = {}
     for a, b, line, receipt in zip(first, second, printed, receipts, strict=True):
-        true = compose(line)
+        true = label(line)
         row = (edit_distance(form(a or ""), true), edit_distance(form(b or ""), true), len(true))
         table.setdefault(receipt, []).append(row)
     return table
@@ -156,9 +156,20 @@ def capped_rate(rows, side):
 
 
 def cer_gain(
-    first, second, printed, receipts, draws, *, rate=corpus_rate, drawn=list, out=40, form=compose, sign=1
+    first,
+    second,
+    printed,
+    receipts,
+    draws,
+    *,
+    rate=corpus_rate,
+    drawn=list,
+    out=40,
+    form=compose,
+    label=compose,
+    sign=1,
 ):
-    table = table_of(first, second, printed, receipts, form)
+    table = table_of(first, second, printed, receipts, form, label)
 
     def gain(names):
         rows = [row for name in names for row in table[name]]
@@ -236,6 +247,15 @@ def contest_file(files, improved, baseline, *, form=compose, tidy=clean, first=F
     out = io.StringIO()
     csv.writer(out).writerows(rows)
     return out.getvalue(), lacking
+
+
+def contest_without_errors(files, improved, baseline):
+    """Takes what was read before an error for what was read."""
+    return contest_file(
+        files,
+        "\n".join(line for line in improved.strip().split("\n") if not json.loads(line)["error"]),
+        baseline,
+    )
 
 
 def contest_by_hand(files, improved, baseline):
@@ -326,6 +346,8 @@ WRONG = {
     "cer_gain mean": (gain_with(rate=mean_rate), "the sum of the edits over the sum"),
     "cer_gain capped": (gain_with(rate=capped_rate), "the sum of the edits over the sum"),
     "cer_gain as it came": (gain_with(form=str), "compose the readings first"),
+    "cer_gain readings alone": (gain_with(label=str), "compose the printed lines, too"),
+    "cer_gain both as they came": (gain_with(form=str, label=str), "compose both sides"),
     "cer_gain of what was read": (gain_of_what_was_read, "counts with all errors"),
     "cer_gain percent": (lambda *case: tuple(100 * one for one in cer_gain(*case)), "not percent"),
     "cer_gain alone": (lambda *case: cer_gain(*case)[0], "three floats are expected"),
@@ -342,6 +364,7 @@ WRONG = {
         "it is composed",
     ),
     "contest_file first record": (lambda *case: contest_file(*case, first=True), "the later of two records"),
+    "contest_file without errors": (contest_without_errors, "so the baseline stands there"),
     "contest_file alone": (lambda *case: contest_file(*case, step_in=False), "so the baseline stands there"),
     "contest_file without a list": (lambda *case: (contest_file(*case)[0], []), "that the baseline read"),
     "contest_file no header": (contest_without_header, "the header"),

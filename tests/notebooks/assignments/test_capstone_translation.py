@@ -203,6 +203,10 @@ def file_with_mark(sources, improved, baseline):
     return "\ufeff" + text, lines
 
 
+def tidy(text):
+    return " ".join(text.split())
+
+
 def finished_first(improved, sources):
     return [*improved, *(n for n in range(1, len(sources) + 1) if n not in improved)]
 
@@ -327,6 +331,14 @@ WRONG = {
     "contest_file numbers": (
         lambda *case: (contest_file(*case)[0], [n - 1 for n in contest_file(*case)[1]]),
         "numbers from 1",
+    ),
+    "contest_file other baseline": (
+        lambda sources, improved, baseline: contest_file(sources, improved, [tidy(one) for one in baseline]),
+        "the translation of row",
+    ),
+    "contest_file other sources": (
+        lambda sources, improved, baseline: contest_file([tidy(one) for one in sources], improved, baseline),
+        "it stands as it came",
     ),
     "contest_file text alone": (lambda *case: contest_file(*case)[0], "two results are expected"),
 }

@@ -1,5 +1,6 @@
 """The tasks of the assignment on the foundations accept what is right and say what is wrong."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -237,6 +238,7 @@ RIGHT = {
     "decoder_batch": decoder_batch,
     "decoder_batch by shift": decoder_batch_by_shift,
     "additive_memory": lambda: f"{4 * COUNT / 2**20} MiB",
+    "additive_memory without a zero": lambda: f"{4 * COUNT / 2**30:.6f} GiB".removeprefix("0"),
     "additive_memory in bytes": lambda: f"{4 * COUNT:,} bytes",
 }
 WRONG = {
@@ -268,6 +270,10 @@ WRONG = {
     "decoder_batch left": (padding_on_the_left, "begins with BOS"),
     "decoder_batch float": (as_float, "torch.int64 is expected"),
     "additive_memory MB": (lambda: f"{4 * COUNT / 2**20} MB", "would be right in MiB, not in MB"),
+    "additive_memory comma": (
+        lambda: f"{4 * COUNT / 2**20:.2f} MiB".replace(".", ","),
+        "write a point before the decimals",
+    ),
     "additive_memory no unit": (lambda: f"{4 * COUNT / 2**20}", "has no unit"),
     "additive_memory elements": (lambda: f"{COUNT / 2**20} MiB", "a float32 has 4 bytes"),
     "additive_memory double": (lambda: f"{8 * COUNT / 2**20} MiB", "not 8"),
@@ -281,3 +287,10 @@ WRONG = {
 }
 
 test_right, test_wrong = solution_tests("foundations", foundations, RIGHT, WRONG)
+
+
+@pytest.mark.parametrize("student", ["", " ", None, 20_261_125])
+def test_an_id_that_is_no_text_is_refused(student):
+    """In the grader, too, as the student's mistake and not as one of the test."""
+    with pytest.raises(AssertionError, match="in quotation marks"):
+        foundations.additive_memory.judge((student,), "1 MiB")

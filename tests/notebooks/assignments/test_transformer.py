@@ -30,6 +30,23 @@ def loss_of_targets(logits, labels, smoothing):
     return total / max(1, int(is_real.sum()))
 
 
+def loss_in_place(logits, labels, smoothing):
+    """Writes to the labels that it was given."""
+    is_real = labels != -100
+    labels[~is_real] = 0
+    logs, right, _ = pieces(logits, labels)
+    each = -(1 - smoothing) * right - smoothing * logs.mean(-1)
+    return (each * is_real).sum() / is_real.sum().clamp(min=1)
+
+
+def loss_of_one_half(logits, labels, smoothing):
+    """Knows bfloat16, but no float16."""
+    logits = logits.float() if logits.dtype == torch.bfloat16 else logits
+    logs, right, is_real = pieces(logits, labels, wide=logits.dtype)
+    each = -(1 - smoothing) * right - smoothing * logs.mean(-1)
+    return (each * is_real).sum() / is_real.sum().clamp(min=1)
+
+
 def loss_of_torch(logits, labels, smoothing):
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32)).flatten(0, 1)
     loss = F.cross_entropy(wide, labels.flatten(), label_smoothing=smoothing)
@@ -193,6 +210,7 @@ TWO = GIB - 16 * SIZES["n_layers"] * SIZES["d_model"] * SIZES["d_ff"] / 2**30
 RIGHT = {
     "smoothed_loss": smoothed_loss,
     "smoothed_loss of targets": loss_of_targets,
+    "smoothed_loss labels in place": loss_in_place,
     "normed_weights": normed_weights,
     "normed_weights by hand": weights_by_hand,
     "packed_mask": packed_mask,
@@ -211,6 +229,7 @@ WRONG = {
     "smoothed_loss NaN": (loss_nan, "without a single label the loss is nan"),
     "smoothed_loss bfloat16": (loss_narrow, "torch.float32 is expected"),
     "smoothed_loss bfloat16 inside": (loss_narrow_inside, "compute log_softmax in float32"),
+    "smoothed_loss float16": (loss_of_one_half, "for torch.float16 the loss has dtype torch.float16"),
     "smoothed_loss detached": (lambda x, y, s: smoothed_loss(x.detach(), y, s), "no gradient reaches logits"),
     "normed_weights broken": (weights_broken, "the weights at"),
     "normed_weights mask first": (weights_mask_first, "is the mask applied before the scale?"),
@@ -237,6 +256,7 @@ WRONG = {
         ),
         "the gradient of",
     ),
+    "normed_weights small scale": (lambda *a: normed_weights(*a[:4], min(a[4], 2.0), a[5]), "the weights at"),
     "packed_mask leak": (packed_leaking, "of another document"),
     "packed_mask both ways": (packed_both_ways, "which comes after it"),
     "packed_mask padding": (packed_one_document_of_padding, "one of them is padding"),

@@ -43,6 +43,19 @@ def split_smallest_first(pairs, share, seed):
     return train, test
 
 
+def split_in_place(pairs, share, seed):
+    """Takes the pairs out of the list that it was given."""
+    taken = []
+    while pairs:
+        taken.append(pairs.pop())
+    return split_pairs(taken, share, seed)
+
+
+def split_of_set(pairs, share, seed):
+    unique = sorted(set(pairs))
+    return fill(groups_of(unique), len(unique), share, seed)
+
+
 def split_at_random(pairs, share, seed):
     order = random.Random(seed).sample(pairs, len(pairs))
     n = int(share * len(pairs))
@@ -104,6 +117,18 @@ def p_by_bits(first, second):
     return total / 2**n
 
 
+def p_of_equal_lengths(first, second):
+    """Exchanges the matches, and leaves each system its n-grams."""
+    sizes = [sum(n for _, n in rows) for rows in (first, second)]
+    seen, hits = abs(score(second) - score(first)), 0
+    for swaps in itertools.product((False, True), repeat=len(first)):
+        rows = list(zip(first, second, swaps, strict=True))
+        one = sum((b if swap else a)[0] for a, b, swap in rows)
+        other = sum((a if swap else b)[0] for a, b, swap in rows)
+        hits += abs(other / sizes[1] - one / sizes[0]) >= seen - 1e-12
+    return hits / 2 ** len(first)
+
+
 def p_drawn(first, second):
     draw = random.Random(0)
     seen, hits = abs(score(second) - score(first)), 0
@@ -143,6 +168,7 @@ MIB = BATCH["n_pieces"] * BATCH["n_sentences"] * BATCH["n_tokens"] * BATCH["byte
 RIGHT = {
     "split_pairs": split_pairs,
     "split_pairs smallest first": split_smallest_first,
+    "split_pairs in place": split_in_place,
     "randomisation_p": randomisation_p,
     "randomisation_p by bits": p_by_bits,
     "numbers_lost": numbers_lost,
@@ -157,6 +183,15 @@ WRONG = {
     "split_pairs as spelt": (split_as_spelt, "spacing and capitals do not count"),
     "split_pairs dropping": (split_with_dropping, "every pair stands in one part"),
     "split_pairs normalised": (split_normalised, "as it came"),
+    "split_pairs of a set": (split_of_set, "1 times together, and came 2 times"),
+    "split_pairs without the seed": (
+        lambda pairs, share, seed: split_pairs(pairs, share, None),
+        "give two splits",
+    ),
+    "split_pairs numbers": (
+        lambda pairs, share, seed: ([*range(9, len(pairs))], [*range(9)]),
+        "is no list of pairs",
+    ),
     "split_pairs large": (split_too_large, "are allowed"),
     "split_pairs empty": (lambda pairs, share, seed: (pairs, []), "the test part is empty"),
     "split_pairs unique": (
@@ -172,6 +207,7 @@ WRONG = {
         lambda a, b: randomisation_p(a, b, measure=lambda rows: sum(m / n for m, n in rows) / len(rows)),
         "the sum of the matches over the sum",
     ),
+    "randomisation_p equal lengths": (p_of_equal_lengths, "is expected"),
     "randomisation_p difference": (lambda a, b: score(b) - score(a), "is expected"),
     "randomisation_p text": (lambda a, b: "0.5", "a float is expected"),
     "numbers_lost in order": (lambda a, b: lost(a, b, form=list), "'5 of 10' -> '10 có 5', is reported"),
@@ -184,6 +220,10 @@ WRONG = {
     "numbers_lost digits": (
         lambda a, b: lost(a, b, lambda t: re.findall(r"\d", t)),
         "'12' -> '1 2', is not reported",
+    ),
+    "numbers_lost three digits or more": (
+        lambda a, b: lost(a, b, lambda t: numbers(re.sub(r"(?<=\d)[.,](?=\d{3})", "", t))),
+        "'3.1416' -> '31416', is not reported",
     ),
     "numbers_lost count": (lambda a, b: lost(a, b, form=len), "is not reported"),
     "numbers_lost from one": (lambda a, b: [i + 1 for i in lost(a, b)], "reported"),

@@ -52,6 +52,16 @@ def test_the_recipe_is_that_of_the_model_but_for_how_weights_move(tiny_run: Path
     assert (other.reverse, other.d_model) == (0.0, RECIPE.d_model)
 
 
+def test_versions_that_no_loss_compares_any_more_are_not_taken_over(
+    monkeypatch: pytest.MonkeyPatch, tiny_run: Path
+) -> None:
+    compared = dataclasses.replace(RECIPE, self_contrastive=0.1, versions="dropout")
+    monkeypatch.setattr("coursepkg.projects.translation.fine_tuning.recipe_from", lambda folder: compared)
+    begun = recipe_to_start(["--start", str(tiny_run), *WAY])
+    assert begun is not None
+    assert (begun.self_contrastive, begun.versions) == (0.0, "mask")
+
+
 def test_a_preset_that_is_named_is_the_recipe(tiny_run: Path) -> None:
     assert recipe_to_start(["--start", str(tiny_run), "--preset", "small"]) is None
     assert Train.defaults(["--start", str(tiny_run), "--preset=small"]).recipe == PRESETS["small"]

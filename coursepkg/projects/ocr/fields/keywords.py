@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from coursepkg.metrics.edit import edit_distance
+from coursepkg.projects.ocr.fields.values import has_hours
 from coursepkg.text.vietnamese import without_marks
 
 TO_PAY, TOTAL, SUBTOTAL = "to pay", "total", "subtotal"
@@ -30,7 +31,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong so thanh toan", "tong tien phai thanh toan", "tien thanh toan"),
         *("tong tien phai t toan", "so tien phai t toan", "phai thanh toan"),
         *("khach phai tra", "khach can tra", "phai tra", "can thanh toan"),
-        *("phai tra la", "so tien can thanh toan"),
+        *("phai tra la", "tien can thanh toan"),
         *("phai thu", "phai thu khach hang", "tong phai tra", "con phai tra"),
         *("tong tien phai tra", "grand total", "amount due"),
         *("total due", "tong cong thanh toan", "tong sau giam gia", "tong tien tt"),
@@ -78,7 +79,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
-        "tong tien da tra",
+        *("tong tien da tra", "tien da thanh toan"),
     ),
     CHANGE: (
         *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
@@ -341,16 +342,27 @@ def seller_words(text: str) -> int:
     )
 
 
-_HOUSE = re.compile(r"\W*\d+[a-z]*(?:\s?[/-]\s?\d+[a-z]*)*[\s,]+[^\W\d_]", re.I)
+# `0912345678 - 0987654321 Zalo` and `8 - 22 giờ` begin otherwise.
+_HOUSE = re.compile(
+    r"\W*\d+[a-z]*(?:[/-]\d+[a-z]*|\s?[/-]\s?\d{1,4}(?!\d)[a-z]*)*[\s,]+"
+    r"(?!gi[oờ]\b)[^\W\d_]",
+    re.I,
+)
 
 
-_ROAD = re.compile(r"(?:ql|km|q|p|lo|to|khu|kp|cs|co so) ?[a-z]?\d+\b")
+def _begins_with_house(text: str) -> bool:
+    """Whether a line begins with the number of a house; opening hours do not."""
+    return _HOUSE.match(text) is not None and not has_hours(text)
+
+
+# `CS 1` is a branch, `CS 19001234` a telephone.
+_ROAD = re.compile(r"(?:(?:ql|km|q|p|lo|to|khu|kp) ?[a-z]?\d+|(?:cs|co so) ?\d{1,2})\b")
 
 
 def begins_address(text: str) -> bool:
     """Whether a line begins with a house number, a word or a name of addresses."""
     words = find_words(text, (ADDRESS,))
-    is_numbered = _HOUSE.match(text) or _ROAD.match(fold(text))
+    is_numbered = _begins_with_house(text) or _ROAD.match(fold(text))
     return bool(is_numbered) or any(one.start == 0 for one in words)
 
 
@@ -378,7 +390,7 @@ def address_strength(text: str) -> float:
     begins = any(one.start == 0 for one in there) or bool(_ROAD.match(" ".join(words)))
     named = bool(found & ADDRESS_NAMES)
     places = any(position(words, place)[1] for place in PLACES)
-    house = bool(_HOUSE.match(text))
+    house = _begins_with_house(text)
     joints = len(re.findall(r"[^\W_]\s*[,-]\s*[^\W_]", text))
     n_words = min(3, len(found - ADDRESS_NAMES))
     points = 3 * named + 1.5 * places + n_words + begins + 1.5 * house

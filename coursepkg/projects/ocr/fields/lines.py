@@ -70,8 +70,11 @@ class FieldLine:
 
     @property
     def names_hour(self) -> bool:
-        """Whether it names a time of day, as `Giờ vào` does."""
-        return self.kind == kw.WHEN and "gio" in self.words[: self.kind_end]
+        """Whether it names a time of day, as `Giờ vào` does and `Giờ hát` does not."""
+        behind = self.words[self.kind_end : self.kind_end + 1]
+        is_alone = not behind or behind[0][0].isdigit()
+        is_named = self.kind == kw.WHEN and "gio" in self.words[: self.kind_end]
+        return is_named and is_alone
 
     @property
     def has_price(self) -> bool:
@@ -111,7 +114,9 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
         return []
     along = reading_direction(lines)
     found = [_field_line(number, line, along) for number, line in enumerate(lines)]
-    hours = {one.row for one in found if one.names_hour}
+    # `Giờ 2.50 60.000` is a price for each hour.
+    priced = {one.row for one in found if one.has_price}
+    hours = {one.row for one in found if one.names_hour} - priced
     found = [
         replace(one, has_time=one.has_time or _has_time(one.text, beside_name=True))
         if one.row in hours

@@ -325,8 +325,10 @@ def find_timestamp(
         # Names may stand in a row of their own, above what they name.
         is_heading = step == -1 and near and all(map(_is_name_alone, near))
         is_heading = is_heading and not any(one.kind == kw.WHEN for one in row)
-        if has_more or is_heading or (needs_time and has_only_time):
+        if has_more or (needs_time and has_only_time):
             row += _time_row(left, best.row + step)
+        elif is_heading:
+            row += near
     row = sorted(row, key=lambda one: one.number)
     parsed = parse_timestamp(joined(row))
     reason = parsed.reason

@@ -288,7 +288,7 @@ _TIMES = (
     re.compile(
         r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
         # `CS1: 21` is a branch and the number of its house.
-        r"(?<![\d/])(?!(?:(?<=[a-z])|(?<=cs ))\d{1,2}: )"
+        r"(?<![\d/])(?!(?:(?<=cs)|(?<=cs )|(?<=co so )|(?<=nhanh ))\d{1,2}: )"
         r"(?P<h>\d{1,2})\s*(?::|h|g|gio)\s*(?P<m>\d{2})"
         # `20g 12.000` is a weight and a price.
         r"(?!\d|[.,]\d{3}(?!\d))"

@@ -8,6 +8,7 @@ KINDS = [
     ("TỔNG TIỀN PHẢI T.TOÁN", kw.TO_PAY),
     ("Khách phải trả", kw.TO_PAY),
     ("Số tiền cần thanh toán", kw.TO_PAY),
+    ("Số tiền đã thanh toán 20.000", kw.PAID),
     ("Tổng cộng (đã gồm VAT)", kw.TOTAL),
     ("Cộng tiền hàng", kw.SUBTOTAL),
     ("Tiền khách đưa 100.000", kw.PAID),

@@ -55,6 +55,11 @@ def test_marks_are_not_needed() -> None:
     assert (plain.timestamp.value, plain.total.value) == ("2021-01-16T08:58", 42_000)
 
 
+def test_a_part_that_was_paid_is_no_total() -> None:
+    sums = (("Tổng cộng", "42.000"), ("Số tiền đã thanh toán", "20.000"), ("Còn nợ", "22.000"))
+    assert fields_of((*HEAD, *GOODS, *sums)).total.value == 42_000
+
+
 def test_without_a_total_there_is_none() -> None:
     fields = fields_of((*HEAD, *GOODS))
     assert fields.total.value is None
@@ -117,12 +122,25 @@ def test_a_house_number_is_no_price() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["CS1: 21-25 Hoa Mai - An Bình -Huế", "Cs 5: 37 Hoa Mai - An Bình", "3581s - 45 đường Hoa Mai"],
+    [
+        "CS1: 21-25 Hoa Mai - An Bình -Huế",
+        "Cs 5: 37 Hoa Mai - An Bình",
+        "Cơ sở 2: 45 Hoa Mai, An Bình, Huế",
+        "3581s - 45 đường Hoa Mai",
+    ],
 )
 def test_the_house_of_a_branch_is_an_address(address: str) -> None:
     fields = fields_of((RECEIPT[0], (address,), *RECEIPT[2:]))
     assert (fields.seller.value, fields.address.value) == (HEAD[0][0], address)
     assert fields.timestamp.text == HEAD[3][0]
+
+
+@pytest.mark.parametrize(
+    "row", ["7h - 22h hàng ngày", "8 - 22 giờ hàng ngày", "0900000000 - 0900000001 Zalo", "CS: 19000000"]
+)
+def test_opening_hours_and_telephones_are_no_house(row: str) -> None:
+    fields = fields_of((*RECEIPT[:2], (row,), *RECEIPT[2:]))
+    assert (fields.seller.value, fields.address.value) == (HEAD[0][0], HEAD[1][0])
 
 
 @pytest.mark.parametrize("street", ["phố Hoa Sen", "Quận Hải An"])
@@ -366,6 +384,24 @@ def test_what_names_a_time_of_day_makes_one(rows: tuple[tuple[str, ...], ...]) -
     timestamp = fields_of(named).timestamp
     assert timestamp.value == "2021-01-16T08:58"
     assert timestamp.text == " ".join(text for row in rows for text in row)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("Giờ hát: 1.50",),
+        ("Giờ hát", "1.50", "60.000", "90.000"),
+        ("Giờ", "1.50", "60.000", "90.000"),
+    ],
+)
+def test_hours_that_are_paid_for_are_no_time_of_day(row: tuple[str, ...]) -> None:
+    fields = fields_of((*RECEIPT[:3], ("Ngày: 16/01/2021",), row, *RECEIPT[4:]))
+    assert fields.timestamp.value == "2021-01-16"
+
+
+def test_a_number_beside_a_name_above_a_date_is_no_hour() -> None:
+    rows = (("Bàn 5", "Giờ"), ("12", "16/01/2021"))
+    assert fields_of((*RECEIPT[:3], *rows, *RECEIPT[4:])).timestamp.value == "2021-01-16"
 
 
 @pytest.mark.parametrize(
