@@ -227,7 +227,7 @@ choose_cache = Task(
 )
 
 
-def cache_of(student: str) -> dict[str, int]:
+def cache_of(student: Any) -> dict[str, int]:
     """The student's own model: layers, heads, head dimension, tokens and GB/s."""
     draw = personal(student, "cache time")
     return {

@@ -232,7 +232,7 @@ decoder_batch = Task(
 )
 
 
-def sizes_of(student: str) -> dict[str, int]:
+def sizes_of(student: Any) -> dict[str, int]:
     """The student's own sizes of the task on memory: B, T, S and m."""
     draw = personal(student, "additive memory")
     return {

@@ -250,7 +250,7 @@ packed_mask = Task(
 )
 
 
-def layer_of(student: str) -> dict[str, int]:
+def layer_of(student: Any) -> dict[str, int]:
     """The student's own decoder: layers, width, heads and inner width."""
     draw = personal(student, "training memory")
     n_heads = draw.choice([16, 24, 32])

@@ -32,11 +32,13 @@ def loss_of_targets(logits, labels, smoothing):
 
 def loss_in_place(logits, labels, smoothing):
     """Writes to the labels that it was given."""
-    is_real = labels != -100
-    labels[~is_real] = 0
-    logs, right, _ = pieces(logits, labels)
-    each = -(1 - smoothing) * right - smoothing * logs.mean(-1)
-    return (each * is_real).sum() / is_real.sum().clamp(min=1)
+    counted = labels.ge(0)
+    labels.clamp_(min=0)
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    log_p = wide - wide.logsumexp(dim=-1, keepdim=True)
+    picked = torch.gather(log_p, -1, labels[..., None]).squeeze(-1)
+    losses = torch.lerp(picked, log_p.sum(dim=-1) / log_p.shape[-1], smoothing).neg()
+    return losses.masked_fill(~counted, 0.0).sum() / max(1, counted.count_nonzero().item())
 
 
 def loss_of_one_half(logits, labels, smoothing):
