@@ -208,8 +208,8 @@ def _gain_case(n_receipts: int, n_draws: int, seed: int) -> Case:
         for _ in range(draw.randint(1, 4)):
             line = f"{draw.choice(LINES)} {draw.randint(1, 99)}.000"
             read = [_read(line, rate, draw) for rate in (hard, hard * draw.random())]
-            printed = unicodedata.normalize(draw.choice(FORMS), line)
-            rows.append((read[0], read[1], printed, f"r{number}"))
+            label = unicodedata.normalize(draw.choice(FORMS), line)
+            rows.append((read[0], read[1], label, f"r{number}"))
     draw.shuffle(rows)
     first, second, printed, receipts = (list(side) for side in zip(*rows, strict=True))
     names = sorted(set(receipts))

@@ -43,7 +43,8 @@ def _judge_split(case: Case, answer: Any) -> None:
         [_counted(part) for part in two(one, "the training and the test pairs")]
         for one in two(answer, "those of two calls")
     )
-    came, found = Counter(pairs), parts[0] + parts[1]
+    came: Counter[Pair] = Counter(pairs)
+    found = parts[0] + parts[1]
     for pair in [*came, *found]:
         assert found[pair] == came[pair], (
             f"{pair} stands in the two parts {found[pair]} times together, and came"
