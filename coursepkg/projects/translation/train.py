@@ -130,10 +130,8 @@ def prepare_training(
 
     Raises:
         ValueError: the recipe asks for a contrastive loss with another model than a
-            Transformer, several corpora, or round trips that are not there; or versions
-            or round trips are given that no loss compares.
+            Transformer, several corpora, or round trips that are not there.
     """
-    _check_compared(recipe, round_trips)
     forced = recipe.teacher_forcing
     task = TranslationTask(
         label_smoothing=recipe.label_smoothing,
@@ -287,9 +285,10 @@ def train(
 
     Raises:
         ValueError: `out` holds a run already, or another one; the data do not fit the
-            recipe.
+            recipe; or versions or round trips are given that no loss compares.
     """
     check_count("--seed", seed, least=0, most=2**32 - 1)
+    _check_compared(recipe, round_trips)
     out, corpora = Path(out), [parts] if isinstance(parts, Parts) else list(parts)
     extra, held = _not_held_out(extra, corpora)
     if recipe.placeholders == "mask":

@@ -131,5 +131,5 @@ def test_pairs_for_another_direction_are_refused(zh_vi: Path, tmp_path: Path, fl
     assert note not in translation(*train, tmp_path / "b").out
     card.unlink()
     said = translation(*train, tmp_path / "c")
-    assert said.code == 0
     assert note in said.out
+    assert said.code == (0 if flag == "--extra" else 2)  # no loss of this run compares round trips

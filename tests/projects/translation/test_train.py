@@ -94,12 +94,16 @@ def test_the_contrastive_stage_refuses_what_it_cannot_take() -> None:
     trips = fast(self_contrastive=0.1, versions="round-trip")
     with pytest.raises(ValueError, match="--round-trips with 40 pairs"):
         prepare_training(trips, model(trips), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
-    unused = fast(versions="dropout")
+
+
+def test_versions_that_no_loss_compares_are_refused(tmp_path: Path) -> None:
+    run = tmp_path / "run"
     with pytest.raises(ValueError, match="--versions dropout has no use without --self-contrastive"):
-        prepare_training(unused, model(unused), CORPORA, subwords(), 0)
-    masked = fast(self_contrastive=0.1)
+        quietly(fast(versions="dropout"), run)
+    trips = pairs("zh", "vi", 0, 39)
     with pytest.raises(ValueError, match="--round-trips has no use without --versions round-trip"):
-        prepare_training(masked, model(masked), CORPORA, subwords(), 0, pairs("zh", "vi", 0, 39))
+        quietly(fast(self_contrastive=0.1), run, round_trips=trips)
+    assert not run.exists()
 
 
 def rate(step: int, **changes: object) -> float:
