@@ -118,8 +118,8 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
     priced = {one.row for one in found if one.has_price}
     hours = {one.row for one in found if one.names_hour} - priced
     found = [
-        replace(one, has_time=one.has_time or _has_time(one.text, beside_name=True))
-        if one.row in hours
+        replace(one, has_time=_has_dotted_time(one))
+        if one.row in hours and not one.has_time
         else one
         for one in found
     ]
@@ -133,9 +133,9 @@ def as_field_lines(lines: "Sequence[PageLine]") -> list[FieldLine]:
     ]
 
 
-def _has_time(text: str, *, beside_name: bool) -> bool:
-    """Whether a line says a time of day; `08.06` is one beside a date or its name."""
-    return find_time(repair_digits(text)[0], beside_date=beside_name) is not None
+def _has_dotted_time(line: FieldLine) -> bool:
+    """Whether a line says a time of day such as `08.06`, which is one beside a name."""
+    return find_time(repair_digits(line.text)[0], beside_date=True) is not None
 
 
 def _has_hours(line: FieldLine) -> bool:
@@ -179,7 +179,7 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         amounts=() if has_date else tuple(find_amounts(repaired)),
         has_date=has_date,
         day=day.value,
-        has_time=_has_time(text, beside_name=has_date),
+        has_time=find_time(repaired, beside_date=has_date) is not None,
         is_turned=bool(step @ along < 0),
     )
 
