@@ -194,7 +194,7 @@ COMMANDS: dict[str, Command | Group] = {
             (
                 "t5-pretrain",
                 "t5.commands:T5Pretrain",
-                "pre-train a small T5 on Vietnamese sentences alone",
+                "pretrain a small T5 on Vietnamese sentences alone",
             ),
             (
                 "t5-train",

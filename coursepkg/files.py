@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -82,36 +82,56 @@ def check_new(path: Path, to_do: str = "remove it or choose another --out") -> N
 
 
 @contextmanager
+def _folders_of(path: Path) -> Iterator[None]:
+    """Make the folders that a path lies in; a failure takes those away again."""
+    missing = [folder for folder in path.parents if not os.path.exists(folder)]
+    try:
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            # It may not have been made, or hold by now what another process wrote.
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+@contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write into, which gets its name only when the block ends well.
 
+    Its folder is made where it is missing.
+
     Raises:
         OSError: it cannot be written, as on a full disk; the message names it, and
-            nothing half-written stays.
+            nothing half-written stays, nor a folder made for it.
     """
     part = part_of(Path(path))
-    try:
-        with part.open("wb") as file:
-            yield file
-        os.replace(part, path)
-    except BaseException as reason:
-        if part.is_file():
-            part.unlink()
-        if (
-            isinstance(reason, OSError)
-            and reason.errno is not None
-            and reason.filename is None
-        ):
-            # A failed write says what is wrong, but not with which file.
-            raise OSError(reason.errno, reason.strerror, str(path)) from reason
-        raise
+    with _folders_of(part):
+        try:
+            with part.open("wb") as file:
+                yield file
+            os.replace(part, path)
+        except BaseException as reason:
+            if part.is_file():
+                part.unlink()
+            if (
+                isinstance(reason, OSError)
+                and reason.errno is not None
+                and reason.filename is None
+            ):
+                # A failed write says what is wrong, but not with which file.
+                raise OSError(reason.errno, reason.strerror, str(path)) from reason
+            raise
 
 
 @contextmanager
 def whole_folder(folder: str | Path) -> Iterator[Path]:
     """A folder to write into, which gets its name only when the block ends well.
 
-    Otherwise the older one stays as it was, and nothing half-written stays behind.
+    Otherwise the older one stays as it was, and nothing half-written stays behind, nor
+    a folder made for it.
 
     Raises:
         OSError: it cannot be made.
@@ -119,12 +139,13 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
     folder = Path(folder)
     part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)
-    try:
-        part.mkdir(parents=True)
-        yield part
-        _replace_folder(part, folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with _folders_of(part):
+        try:
+            part.mkdir()
+            yield part
+            _replace_folder(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def _replace_folder(part: Path, folder: Path) -> None:

@@ -52,7 +52,6 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    chosen.out.mkdir(parents=True, exist_ok=True)
     settings = DetectorSettings()
     outlines = [four for _, four in generated_pages(chosen.pages, SEED)]
     facts = {

@@ -97,23 +97,28 @@ def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
         model: its folder.
         avoided: texts that were kept out of its training, those of the usual dev and test parts.
     """
-    meta = read_json(model / "model" / "model.json")["meta"]
-    if "lines" not in meta:
-        raise SystemExit(
-            f"error: {model} does not say what it learnt; take a model of train_ocr_checkpoint.py"
-        )
-    stored = meta["lines"]["plan"]
-    texts = TextConfig(**stored["config"]["texts"])
-    plan = ShardPlan(
-        **stored | {"config": LineConfig(**stored["config"] | {"texts": texts})}
-    )
+    card = read_json(model / "model" / "model.json")["meta"]
     faces = split_faces(line_faces(FULL))[0]
-    is_same = plan_sha256(plan, faces, avoided) == meta["data"]["generator"]
-    return {
-        text
-        for shard in range(plan.n_shards)
-        for text in shard_texts(plan, shard, faces, avoided)
-    }, is_same
+    texts: set[str] = set()
+    is_same = True
+    while card:
+        if "lines" not in card:
+            raise SystemExit(
+                f"error: {model} does not say what it learnt; take a model of train_ocr_checkpoint.py"
+            )
+        plan = stored_plan(card["lines"]["plan"])
+        is_same &= plan_sha256(plan, faces, avoided) == card["data"]["generator"]
+        for shard in range(plan.n_shards):
+            texts |= shard_texts(plan, shard, faces, avoided)
+        card = card.get("before")
+    return texts, is_same
+
+
+def stored_plan(told: dict[str, Any]) -> ShardPlan:
+    """The plan of lines that a card tells."""
+    texts = TextConfig(**told["config"]["texts"])
+    config = LineConfig(**told["config"] | {"texts": texts})
+    return ShardPlan(**told | {"config": config})
 
 
 def measured(

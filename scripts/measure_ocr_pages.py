@@ -29,7 +29,6 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    chosen.out.mkdir(parents=True, exist_ok=True)
     faces = held_out_faces()
     receipts = [
         make_receipt(SEED, number, faces=faces) for number in range(chosen.pages)

@@ -188,7 +188,6 @@ def main() -> None:
             rows.append(row)
             print(row, flush=True)
             document = {"schema": SCHEMA, "settings": settings}
-            chosen.out.parent.mkdir(parents=True, exist_ok=True)
             write_json(chosen.out, document | {"rows": rows} | circumstances())
 
 

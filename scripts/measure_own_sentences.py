@@ -150,6 +150,14 @@ def scores(translator: Translator, parts: Parts, n: int) -> dict[str, float]:
     return {name: float(result.scores[name].value) for name in ("BLEU", "chrF")}
 
 
+def signatures(parts: Parts, n: int) -> dict[str, str]:
+    """How these scores are made, and of which sentences."""
+    pairs = parts.test[:n]
+    references = [pair.target for pair in pairs]
+    result = evaluate(references, pairs, parts.source, parts.target, n_resamples=0)
+    return {name: result.scores[name].signature for name in ("BLEU", "chrF")}
+
+
 def main() -> None:
     """Measure what is missing, row by row."""
     chosen = options()
@@ -165,6 +173,10 @@ def main() -> None:
     settings |= {"start": chosen.start.name, "fingerprint": begun.fingerprint}
     settings |= {"own_test": len(own.test[: chosen.scored])}
     settings |= {"other_test": len(other.test[: chosen.scored])}
+    signed = {
+        name: signatures(parts, chosen.scored)
+        for name, parts in (("own", own), ("other", other))
+    }
     rows: list[dict[str, Any]] = []
     if chosen.out.is_file():
         before = read_json(chosen.out)
@@ -186,8 +198,8 @@ def main() -> None:
         rows.append(row)
         print(row, flush=True)
         origin = origin_of(begun.recipe, stored_card(start), start)
-        document = {"schema": SCHEMA, "settings": settings, "start": origin}
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
+        document = {"schema": SCHEMA, "settings": settings, "signatures": signed}
+        document |= {"start": origin}
         write_json(chosen.out, document | {"rows": rows} | circumstances())
 
 

@@ -50,7 +50,6 @@ def write_films(folder: Path) -> None:
         frames = draw_clip(word, signer, 0, 10, config).frames
         wide = np.pad(frames, ((0, 0), (0, 0), (side, side), (0, 0)), mode="edge")
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_video(path, wide, FPS)
 
 
@@ -126,7 +125,6 @@ def main() -> None:
         "clip_seconds": SECONDS,
     }
     facts |= {"promised": PROMISED, "rows": rows}
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
     schema = {"schema": "coursepkg.sign_language.own_words/1"}
     write_json(chosen.out, schema | facts | circumstances())
     for row in rows:

@@ -84,7 +84,6 @@ def main() -> None:
         "commands": COMMANDS,
         "rows": rows,
     }
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
     write_json(
         chosen.out,
         {"schema": "coursepkg.sign_language.memory/1"} | facts | circumstances(),

@@ -170,7 +170,6 @@ def main() -> None:
             print(n, seed, way, row[way], flush=True)
         row["comparison"] = comparison_as_json(compare_systems(*found.values()))
         rows.append(row)
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
         document = {"schema": SCHEMA, "settings": settings, "pretraining": start}
         write_json(chosen.out, document | {"rows": rows} | circumstances())
 

@@ -13,7 +13,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, count, islice
 from multiprocessing import get_context
@@ -28,7 +28,7 @@ from coursepkg.projects.ocr.data.geometry import crop_corners
 from coursepkg.projects.ocr.data.packed import PackedLines, pack_lines
 from coursepkg.projects.ocr.line import TextLine
 from coursepkg.projects.ocr.synthetic.fonts import Face, complete_faces
-from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
+from coursepkg.projects.ocr.synthetic.receipt_config import RECEIPTS, ReceiptConfig
 from coursepkg.projects.ocr.synthetic.receipts import (
     make_receipt,
     receipt_texts,
@@ -136,7 +136,9 @@ class ShardPlan:
     """Share of lines that are cut out of generated photographs of whole receipts, in
     [0, 1].
     """
-    printers: float = 0.15
+    varied: float = 0.0
+    """Share of these receipts that are `varied-receipts`, in [0, 1]."""
+    printers: float = 0.0
     """Share of the other lines that a receipt printer strikes, in [0, 1]."""
     height: int = 40
     """Of the stored pictures, in pixels: that of the model."""
@@ -148,8 +150,14 @@ class ShardPlan:
         for name in ("n_lines", "a_shard"):
             check_count(name, getattr(self, name))
         check_count("height", self.height, least=8)
-        check_share("receipts", self.receipts)
-        check_share("printers", self.printers)
+        for name in ("receipts", "varied", "printers"):
+            check_share(name, getattr(self, name))
+
+    def receipt(self, number: int) -> ReceiptConfig:
+        """What receipt `number` of a shard looks like; none is without text."""
+        due = int((number + 1) * self.varied) > int(number * self.varied)
+        kind = RECEIPTS["varied-receipts" if due else "receipts"]
+        return replace(kind, empty=0.0)
 
     @property
     def n_shards(self) -> int:
@@ -179,7 +187,7 @@ def draw_shard(
             yield drawn[number]
             found += 1
         number += 1
-    for line in _cut_lines(plan.seed + shard, faces, avoid):
+    for line in _cut_lines(plan, shard, faces, avoid):
         if found == n_lines:
             return
         yield line
@@ -203,19 +211,22 @@ def shard_texts(
     # Some lines of a receipt are too small to be cut out: twice as many are enough.
     whole = complete_faces(faces)
     receipts = (
-        receipt_texts(plan.seed + shard, number, faces=whole) for number in count()
+        receipt_texts(
+            plan.seed + shard, number, faces=whole, config=plan.receipt(number)
+        )
+        for number in count()
     )
     return {*texts, *islice(chain.from_iterable(receipts), 2 * n_cut)}
 
 
 def _cut_lines(
-    seed: int, faces: Sequence[Face], avoid: Collection[str]
+    plan: ShardPlan, shard: int, faces: Sequence[Face], avoid: Collection[str]
 ) -> Iterator[TextLine]:
     """Lines cut out of photographs of receipts without end, loosely or tightly."""
     whole = complete_faces(faces)
-    number = 0
-    while True:
-        photo = make_receipt(seed, number, faces=whole, config=ReceiptConfig(empty=0.0))
+    seed = plan.seed + shard
+    for number in count():
+        photo = make_receipt(seed, number, faces=whole, config=plan.receipt(number))
         page = np.asarray(Image.fromarray(photo.image).convert("L"))
         rng = np.random.Generator(np.random.PCG64([seed, number]))
         for i, (line, corners) in enumerate(
@@ -230,7 +241,6 @@ def _cut_lines(
             except ValueError:
                 continue  # too small to hold text
             yield TextLine(crop, text, f"synthetic-receipt:{seed}:{number}", name)
-        number += 1
 
 
 def loosened(corners: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -113,7 +113,8 @@ def training_faces(chosen: argparse.Namespace) -> tuple[Face, ...]:
 def lineage(start: Path) -> dict[str, object]:
     """What the card of a model tells of how it was made."""
     card = stored_card(start)
-    return {name: card.get(name) for name in ("lines", "fonts", "calls", "scores")}
+    names = ("lines", "data", "fonts", "calls", "scores", "before")
+    return {name: card[name] for name in names if name in card}
 
 
 def small(chosen: argparse.Namespace) -> Recipe:
@@ -133,7 +134,14 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     faces = training_faces(chosen)
     recipe = small(chosen)
-    plan = ShardPlan(seed=chosen.seed, n_lines=chosen.lines, height=recipe.height)
+    plan = ShardPlan(
+        seed=chosen.seed,
+        n_lines=chosen.lines,
+        receipts=0.2,
+        varied=0.5,
+        printers=0.15,
+        height=recipe.height,
+    )
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
     lines = write_shards(

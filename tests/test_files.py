@@ -54,9 +54,39 @@ def test_what_stops_the_block_passes_through(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        write(tmp_path / "nowhere" / "file", b"")
+def test_missing_folders_are_made_and_a_failure_leaves_none_of_them(tmp_path: Path) -> None:
+    place, there = tmp_path / "new" / "inner", tmp_path / "there"
+    there.mkdir()
+    for writer in (whole_file, whole_folder):
+        for folder in (place, there):
+            with pytest.raises(KeyboardInterrupt), writer(folder / "out"):
+                raise KeyboardInterrupt
+        assert list(tmp_path.iterdir()) == [there]
+    write(place / "file", b"content")
+    with whole_folder(place / "folder" / "deep") as part:
+        (part / "a").touch()
+    with pytest.raises(KeyboardInterrupt), whole_file(place / "other" / "file"):
+        raise KeyboardInterrupt
+    assert sorted(path.name for path in place.iterdir()) == ["file", "folder"]
+
+
+def test_what_else_came_into_a_new_folder_stays_there_after_a_failure(tmp_path: Path) -> None:
+    def stopped() -> None:
+        with whole_file(tmp_path / "new" / "file"):
+            write(tmp_path / "new" / "other", b"content")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["other"]
+
+
+def test_a_file_in_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "taken", b"")
+    for path in (tmp_path / "taken" / "file", tmp_path / "taken" / "inner" / "file"):
+        with pytest.raises(NotADirectoryError, match="taken"):
+            write(path, b"")
+    assert (tmp_path / "taken").is_file()
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:

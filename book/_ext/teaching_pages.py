@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from posixpath import dirname, normpath
 from typing import Any, ClassVar
 
 import nbformat
@@ -46,6 +47,7 @@ TRAINED = re.compile(
 CHAPTERS = re.compile(r"^Chapters?: (.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 WORDS_A_MINUTE = 200
 """Speed of reading, for the pages that do not state their time."""
+PREREQUISITES = re.compile(r"\*\*Prerequisites\.\*\*(.*?)(?:\n\n|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -234,9 +236,9 @@ def schedule_lines(
         in_class: whether reading and exercises are done in these hours, and not in others.
 
     Raises:
-        ValueError: for a chapter or an assignment that does not exist.
+        ValueError: for a chapter or an assignment that does not exist, or a chapter whose prerequisite comes later.
     """
-    known = assignments(root)
+    known, lessons = assignments(root), list(lessons)
     rows = []
     for lesson in lessons:
         found = read_lesson(root, up, lesson["read"])
@@ -255,7 +257,48 @@ def schedule_lines(
         )
     head = [unit, "read", "minutes", "exercises", "assignment", "show live", "hours"]
     whole = sum(float(row[-1]) for row in rows)
-    return [*table(head, rows), "", f"Together {whole:.0f} hours."]
+    lines = [*table(head, rows), "", f"Together {whole:.0f} hours."]
+    missing = left_out(root, lessons)
+    if missing:
+        links = read_lesson(root, up, missing).links
+        told = (
+            f"{link} ({missing[name]})"
+            for name, link in zip(missing, links, strict=True)
+        )
+        lines += [
+            "",
+            f"Prerequisites that this plan leaves out, with the {unit} that needs them first: {', '.join(told)}.",
+        ]
+    return lines
+
+
+def prerequisites_of(root: Path, name: str) -> list[str]:
+    """The chapters that a chapter names as its prerequisites, as paths below notebooks/; a page names none."""
+    notebook = root / f"notebooks/{name}.ipynb"
+    named = notebook.is_file() and PREREQUISITES.search(read_notebook(notebook)[0])
+    links = re.findall(r"\]\(([^)#]+)\.ipynb", named[1]) if named else []
+    return [normpath(f"{dirname(name)}/{link}") for link in links]
+
+
+def left_out(root: Path, lessons: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """By prerequisite that a plan leaves out when it is needed first.
+
+    Raises:
+        ValueError: for a prerequisite that the plan has later.
+    """
+    lessons = list(lessons)
+    found: dict[str, str] = {}
+    coming = [name for lesson in lessons for name in lesson["read"]]
+    planned = set(coming)
+    for lesson in lessons:
+        for name in lesson["read"]:
+            for needed in prerequisites_of(root, name):
+                if needed in coming:
+                    raise ValueError(f"{name} needs {needed}, which the plan has later")
+                if needed not in planned:
+                    found.setdefault(needed, str(lesson["when"]))
+            coming.remove(name)
+    return found
 
 
 def assignment_hours(known: Mapping[str, NotebookNode], name: str) -> float:

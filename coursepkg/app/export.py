@@ -197,6 +197,36 @@ def _needed(module: str) -> Any:
         ) from reason
 
 
+def read_card(path: Path, needs: Mapping[str, type]) -> dict[str, Any]:
+    """The card of an export.
+
+    Args:
+        path: of the card.
+        needs: entries that it must have, and their kinds.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is damaged, or that of another project's export.
+    """
+    card = read_json(path)
+    check_entries(path, card, needs)
+    return card
+
+
+def check_entries(path: Path, entries: Any, needs: Mapping[str, type]) -> None:
+    """Refuse the card of an export, or a part of it, that lacks entries.
+
+    Raises:
+        ValueError: it is damaged, or that of another project's export.
+    """
+    for name, kind in needs.items():
+        if not isinstance(entries, dict) or not isinstance(entries.get(name), kind):
+            raise ValueError(
+                f"{path} is damaged or of another project: it has no {name}; export"
+                " the model again"
+            )
+
+
 def read_onnx(
     folder: Path, needs: Mapping[str, type]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -211,15 +241,15 @@ def read_onnx(
     Raises:
         ImportError: onnxruntime is not installed.
         FileNotFoundError: a file is missing.
-        ValueError: a file is not the one that the card names.
+        ValueError: a file is not the one that the card names, or the card is that of
+            another project.
     """
-    card = read_json(folder / CARD, needs={**needs, "files": dict})
+    card = read_card(folder / CARD, {**needs, "files": dict})
     runtime = _needed("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     for name, told in card["files"].items():
-        if not isinstance(told, dict) or not isinstance(told.get("sha256"), str):
-            raise ValueError(f"{folder / CARD} is damaged; export the model again")
+        check_entries(folder / CARD, told, {"sha256": str})
         _check_whole(folder / name, told["sha256"])
     sessions = {
         name: runtime.InferenceSession(folder / name, options) for name in card["files"]
@@ -241,13 +271,13 @@ def read_program(
     Raises:
         ImportError: it is ONNX, and onnxruntime is not installed.
         FileNotFoundError: a file is missing.
-        ValueError: the program is not the one that the card names.
+        ValueError: the program is not the one that the card names, or the card is that
+            of another project.
     """
-    card = read_json(folder / CARD, needs=needs)
+    card = read_card(folder / CARD, needs)
     if "files" in card:
         sessions, card = read_onnx(folder, needs)
-        if ONNX_PROGRAM not in sessions:
-            raise ValueError(f"{folder / CARD} is damaged; export the model again")
+        check_entries(folder / CARD, card["files"], {ONNX_PROGRAM: dict})
         session = sessions[ONNX_PROGRAM]
         (only,) = session.get_inputs()
 
@@ -257,7 +287,7 @@ def read_program(
             return tensors[0] if len(tensors) == 1 else tensors
 
         return run, card
-    card = read_json(folder / CARD, needs={**needs, "sha256": str})
+    check_entries(folder / CARD, card, {"sha256": str})
     _check_whole(folder / PROGRAM, card["sha256"])
     return torch.export.load(folder / PROGRAM).module(), card
 

@@ -15,6 +15,8 @@ from coursepkg.training.saved_model import CARD, load_model
 R = TypeVar("R")
 SHIPPED = Path("default")
 """What `--start` takes for the model that ships."""
+EXPORT_CARDS = ("export.json", "translator.json")
+"""Of these names one is in every exported folder."""
 
 
 def check_finished(folder: str | Path) -> Path:
@@ -28,7 +30,7 @@ def check_finished(folder: str | Path) -> Path:
         hint = "train one there first"
         if (folder / "run").is_dir():
             hint = "training was not finished: add --resume"
-        elif (folder / "export.json").is_file():
+        elif any((folder / name).is_file() for name in EXPORT_CARDS):
             hint = "it holds an export: name the folder of the model itself"
         raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
     return folder

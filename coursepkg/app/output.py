@@ -84,7 +84,6 @@ def write_json_output(
         OSError: the file cannot be written.
     """
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
         write_texts(out.parent, {out.name: text})
         print(f"written to {out}")
@@ -104,7 +103,6 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     Raises:
         OSError: a file cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         with whole_file(folder / name) as file:
             file.write(text.encode("utf-8", "surrogateescape"))

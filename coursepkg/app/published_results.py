@@ -82,7 +82,6 @@ def write_measurement(path: str | Path, content: Mapping[str, Any]) -> None:
         OSError: it cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, content)
 
 

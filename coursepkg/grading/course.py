@@ -126,6 +126,10 @@ class Course:
 
     def _secret(self) -> bytes:
         path = self.root / "seed.key"
+        if not self.root.is_dir():
+            raise FileNotFoundError(
+                f"{self.root}: there is no such folder; name that of a class"
+            )
         if not path.exists():
             with whole_file(path) as file:
                 os.fchmod(file.fileno(), 0o600)

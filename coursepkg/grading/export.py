@@ -91,7 +91,6 @@ def _days_late(handed_in: Any, due: Any) -> int:
 
 def write_marks(path: Path, text: str) -> None:
     """Write a CSV file that spreadsheets read as UTF-8; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(text.encode("utf-8-sig"))
 

@@ -50,7 +50,6 @@ def write_feedback(
         path: of the page; its folder is made.
         manual: points and comment that a person gave, by grade id.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(feedback_page(record, manual).encode())
 

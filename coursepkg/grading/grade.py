@@ -217,7 +217,6 @@ class Grader:
     ) -> None:
         record = attempt.judge(run)
         path = self.course.record(record.student, record.assignment)
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, asdict(record))
         self._store(gradebook, record)
         summary.graded.append(record)

@@ -69,7 +69,6 @@ def write_autograder(course: Course, name: str, out: Path) -> None:
         ValueError: the assignment was not released.
     """
     course.require_released(name)
-    out.parent.mkdir(parents=True, exist_ok=True)
     with (
         whole_file(out) as file,
         zipfile.ZipFile(

@@ -350,6 +350,5 @@ def write_page(board: Leaderboard, names: Mapping[str, str], path: Path) -> None
         rows="\n".join(f"<tr>{row}</tr>" for row in rows),
         signature=html.escape(", ".join(sorted(signed)) or "no file was scored"),
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(page.encode())

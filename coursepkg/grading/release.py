@@ -52,7 +52,6 @@ def release(course: Course, source: Path) -> dict[str, Any]:
             (trial.source(name), course.source(name)),
             (trial.release(name), course.release(name)),
         ):
-            kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as file:
                 file.write(made.read_bytes())
     return {

@@ -109,3 +109,27 @@ def language_doubt(text: str, language: str) -> str:
     if language == "vi" and len(text.split()) >= MANY_WORDS and not has_mark:
         return "does not look like Vietnamese: no letter has a mark"
     return ""
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a letter or a digit, so something to translate."""
+    return any(sign.isalnum() for sign in text)
+
+
+SENTENCE = 3
+"""Words from which on a translation that repeats its source is more than a name."""
+
+
+def output_doubt(source: str, text: str, language: str) -> str:
+    """Why a translation does not look like one; empty where it does.
+
+    Chinese may consist of Latin names, so only repetition is a reason there.
+
+    Args:
+        text: the translation.
+        language: that of the translation.
+    """
+    if text == source and len(text.split()) >= SENTENCE:
+        return "the translation repeats its source"
+    doubt = "" if language == "zh" else language_doubt(text, language)
+    return f"the translation {doubt}" if doubt else ""

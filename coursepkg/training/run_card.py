@@ -93,7 +93,6 @@ def open_run(
     path = out / CARD
     now = json.loads(json.dumps(card, default=python_number))
     if not path.exists():
-        out.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
             file.write((json.dumps(now, indent=2, ensure_ascii=False) + "\n").encode())
         return

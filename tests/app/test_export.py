@@ -112,8 +112,11 @@ def test_without_the_runtime_the_extra_is_named(folder: Path, monkeypatch: pytes
 def test_a_damaged_folder_is_named(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    with pytest.raises(ValueError, match="it has no labels of its own"):
-        read_onnx(tmp_path, {"labels of its own": list})
+    for read in (read_onnx, read_program):
+        with pytest.raises(
+            ValueError, match="or of another project: it has no words; export the model again"
+        ):
+            read(tmp_path, {"words": list})
     with (tmp_path / "mixed.onnx").open("ab") as file:
         file.write(b"more")
     with pytest.raises(ValueError, match="was changed or cut short; export the model again"):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
+import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 
@@ -213,6 +214,27 @@ class TestSchedule:
     ) -> None:
         with pytest.raises(ValueError, match=message):
             self.lines(small_book, **change)
+
+    def test_prerequisites_that_the_plan_leaves_out_are_named(self, small_book: Path) -> None:
+        opening = "# Chapter\n\n**Prerequisites.** [RoPE](../attention/rope.ipynb#x).\n\n[It](c.ipynb)"
+        for name in ("by_hand", "in_code"):
+            path = small_book / f"notebooks/attention/{name}.ipynb"
+            nbformat.write(new_notebook(cells=[new_markdown_cell(opening)]), path)
+        toc = small_book / "_toc.yml"
+        more = "".join(f"      - file: notebooks/attention/{name}\n" for name in ("by_hand", "in_code"))
+        toc.write_text(toc.read_text("utf-8") + more, encoding="utf-8")
+        found = self.lines(small_book, read=["attention/by_hand", "attention/in_code"])[-1]
+        assert found.startswith("Prerequisites that this plan leaves out, with the week that needs")
+        assert found.endswith(" first: [Rotary position embedding](../notebooks/attention/rope.ipynb) (1).")
+        with pytest.raises(ValueError, match="by_hand needs attention/rope, which the plan has later"):
+            self.lines(small_book, read=["attention/by_hand", "attention/rope"])
+
+    def test_no_plan_of_the_book_has_a_prerequisite_later(self) -> None:
+        text = (ROOT / "book/syllabus.md").read_text("utf-8")
+        plans = re.findall(r"^```\{schedule\}\n.*?^(- .*?)^```", text, re.DOTALL | re.MULTILINE)
+        assert len(plans) == 2
+        for plan in plans:
+            assert teaching.left_out(ROOT, yaml.safe_load(plan))
 
 
 def test_messages_are_collected_where_no_model_was_exported(tmp_path: Path) -> None:

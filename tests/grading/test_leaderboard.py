@@ -94,6 +94,13 @@ def test_the_page_tells_no_name_and_asks_no_network(course: Course, tmp_path: Pa
     assert {one["pseudonym"] for one in board(course).document["ranks"]}.isdisjoint(first.values())
 
 
+def test_a_class_that_is_not_there_is_named_and_not_made(tmp_path: Path) -> None:
+    place = tmp_path / "nowhere"
+    with pytest.raises(FileNotFoundError, match="nowhere: there is no such folder; name that of a class"):
+        Course(place).seed("leaderboard", "an")
+    assert not place.exists()
+
+
 def test_a_wrong_file_has_a_line_and_no_score(course: Course, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     write(folder / "an" / "good.vi", GOOD)

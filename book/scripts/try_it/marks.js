@@ -28,6 +28,8 @@ const COPIED = new RegExp(
 );
 // English ordinals in digits: the number alone is kept.
 const ORDINAL = new RegExp(`(?<![${WORD}.,])(${D}+)(?:st|nd|rd|th)(?![${WORD}])`, "gu");
+// The end of a time of day such as 10:30am.
+const CLOCK = new RegExp(`^:${D}${D}[AaPp][Mm](?!${LATIN})`, "u");
 
 // The text with marks, and a Map from mark to what it stands for.
 export function mask(text) {
@@ -63,7 +65,9 @@ export function restore(text, values) {
     const piece = values.get(part) ?? (MARKS.includes(part) ? "" : part);
     const last = [...made].at(-1);
     const [first] = piece;
-    const sticks = (isValue && isLetter(first) && isLatin(last)) || (wasValue && isLetter(last) && isLatin(first));
+    const sticks =
+      (isValue && isLetter(first) && isLatin(last)) ||
+      (wasValue && isLetter(last) && isLatin(first) && !CLOCK.test(made.slice(-3) + piece.slice(0, 3)));
     made += sticks ? ` ${piece}` : piece;
     if (piece) wasValue = isValue;
   }

@@ -32,7 +32,7 @@ from coursepkg.projects.ocr.synthetic.fonts import (
     split_faces,
 )
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
-from coursepkg.projects.ocr.synthetic.texts import KINDS, TextConfig, read_own_texts
+from coursepkg.projects.ocr.synthetic.texts import KINDS, LineTexts, TextConfig
 from coursepkg.validation import check_count, counted
 
 PARTS = ("train", "dev", "test")
@@ -305,13 +305,24 @@ class DrawnParts:
     seeds: dict[str, int] = field(default_factory=lambda: dict(SEEDS))
 
     @cached_property
+    def writer(self) -> LineTexts:
+        """What draws the texts of all parts; a user's own file is read here alone."""
+        return LineTexts(self.config.texts)
+
+    @cached_property
+    def own_sha256(self) -> str:
+        """SHA-256 of a user's own file; empty without one."""
+        file = self.config.texts.own_file
+        return file_sha256(file) if file else ""
+
+    @cached_property
     def lines(self) -> dict[str, SyntheticLines]:
         """Of each part; the families of the test part are those that are held out."""
         train, held_out = split_faces(self.faces)
         faces = {"train": train, "dev": train, "test": held_out}
-        seeds, config = self.seeds, self.config
+        shared: dict[str, Any] = {"config": self.config, "texts": self.writer}
         return {
-            part: SyntheticLines(seeds[part], faces=faces[part], config=config)
+            part: SyntheticLines(self.seeds[part], faces=faces[part], **shared)
             for part in PARTS
         }
 
@@ -350,9 +361,8 @@ class DrawnParts:
     def fingerprint(self) -> str:
         """SHA-256 of texts, configuration and fonts."""
         config = asdict(self.config)
-        if self.config.texts.own_file:
-            # What the file says counts, and not where it lies.
-            config["texts"]["own_file"] = file_sha256(self.config.texts.own_file)
+        # What the file says counts, and not where it lies.
+        config["texts"]["own_file"] = self.own_sha256
         fonts = [[face.family, face.style] for face in self.faces]
         texts = [list(self.texts[part].values()) for part in PARTS]
         content = json.dumps([config, fonts, self.seeds, texts])
@@ -394,11 +404,11 @@ def synthetic_lines(
         labels={part: parts.labels(part) for part in PARTS},
         read=parts.read,
         source={"generator": parts.fingerprint()}
-        | ({OWN_TEXTS: file_sha256(own)} if own else {}),
+        | ({OWN_TEXTS: parts.own_sha256} if own else {}),
         sizes=lambda: sizes_of(
             parts.lines["train"][i] for i in range(min(_MEASURED, sizes["train"]))
         ),
-        notes=(_fonts_note(faces), *_own_texts_notes(own, chosen.config, faces)),
+        notes=(_fonts_note(faces), *_own_texts_notes(parts.writer, faces)),
         generate=n_train,
     )
 
@@ -413,14 +423,10 @@ def _fonts_note(faces: Sequence[Face]) -> str:
     )
 
 
-def _own_texts_notes(
-    own: Path | None, config: LineConfig, faces: Sequence[Face]
-) -> list[str]:
+def _own_texts_notes(writer: LineTexts, faces: Sequence[Face]) -> list[str]:
     """How many of a user's own texts are not drawn as they stand."""
-    if own is None:
-        return []
-    texts, complete = read_own_texts(own), complete_faces(faces)
-    most, notes = config.texts.max_length, []
+    texts, complete = writer.own, complete_faces(faces)
+    most, notes = writer.config.max_length, []
     if n_long := sum(len(text) > most for text in texts):
         notes.append(f"{counted(n_long, 'own text')} cut to {most} characters")
     lacking = [text for text in texts if all(face.missing(text) for face in complete)]

@@ -182,7 +182,6 @@ def _written(config: SignersConfig, seed: int, folder: Path, log: Log) -> Scan:
     path = folder / f"signers-{seed}-{digest[:12]}"
     if not path.exists():
         log(f"clips of seed {seed} are generated into {path}")
-    folder.mkdir(parents=True, exist_ok=True)
     return scan_clips(write_signers(path, seed, config, log=log))
 
 

@@ -374,7 +374,6 @@ class RowMaker:
         pairs = score_pairs(
             *(found, clips, corpus.labels, order_pairs(corpus.name)), protocol=protocol
         )
-        run.folder(row.name, seed).mkdir(parents=True, exist_ok=True)
         write_json(self.answers(row.name, seed), scores.as_json())
         document = known_row(row) | {
             "row": row.name,

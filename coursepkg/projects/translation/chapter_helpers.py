@@ -1,4 +1,4 @@
-"""Helpers of chapters: the Phrasebook as ids, and models that learn it in seconds.
+"""Helpers of chapters: the phrasebook as ids, and models that learn it in seconds.
 
 >>> lesson = Lesson.prepare("zh", "vi", n_train=8000)
 >>> model = lesson.transformer()
@@ -32,7 +32,7 @@ from coursepkg.training.seed import set_seed
 from coursepkg.training.task import Task
 
 LONGEST = 32
-"""Most tokens of a sentence with its special tokens; the longest of the Phrasebook has
+"""Most tokens of a sentence with its special tokens; the longest of the phrasebook has
 21."""
 
 Decode = Callable[[Any, Tensor], list[Hypothesis]]
@@ -71,7 +71,7 @@ class Lesson:
         n_train: int | None = None,
         seed: int = 0,
     ) -> "Lesson":
-        """Number the words of the Phrasebook's compositional training part.
+        """Number the words of the phrasebook's compositional training part.
 
         Args:
             n_train: training sentences, the first of the split's random order; None
@@ -190,7 +190,7 @@ class Lesson:
     def exact(
         self, model: nn.Module, triples: Sequence[Triple], decode: Decode | None = None
     ) -> float:
-        """Share of sentences that are translated exactly as the Phrasebook has them."""
+        """Share of sentences that are translated exactly as the phrasebook has them."""
         if not triples:
             raise ValueError("triples must hold at least one sentence, got none")
         found, true = self.translate(model, triples, decode), self.references(triples)

@@ -83,7 +83,7 @@ class Parts:
 def load_parts(
     corpus: str, source: str, target: str, *, folder: Path | None = None
 ) -> Parts:
-    """Read a corpus and split it; the Phrasebook stands in for missing files.
+    """Read a corpus and split it; the phrasebook stands in for missing files.
 
     Args:
         corpus: "auto" for the one of the language pair, one of `CORPORA`, or the path

@@ -48,6 +48,8 @@ ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 LARGEST_NAMED = 12
 """Months and days are numbers in one language and names in another: June is tháng 6."""
+CLOCK = re.compile(rf":\d\d[AaPp][Mm](?!{LATIN})")
+"""The end of a time of day such as 10:30am."""
 CAPITALISED = re.compile(rf"(?<!{LATIN})[A-Z][A-Za-z0-9]+(?!{LATIN})")
 """A word of unaccented Latin letters that begins with a capital, as most names do."""
 
@@ -121,7 +123,8 @@ def with_own_marks(text: str, values: dict[str, str]) -> str:
 def restore(text: str, values: dict[str, str]) -> str:
     """A translation with its marks replaced; one that stands for nothing goes.
 
-    Chinese has no spaces, but a number does not stick to a word in Latin letters.
+    Chinese has no spaces, but a number does not stick to a word in Latin letters; only
+    a time of day does, to am or pm.
     """
     made, was_value = "", False
     # In one pass: a value may itself be one of the marks.
@@ -129,7 +132,10 @@ def restore(text: str, values: dict[str, str]) -> str:
         is_value = part in values
         piece = values[part] if is_value else part.strip(MARKS)
         sticks = (is_value and piece[:1].isalnum() and _is_latin(made[-1:])) or (
-            was_value and made[-1:].isalnum() and _is_latin(piece[:1])
+            was_value
+            and made[-1:].isalnum()
+            and _is_latin(piece[:1])
+            and not CLOCK.match(made[-3:] + piece[:3])
         )
         made += f" {piece}" if sticks else piece
         was_value = is_value if piece else was_value

@@ -46,7 +46,13 @@ from coursepkg.projects.translation.placeholders import (
     with_own_marks,
 )
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.text.languages import LANGUAGES, language_doubt, language_of
+from coursepkg.text.languages import (
+    LANGUAGES,
+    has_words,
+    language_doubt,
+    language_of,
+    output_doubt,
+)
 from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.saved_model import load_model
 from coursepkg.validation import as_list, check_count, check_finite, check_largest
@@ -144,19 +150,15 @@ def aligned_layer(n_layers: int) -> int:
     return max(0, n_layers - 2)
 
 
-def _noted(one: Translation, language: str) -> Translation:
+def _noted(one: Translation, source: str, target: str) -> Translation:
     """The translation with all that a reader must know of it."""
-    notes = [one.note, language_doubt(one.source, language)]
-    invented = invented_numbers(one.source, one.text, language)
+    notes = [one.note, language_doubt(one.source, source)]
+    notes.append(output_doubt(one.source, one.text, target))
+    invented = invented_numbers(one.source, one.text, source)
     notes += [f"{INVENTED}: {', '.join(invented)}"] if invented else []
     if one.doubtful:
         notes.append(f"doubtful: {one.usable:.2f} likely to be usable")
     return replace(one, note="; ".join(filter(None, notes)))
-
-
-def has_words(text: str) -> bool:
-    """Whether there is a letter or a digit, so something to translate."""
-    return any(sign.isalnum() for sign in text)
 
 
 class Translator:
@@ -394,10 +396,11 @@ class Translator:
             for i, one in enumerate(zip(each, ids, found, strict=True))
         ]
         judged = iter(self._judged(each, made, source, target))
-        return [
-            _noted(self._joined(text, list(islice(judged, len(own))), target), source)
+        joined = (
+            self._joined(text, list(islice(judged, len(own))), target)
             for text, own in zip(texts, parts, strict=True)
-        ]
+        )
+        return [_noted(one, source, target) for one in joined]
 
     def search(
         self,

@@ -5,7 +5,7 @@
     RESULTS/evaluations/NAME.json         what `evaluate --out` wrote
     RESULTS/learning_curve.json           how the translator that ships was trained
     RESULTS/t5/NAME.json                  a run of T5
-    RESULTS/t5_pretraining/NAME.json      what pre-training brought to it
+    RESULTS/t5_pretraining/NAME.json      what pretraining brought to it
 
 RESULTS is `book/_data/translation`; an installed copy has it inside this package. The
 conditions of a row are corpus, direction, preset, seconds of training with their clock,
@@ -147,7 +147,7 @@ def _minutes(document: Row) -> str:
 
 
 def pretraining_table(document: Mapping[str, Any]) -> str:
-    """What pre-training brought to a T5 that was fine-tuned on few pairs, as Markdown.
+    """What pretraining brought to a T5 that was fine-tuned on few pairs, as Markdown.
 
     Of each number of pairs the means over the seeds, and the mean change with its 95%
     interval by Student's t.
@@ -218,7 +218,6 @@ def store_row(path: Path, document: Mapping[str, Any]) -> None:
         ValueError: there is one already.
     """
     check_new(path, "a stored row is not overwritten: choose another --results")
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, document)
 
 

@@ -1,4 +1,4 @@
-"""The Phrasebook: sentences in three languages by one grammar, aligned by word.
+"""The phrasebook: sentences in three languages by one grammar, aligned by word.
 
     >>> book = Phrasebook()
     >>> triple = book.triples[0]

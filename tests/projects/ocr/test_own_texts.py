@@ -1,12 +1,15 @@
 """A user's own texts: drawn beside the others, known by what their file says, refused where nothing is drawn."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from coursepkg.files import file_sha256
+from coursepkg.projects.ocr import corpus
 from coursepkg.projects.ocr.corpora import load_corpus
 from coursepkg.projects.ocr.evaluation import training_texts
+from coursepkg.projects.ocr.synthetic import texts
 from tests.projects.ocr.sets import QUICK, ocr
 
 OWN = ("Chè Bưởi", "Nem Lụi", "Bún Riêu")
@@ -30,6 +33,15 @@ def test_about_half_of_the_lines_say_them(own: Path) -> None:
     assert "own texts" not in plain.source
     assert corpus.source["generator"] != plain.source["generator"]
     assert {line.text for line in corpus.lines("train", 5)} <= set(corpus.texts["train"])
+
+
+def test_their_file_is_read_once(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, hashed = Mock(wraps=texts.read_own_texts), Mock(wraps=file_sha256)
+    monkeypatch.setattr(texts, "read_own_texts", read)
+    monkeypatch.setattr(corpus, "file_sha256", hashed)
+    load_corpus("synthetic-tiny", generate=5, texts=own)
+    read.assert_called_once_with(str(own))
+    hashed.assert_called_once_with(str(own))
 
 
 def test_what_is_not_drawn_as_it_stands_is_counted(own: Path) -> None:

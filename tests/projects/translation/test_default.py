@@ -110,6 +110,13 @@ def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
     assert all(one.doubtful for one in shipped.translate(letters, source="en", target="vi"))
     (foreign,) = shipped.translate(["Where is the hotel?"], source="zh", target="vi")
     assert "does not look like Chinese" in foreign.note
+    repeated, wrong = shipped.translate(
+        ["Thank you very much.", "I won't come today."], source="vi", target="en"
+    )
+    assert repeated.note.startswith("the translation repeats its source")
+    assert "the translation does not look like English" in wrong.note
+    (name,) = shipped.translate(["Microsoft Azure"], source="vi", target="en")
+    assert "translation" not in name.note
     (emoji,) = shipped.translate(["\U0001f600\U0001f600"], source="en", target="vi")
     assert (emoji.text, emoji.note) == ("\U0001f600\U0001f600", "no word to translate, so copied")
 

@@ -145,6 +145,20 @@ def test_a_number_does_not_stick_to_a_word() -> None:
     assert restore(masked.text, masked.values) == stamp
 
 
+@pytest.mark.parametrize(
+    "text", ["Open at 10:30am.", "8:05PM", "from 8:30am to 5:15pm", "Lúc 7:00am、8:00pm", "10:30am/pm"]
+)
+def test_a_time_of_day_is_not_parted_from_am_and_pm(text: str) -> None:
+    masked = mask(text)
+    assert restore(masked.text, masked.values) == text
+
+
+def test_only_a_time_of_day_sticks_to_am_and_pm() -> None:
+    values = {"①": "10:30", "②": "1,024"}
+    assert restore("①america ①pmol ②am ①giờ", values) == "10:30 america 10:30 pmol 1,024 am 10:30 giờ"
+    assert restore("① am", values) == "10:30 am"
+
+
 def test_a_mark_of_the_text_itself_comes_back_and_is_taken_for_no_other() -> None:
     assert restore("Nhấn ① rồi ②.", {"①": "②", "②": "5"}) == "Nhấn ② rồi 5."
     for text in ("Press ② and then 5.", "1 2 3 4 5 6 7 8 9 and ③"):

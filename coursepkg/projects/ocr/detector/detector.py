@@ -91,7 +91,6 @@ class BoxCache:
             {"corners": box.corners.tolist(), "score": box.score, "rim": box.rim}
             for box in boxes
         ]
-        path.parent.mkdir(parents=True, exist_ok=True)
         before = self._size() if self._n_bytes is None else self._n_bytes
         with shared_file(path) as file:
             written = file.write(json.dumps({"boxes": records}).encode())

@@ -157,7 +157,6 @@ def paddle_folder(model: str, folder: Path | None = None) -> Path:
     weights = rapidocr_weights()
     target = folder or cache_folder() / "detector"
     target = target / f"{model}-{file_sha256(weights)[:16]}"
-    target.mkdir(parents=True, exist_ok=True)
     onnx, description = target / "inference.onnx", target / "inference.yml"
     if not onnx.exists():
         with shared_file(onnx) as file, weights.open("rb") as source:

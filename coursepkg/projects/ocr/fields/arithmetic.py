@@ -18,10 +18,17 @@ from itertools import groupby
 from typing import Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
-from coursepkg.projects.ocr.fields.lines import FieldLine, amount_beside, joined
+from coursepkg.projects.ocr.fields.lines import (
+    LEAST_SUM,
+    FieldLine,
+    amount_beside,
+    joined,
+)
 from coursepkg.projects.ocr.fields.values import (
     FoundAmount,
     find_amounts,
+    foreign_currency,
+    names_dong,
     repair_digits,
 )
 
@@ -68,6 +75,7 @@ def goods_rows(
     ends = [one.row for one in lines if one.kind in _BELOW and one.row > begin]
     end = min(ends, default=lines[-1].row + 1)
     between = [one for one in lines if one.kind in (kw.DISCOUNT, kw.TAX)]
+    between += _charges(lines)
     no_goods = {line.row for one in between for line in amount_beside(one, lines)[0]}
     moments = {one.row for one in lines if one.has_time or one.has_date}
     no_goods |= moments & {one.row for one in lines if one.kind == kw.WHEN}
@@ -77,7 +85,7 @@ def goods_rows(
         if begin < one.row < end
         and one.row not in no_goods
         and one.number not in used
-        and one.kind in (None, kw.CONTACT, kw.WHEN)
+        and one.kind in (None, kw.CONTACT, kw.WHEN, kw.CHARGE)
     ]
     if not columns:
         goods = _priced_rows(left, end if ends else None)
@@ -143,7 +151,8 @@ def _item(text: str, lines: tuple[int, ...]) -> Item | None:
         text: cells with tabs between them.
         lines: numbers of the cells.
     """
-    amounts = [one for one in find_amounts(text) if one.is_marked and one.value > 0]
+    found = [one for one in find_amounts(text) if one.value > 0]
+    amounts = [one for one in found if one.is_marked] or _plain_amounts(found)
     if not amounts or sum(map(str.isalpha, text[amounts[-1].end :])) > 3:
         return None
     amount = amounts[-1].value
@@ -157,6 +166,13 @@ def _item(text: str, lines: tuple[int, ...]) -> Item | None:
     end = min(amounts[0].start, count.start() if count else len(text))
     name = " ".join(text[:end].split()).strip(" .:-x*")
     return Item(name if len(kw.fold(name)) > 1 else "", quantity, price, amount, lines)
+
+
+def _plain_amounts(found: Sequence[FoundAmount]) -> Sequence[FoundAmount]:
+    """A price and an amount without separators, where the one divides the other."""
+    price, amount = (one.value for one in found[-2:]) if len(found) > 1 else (0, 1)
+    is_money = price >= LEAST_SUM and price % 100 == 0 == amount % price
+    return found[-2:] if is_money and amount // price < LEAST_SUM else []
 
 
 def _count(text: str, amounts: Sequence[FoundAmount]) -> re.Match[str] | None:
@@ -216,6 +232,8 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
     discounts = [abs(one) for one in _printed(lines, kw.DISCOUNT)]
     less, last = sum(discounts), sum(discounts[-1:])
     more = abs(sum(_printed(lines, kw.TAX)[-1:]))
+    extras = (amount_beside(one, lines)[1] for one in _charges(lines))
+    extra = sum(abs(one or 0) for one in extras)
     goods = sum(one.amount for one in items)
     if items:
         words = f"goods {goods:,}" + (f" - discount {less:,}" if less else "")
@@ -223,10 +241,21 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
         also = frozenset(
             one
             for whole in (goods, sum(map(_product, items)))
-            for one in (whole, whole + more, whole - less, whole - less + more)
+            for plus in (0, more, extra, more + extra)
+            for one in (whole + plus, whole - less + plus)
         )
-        also |= {goods - last}
+        also |= {goods - last, goods - sum(_discounts(lines, goods))}
         found.append(Equation(goods - less, also, words))
+    return found
+
+
+def _charges(lines: Sequence[FieldLine]) -> list[FieldLine]:
+    """Lines of charges; one with a price and an amount in its row is among the goods."""
+    found = []
+    for line in lines:
+        row = [one for one in lines if one.row == line.row]
+        if line.kind == kw.CHARGE and sum(len(one.amounts) for one in row) < 2:
+            found.append(line)
     return found
 
 
@@ -241,6 +270,88 @@ def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:
     """The amounts of a kind, from top to bottom."""
     found = (amount_beside(one, lines)[1] for one in lines if one.kind == kind)
     return [value for value in found if value is not None]
+
+
+KnownSum = tuple[FieldLine, list[FieldLine], int]
+"""The line that names a sum, all of its lines, and its amount."""
+
+
+def to_pay(
+    sums: Sequence[KnownSum], lines: Sequence[FieldLine], items: Sequence[Item]
+) -> KnownSum:
+    """The sum that a customer pays, by its name, its place, the goods and discounts.
+
+    What was handed over can be called `thanh toán`, too: it is larger than another sum
+    by the change. A sum that says it is to pay may be less than one
+    before discounts.
+
+    Args:
+        sums: of the page, one at least.
+        lines: of the page.
+        items: its goods.
+    """
+    changes = set(_printed(lines, kw.CHANGE)) - {0}
+    values = {value for _, _, value in sums}
+    left = [one for one in sums if not {one[2] - c for c in changes} & values]
+    named = surest(left or sums)
+    rivals = [
+        value
+        for line, _, value in sums
+        if value <= named[2]
+        or named[0].kind != kw.TO_PAY
+        or not kw.BEFORE_LESS.search(" ".join(line.words))
+    ]
+    value = agreeing_total(named[2], rivals, lines, items)
+    chosen = surest([one for one in sums if one[2] == value])
+    return _less_discount(chosen, lines) or chosen
+
+
+def surest(sums: Sequence[KnownSum]) -> KnownSum:
+    """The last of those with the surest name."""
+    best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
+    return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]
+
+
+def _less_discount(total: KnownSum, lines: Sequence[FieldLine]) -> KnownSum | None:
+    """What is left of a sum after a discount below it, where that is printed below."""
+    line, _, value = total
+    below = [one for one in lines if one.row > line.row]
+    rows = [one.row for one in below if one.kind == kw.DISCOUNT]
+    if line.kind == kw.TO_PAY or not rows:
+        return None
+    less = _discounts(below, value)
+    rests = {value - sum(less), value - sum(less[-1:])} - {value, 0}
+    for one in below:
+        row = [other for other in lines if other.row == one.row]
+        is_other = any(other.kind in (kw.CHANGE, kw.DISCOUNT) for other in row)
+        amounts = {abs(amount.value) for amount in one.amounts}
+        if one.row > rows[0] and not is_other and amounts & rests:
+            return line, row, (amounts & rests).pop()
+    return None
+
+
+def _discounts(lines: Sequence[FieldLine], total: int) -> list[int]:
+    """What each discount takes off a total; one in percent alone is its share."""
+    found = []
+    for one in lines:
+        if one.kind != kw.DISCOUNT:
+            continue
+        _, value = amount_beside(one, lines)
+        percent = _PERCENT.search(one.text)
+        if value is None and percent:
+            value = round(total * int(percent[1]) / 100)
+        found.append(abs(value or 0))
+    return found
+
+
+def _open_discount(lines: Sequence[FieldLine], total: int) -> int:
+    """A discount in dong below the last sum with a value; 0 where there is none."""
+    named = [one for one in lines if one.kind in kw.SUMS]
+    there = [one for one in named if amount_beside(one, lines)[1] == total]
+    if not there or there[-1].kind == kw.TO_PAY:
+        return 0
+    less = _printed([one for one in lines if one.row > there[-1].row], kw.DISCOUNT)
+    return next((abs(one) for one in less if 0 < abs(one) < total), 0)
 
 
 def agreeing_total(
@@ -289,6 +400,11 @@ def check_total(
     if not isinstance(total, int):
         return None, ()
     broken = [one for one in equations(lines, items) if not one.holds(total)]
+    less = _open_discount(lines, total)
+    is_left = any(one.expected == total for one in equations(lines, items))
+    if not broken and less and not is_left:
+        words = f"a discount of {less:,} stands below the total {total:,}"
+        return total, (f"{words}; no line says what is left",)
     if not broken:
         return total, ()
     said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
@@ -306,3 +422,68 @@ def _one_digit_apart(one: int, other: int) -> bool:
     left, right = str(one), str(other)
     pairs = zip(left, right, strict=False)
     return len(left) == len(right) and sum(a != b for a, b in pairs) == 1
+
+
+_UNIT = r"(?:don vi(?: tinh| tien te)?|dvt|currency|unit|tien te|loai tien)"
+_UNIT_LINE = re.compile(rf"{_UNIT}\b")
+_THOUSANDS = re.compile(
+    rf"{_UNIT}\b.*\b(?:1 ?000 ?(?:d|dong|vnd)?|(?:nghin|ngan)(?: dong| vnd)?)$"
+)
+_SMALL = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:[.,]\d{3})?(?![\w.,/:%-])")
+MOST_THOUSANDS = 10_000
+"""A total in thousands of dong is less."""
+
+
+def foreign_goods(lines: Sequence[FieldLine]) -> str:
+    """The foreign currency of most goods, or of a line of units; else an empty text."""
+    found = []
+    n_dong = 0
+    for _, group in groupby(lines, key=lambda one: one.row):
+        row = list(group)
+        text, _ = repair_digits(joined(row))
+        currency = foreign_currency(text)
+        has_amount = any(find_amounts(text))
+        is_unit = _UNIT_LINE.match(kw.fold(text)) or row[0].kind == kw.COLUMN
+        if currency and is_unit and not has_amount and not names_dong(text):
+            return currency
+        is_goods = not any(one.kind in kw.MONEY for one in row)
+        if currency and not has_amount and any(map(str.isdigit, text)):
+            found.append(currency)
+        elif is_goods and any(one.has_price for one in row):
+            n_dong += 1
+    return found[0] if len(found) > n_dong else ""
+
+
+def says_thousands(lines: Sequence[FieldLine]) -> str:
+    """The first line that says that amounts are in thousands of dong; else nothing."""
+    found = (one.text for one in lines if _THOUSANDS.match(" ".join(one.words)))
+    return next(found, "")
+
+
+def in_thousands(lines: Sequence[FieldLine], sums: Collection[int]) -> str:
+    """Why sums are in thousands of dong; an empty text where they are not.
+
+    A line says so, or the goods add up to one of them in small numbers, most of which
+    are less than dong can be.
+
+    Args:
+        lines: of the page.
+        sums: on the page.
+    """
+    small = {one for one in sums if 0 < one < MOST_THOUSANDS}
+    if not small:
+        return ""
+    ends = [one.row for one in lines if one.kind in kw.SUMS]
+    above = [one for one in lines if one.row < min(ends, default=0)]
+    if unit := says_thousands(lines):
+        return f"{unit!r} says thousands"
+    amounts: list[int] = []
+    for _, row in reversed([(k, list(g)) for k, g in groupby(above, lambda o: o.row)]):
+        found = list(_SMALL.finditer(joined(row)))
+        if not found or joined(row)[found[-1].end() :].strip():
+            break
+        amounts.append(int(re.sub(r"\D", "", found[-1][0])))
+        is_small = 2 * sum(one < 1000 for one in amounts) > len(amounts) > 1
+        if is_small and sum(amounts) in small:
+            return "the goods add up to it in such small numbers"
+    return ""

@@ -20,7 +20,7 @@ TO_PAY, TOTAL, SUBTOTAL = "to pay", "total", "subtotal"
 DISCOUNT, TAX, PAID, CHANGE, COUNT = "discount", "tax", "paid", "change", "count"
 TITLE, COLUMN, CONTACT, NOTHING = "title", "column", "contact", "nothing"
 WHEN, SELLER, ADDRESS = "when", "seller", "address"
-MOTTO, DOCUMENT, NO_SALE = "motto", "document", "no sale"
+MOTTO, DOCUMENT, NO_SALE, CHARGE = "motto", "document", "no sale", "charge"
 
 SUMS = (TO_PAY, TOTAL, SUBTOTAL)
 """Kinds of lines that can say the total, the surest first."""
@@ -38,6 +38,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong tien sau giam gia", "tong can thanh toan", "con lai phai thanh toan"),
         *("tong tien co thue", "tong tien da co thue", "tong tien sau thue"),
         *("tong cong co thue", "tong tien bao gom thue", "tong sau thue"),
+        *("thuc thu", "tong thu", "net total", "balance due"),
     ),
     TOTAL: (
         *("tong cong", "tong tien", "tong hoa don", "tong so tien", "tong gia tri"),
@@ -56,7 +57,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("giam gia", "chiet khau", "tien giam", "khuyen mai", "discount", "voucher"),
         *("tong giam gia", "tong tien giam", "tong tien da giam", "tong chiet khau"),
         *("giam gia hoa don", "tong khuyen mai", "tien chiet khau", "uu dai"),
-        "tong tien duoc giam",
+        *("tong tien duoc giam", "giam", "giam tru"),
     ),
     TAX: (
         "vat",
@@ -65,6 +66,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "thue gtgt",
         "tax",
         "thue suat",
+        "thue vat",
         "tong tien thue",
     ),
     PAID: (
@@ -95,7 +97,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
             "diem tich luy",
         ),
         *("tong diem", "diem thuong", "lam tron", "total items", "tong tiet kiem"),
-        *("tong tien tiet kiem", "tong tien no"),
+        *("tong tien tiet kiem", "tong tien no", "tien con lai"),
     ),
     TITLE: (
         *("hoa don ban hang", "hoa don ban le", "phieu thanh toan", "hoa don"),
@@ -122,13 +124,15 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     NO_SALE: (
         *("han su dung", "hsd", "het han", "ngay het han", "gio mo cua", "mo cua tu"),
         *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
-        *("gio phuc vu", "thoi gian phuc vu"),
+        *("gio phuc vu", "thoi gian phuc vu", "sinh nhat", "ngay sinh"),
+        *("ngay giao", "ngay giao hang", "thoi gian giao hang"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
         *("ngay gio vao", "ngay gio ra", "date", "time", "ngay ct", "ngay hd"),
         *("ngay in", "gio in", "in luc", "print time", "ngay lap", "check in", "luc"),
         *("ngay thang", "date time", "check out", "ngay mua", "thu ngan luc"),
+        *("ngay giao dich", "ngay kinh doanh"),
     ),
     SELLER: (
         *("sieu thi", "cua hang", "mart", "minimart", "coffee", "nha hang", "nha sach"),
@@ -151,6 +155,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("dia chi", "d c", "dc", "add", "address", "p", "q", "h", "t", "d", "x"),
         *("kcn", "quoc lo", "dai lo", "nga tu", "cho", "street", "district", "ward"),
         *("viet nam", "ngach", "kiot", "xom", "tttm", "dia chi dai ly", "khu pho"),
+    ),
+    CHARGE: (
+        *("phi dich vu", "phi phuc vu", "phi ship", "phi van chuyen", "phu thu"),
+        *("service charge", "delivery fee", "shipping fee"),
     ),
     MOTTO: ("cong hoa xa hoi chu nghia", "doc lap tu do hanh phuc"),
     DOCUMENT: (
@@ -294,18 +302,39 @@ def line_kind(text: str) -> FoundWord | None:
         >>> line_kind("TIỀN KHÁCH ĐƯA: 100.000").kind
         'paid'
     """
-    found = find_words(text, LINE_KINDS)
+    found = find_words(text, (*LINE_KINDS, CHARGE))
     words = fold(text).split()
     found = [one for one in found if _is_named_there(one, words)]
+    # `Tổng (2 món)` is a total.
+    found = [one for one in found if not (one.kind == COUNT and _spans(one, words))]
     if not found:
         return None
     longest = found[0]
+    if longest.kind in SUMS:
+        return _before_or_after(longest, " ".join(words))
     if longest.kind in (TAX, WHEN):
         named = [one for one in found if one.kind in SUMS]
         named = [one for one in named if one.word not in longest.word]
         named = [one for one in named if one[2:] != longest[2:]]
         return named[0] if named else longest
     return longest
+
+
+_LESS = r"(?:giam|chiet khau|khuyen mai|ck)"
+BEFORE_LESS = re.compile(rf"\b(?:truoc|chua) {_LESS}\b")
+_AFTER_LESS = re.compile(rf"\bsau (?:khi )?{_LESS}\b")
+
+
+def _before_or_after(found: FoundWord, folded: str) -> FoundWord:
+    """A sum before a discount is a subtotal, one after it is to pay."""
+    if BEFORE_LESS.search(folded):
+        return found._replace(kind=SUBTOTAL)
+    return found._replace(kind=TO_PAY) if _AFTER_LESS.search(folded) else found
+
+
+def _spans(found: FoundWord, words: Sequence[str]) -> bool:
+    """Whether a number stands within a word that was found."""
+    return any(map(str.isdigit, words[found.start : found.end]))
 
 
 _CURRENCIES = frozenset(
@@ -319,8 +348,9 @@ def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     Short names of sums are common syllables, such as `vat` in `vật liệu`: a number, a
     currency or nothing follows them.
     """
-    if found.kind not in (*MONEY, WHEN):
-        return True
+    if found.kind not in (*MONEY, CHARGE, WHEN):
+        # `Bánh sinh nhật` is sold.
+        return found.word != "sinh nhat" or found.start == 0
     if tolerance(found.word):
         return found.start <= 1
     behind = words[found.end : found.end + 1]

@@ -155,10 +155,18 @@ def reading_direction(lines: "Sequence[PageLine]") -> np.ndarray:
     return np.asarray(step / max(float(np.hypot(*step)), 1e-9))
 
 
+# `Tổng cộng 1.200.000 người` is no sum; `Tổng (1.000 người): 42.000.000` is one.
+_COUNTED = re.compile(
+    r"(?:\d{4}|\d[.,]\d{3}|triệu|nghìn|ngàn)\s+(?:lượt|lần|người|hộ dân|học sinh)\b(?!.*\d)",
+    re.I,
+)
+
+
 def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
     text = " ".join(line.text.split())
     repaired, _ = repair_digits(text)
-    word = kw.line_kind(text)
+    is_counted = _COUNTED.search(text) is not None
+    word = None if is_counted else kw.line_kind(text)
     day, (_, end_of_date) = find_date(repaired)
     has_date = end_of_date > 0
     x = line.box.corners @ along
@@ -176,7 +184,7 @@ def _field_line(number: int, line: "PageLine", along: np.ndarray) -> FieldLine:
         words=tuple(kw.fold(text).split()),
         kind=None if word is None else word.kind,
         kind_end=0 if word is None else word.end,
-        amounts=() if has_date else tuple(find_amounts(repaired)),
+        amounts=() if has_date or is_counted else tuple(find_amounts(repaired)),
         has_date=has_date,
         day=day.value,
         has_time=find_time(repaired, beside_date=has_date) is not None,

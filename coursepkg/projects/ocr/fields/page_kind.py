@@ -3,14 +3,15 @@
 Only a page that shows one receipt has fields; of the others a reason is told.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+import re
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.lines import (
+    LEAST_SUM,
     FieldLine,
     amount_beside,
     reading_direction,
@@ -95,7 +96,10 @@ def _is_official(lines: Sequence[FieldLine]) -> bool:
     top = [one for one in lines if one.row < lines[0].row + 3]
     kinds = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
     has_word = any(kw.find_words(one.text, kinds) for one in lines)
-    return has_word or any(map(_is_document_heading, top))
+    first = min(priced_rows(lines), default=lines[-1].row + 1)
+    above = [one for one in lines if one.row < first]
+    is_headed = any(map(_is_document_heading, top)) or any(map(_heads_other, above))
+    return has_word or is_headed
 
 
 def _is_document_heading(line: FieldLine) -> bool:
@@ -106,27 +110,94 @@ def _is_document_heading(line: FieldLine) -> bool:
     return is_short and not has_digit and ":" not in line.text
 
 
-def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
-    """Whether two receipts stand beside or above one another, or one is turned over.
+OTHER_PAPERS = (
+    *("sao kê", "bảng giá", "báo giá", "phiếu lương", "bảng lương", "đơn đặt hàng"),
+    *("thông báo", "chuyển khoản thành công", "chuyển tiền thành công"),
+)
+"""First words of headings of papers with sums that are no receipts."""
+_NAMES_TOO = frozenset({"báo giá", "thông báo"})
+"""Those that are names of shops without their marks, as `Bảo Gia`."""
 
-    Side by side, two of these stand beside one another twice: titles, sums, heads of a
-    column. Lines that stand on their heads and the other ones are each a receipt.
+
+def _heads_other(line: FieldLine) -> bool:
+    """Whether a line is one of `OTHER_PAPERS`, and three other words at most."""
+    marked = re.findall(r"\w+", line.text.casefold())
+    for name in OTHER_PAPERS:
+        size = name.count(" ") + 1
+        is_plain = name not in _NAMES_TOO and line.words[:size] == tuple(
+            kw.fold(name).split()
+        )
+        if is_plain or marked[:size] == name.split():
+            return len(line.words) <= size + 3 and ":" not in line.text
+    return False
+
+
+def priced_rows(lines: Sequence[FieldLine]) -> list[int]:
+    """Rows of prices, from top to bottom: of marked ones, or else of plain amounts."""
+    marked = [one.row for one in lines if one.has_price]
+    return marked or [
+        one.row
+        for one in lines
+        if one.is_amount and any(abs(other.value) >= LEAST_SUM for other in one.amounts)
+    ]
+
+
+def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
+    """Whether two receipts stand beside or above one another, or one is turned.
+
+    Lines that stand on their heads and the other ones are each a receipt.
     """
     turned = [one for one in lines if one.is_turned]
     rest = [one for one in lines if not one.is_turned]
     if turned and rest and looks_like_receipt(turned) and looks_like_receipt(rest):
         return True
+    across = [one for one in lines if _runs_across(one)]
+    along = [one for one in lines if not _runs_across(one)]
     named = [one for one in lines if one.kind in kw.SUMS]
     sums = [one for one in named if amount_beside(one, lines)[1] is not None]
-    titles = [one for one in lines if one.kind == kw.TITLE]
-    columns = [one for one in lines if one.kind == kw.COLUMN]
-    heads = [
-        [one for one in columns if one.words == words]
-        for words in {one.words for one in columns}
-    ]
-    groups = ([titles], [sums], heads)
-    twice = [any(map(_stand_beside, group)) for group in groups]
-    return sum(twice) > 1 or _stand_above(lines, sums)
+    is_divided = _are_two(across, along) or _stand_beside(lines)
+    return is_divided or _stand_above(lines, sums)
+
+
+def _runs_across(line: FieldLine) -> bool:
+    """Whether a line of some letters runs across the reading direction."""
+    is_tall = line.bottom - line.top > 1.5 * (line.right - line.left)
+    return is_tall and len(line.text) > 3
+
+
+def _stand_beside(lines: Sequence[FieldLine]) -> bool:
+    """Whether an empty gap from the top of the page to its end parts two receipts."""
+    ordered = sorted(lines, key=lambda one: one.left)
+    reach = ordered[0].right
+    for number, one in enumerate(ordered):
+        if one.left > reach and _are_two(ordered[:number], ordered[number:]):
+            return True
+        reach = max(reach, one.right)
+    return False
+
+
+def _are_two(lines: Sequence[FieldLine], others: Sequence[FieldLine]) -> bool:
+    """Whether each of two parts of a page has three signs of a receipt of its own.
+
+    A date or the name of a sum is in both; one receipt has its sums in one column.
+    """
+    signs, other_signs = _signs(lines), _signs(others)
+    is_shared = bool({"date", "sum"} & signs & other_signs)
+    return is_shared and min(len(signs), len(other_signs)) >= 3
+
+
+def _signs(lines: Sequence[FieldLine]) -> set[str]:
+    """What some lines have of a receipt; a head of a column is no sum."""
+    columns = {one.row for one in lines if one.kind == kw.COLUMN}
+    found = {
+        "date": any(one.has_date for one in lines),
+        "address": any(kw.address_strength(one.text) >= kw.STRONG for one in lines),
+        "sum": any(one.kind in kw.SUMS and one.row not in columns for one in lines),
+        "price": bool(priced_rows(lines)),
+        "title": any(one.kind == kw.TITLE for one in lines),
+        "shop": any(kw.seller_words(one.text) for one in lines),
+    }
+    return {name for name, is_there in found.items() if is_there}
 
 
 def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
@@ -140,7 +211,7 @@ def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
         lines: of the page.
         sums: lines that name a sum with an amount.
     """
-    priced = [one.row for one in lines if one.has_price]
+    priced = priced_rows(lines)
     if not priced:
         return False
     begins = [
@@ -167,15 +238,58 @@ def _begins_receipt(line: FieldLine) -> bool:
     return line.kind == kw.TITLE or bool(line.may_be_head and is_place)
 
 
-def _stand_beside(lines: Sequence[FieldLine]) -> bool:
-    """Whether two of some lines stand in about one row, without an overlap."""
-    return any(
-        abs(one.row - other.row) <= 1 and one.overlap(other) == 0
-        for one, other in combinations(lines, 2)
+CUSTOMER_NAMES = frozenset(
+    {"khach hang", "ten khach hang", "ten khach", "khach", "nguoi mua", "nguoi nhan"}
+    | {"giao den", "giao toi", "giao cho", "nguoi mua hang", "dia chi giao hang"}
+)
+"""Words before a colon that announce a customer or where goods are brought."""
+# `Mã đơn: K4092`, `1. Trà sữa`, `STK 1073797762`
+_CODE = re.compile(r"[^:\d]{1,20}:\s*(?=\S*\d)\S{1,14}|\d{1,2}[.)]\s*[^\W\d].*")
+_ACCOUNT = re.compile(r"(?:so tk|stk|so tai khoan|tai khoan)\b.*\d")
+
+
+def names_customer(line: FieldLine) -> bool:
+    """Whether a line announces a customer, not the shop."""
+    return kw.fold(line.text.partition(":")[0]) in CUSTOMER_NAMES
+
+
+def is_entry(line: FieldLine) -> bool:
+    """Whether a line is a code with its name, a numbered one of goods, or one letter."""
+    has_letters = len({one for one in line.text.casefold() if one.isalpha()}) > 1
+    is_code = _CODE.fullmatch(line.text) and not kw.names_address(line.text)
+    is_account = _ACCOUNT.match(" ".join(line.words))
+    return bool(is_code or is_account) or not has_letters
+
+
+def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
+    """Whether a head is the top of a receipt, not goods of one that is cut off.
+
+    A line of the head names a shop; or a title, a date or the heads of columns stand
+    below the head's first line and above the prices: a foot has such words, too. A time
+    of day alone may be opening hours.
+    """
+    if not head:
+        return False
+    start = min(one.row for one in head)
+    end = min(priced_rows(lines), default=lines[-1].row + 1)
+    kinds = (kw.TITLE, kw.COLUMN, kw.WHEN)
+    is_told = any(
+        (one.kind in kinds or (one.has_date and one.says_when))
+        and start < one.row < end
+        for one in lines
     )
+    return is_told or any(kw.seller_words(one.text) for one in head)
 
 
-UPPER, LOWER = "upper", "lower"
+def has_title_above_prices(lines: Sequence[FieldLine]) -> bool:
+    """Whether a title or the heads of columns stand above the first price."""
+    prices = [one.row for one in lines if one.has_price]
+    first = min(prices, default=lines[-1].row + 1)
+    kinds = (kw.TITLE, kw.COLUMN)
+    return any(one.kind in kinds and one.row < first for one in lines)
+
+
+UPPER, LOWER, LEFT, RIGHT = "upper", "lower", "left", "right"
 AT_EDGE = 1.0
 """A line whose box comes so near to the edge of the picture, in pixels, touches it. The
 detector clips its boxes there, and they reach beyond the ink."""
@@ -184,17 +298,18 @@ detector clips its boxes there, and they reach beyond the ink."""
 def cut_lines(
     lines: "Sequence[PageLine]", size: tuple[int, int]
 ) -> dict[str, frozenset[int]]:
-    """Numbers of the lines that the `UPPER` and the `LOWER` edge of the picture cut.
+    """Numbers of the lines that each edge of the picture cuts.
 
-    Upper is where the text begins as it is read. Where the picture ends between two
-    lines, nothing tells that more stood on the paper, and no line is cut.
+    Upper is where the text begins as it is read, left where its lines begin. Where the
+    picture ends between two lines, nothing tells that more stood on the paper, and no
+    line is cut.
 
     Args:
         lines: of the page, in reading order.
         size: width and height of the picture in pixels.
     """
     if not lines:
-        return dict.fromkeys((UPPER, LOWER), frozenset())
+        return dict.fromkeys((UPPER, LOWER, LEFT, RIGHT), frozenset())
     x, y = reading_direction(lines)
     sides = np.array([(-1, 0), (0, -1), (1, 0), (0, 1)])  # outward, clockwise from left
     lower = int(np.argmax(sides @ (-y, x)))
@@ -202,7 +317,12 @@ def cut_lines(
     ends = np.array([0, 0, *size])
     touching = reach.max(axis=1) >= ends - AT_EDGE
     numbers = [frozenset(np.flatnonzero(side).tolist()) for side in touching.T]
-    return {UPPER: numbers[lower - 2], LOWER: numbers[lower]}
+    return {
+        UPPER: numbers[lower - 2],
+        LOWER: numbers[lower],
+        LEFT: numbers[lower - 3],
+        RIGHT: numbers[lower - 1],
+    }
 
 
 CLIPPED = 0.85

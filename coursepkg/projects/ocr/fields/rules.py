@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import (
     Item,
-    agreeing_total,
     check_total,
     equations,
     find_items,
+    foreign_goods,
+    in_thousands,
+    says_thousands,
+    to_pay,
 )
 from coursepkg.projects.ocr.fields.lines import (
     LEAST_SUM,
@@ -29,13 +32,20 @@ from coursepkg.projects.ocr.fields.lines import (
     joined,
 )
 from coursepkg.projects.ocr.fields.page_kind import (
+    LEFT,
     LOWER,
+    RIGHT,
     UPPER,
     cut_edges,
+    has_title_above_prices,
+    is_entry,
+    names_customer,
+    shows_top,
     why_unreadable,
 )
 from coursepkg.projects.ocr.fields.values import (
     foreign_currency,
+    names_dong,
     parse_amount,
     parse_timestamp,
 )
@@ -48,11 +58,14 @@ FIELDS = ("seller", "address", "timestamp", "total")
 BY_PLACE = 0.8
 """Confidence of a field that is known by its place alone, over one that is named; and
 the most of a total that arithmetic corrected or contradicts."""
+EVEN = 0.5
+"""Confidence of a date over a sure one, where another reading is as likely."""
+_PRINT = (("ngay", "in"), ("gio", "in"), ("in", "luc"), ("print", "time"))
 EDGES = {
-    "seller": (UPPER,),
-    "address": (UPPER,),
-    "timestamp": (UPPER, LOWER),
-    "total": (LOWER,),
+    "seller": (UPPER, LEFT, RIGHT),
+    "address": (UPPER, LEFT, RIGHT),
+    "timestamp": (UPPER, LOWER, LEFT, RIGHT),
+    "total": (LOWER, LEFT, RIGHT),
 }
 """Where a field may be cut off."""
 
@@ -148,6 +161,8 @@ def extract_fields(
     above = [] if is_begun else head
     seller = find_seller(above, address, is_top=is_top)
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
+    if in_thousands(lines, {value for *_, value in sums if value}):
+        items = []  # Their amounts are not in dong.
     total, notes = find_total(sums, lines, items)
     total, said = checked_total(total, lines, items)
     notes = (*when_notes, *notes, *said)
@@ -158,11 +173,15 @@ def extract_fields(
 def with_cuts(fields: Fields, cut: Mapping[str, Collection[int]]) -> Fields:
     """The fields; the reason of one that is not there says where the receipt is cut.
 
+    A value at the left or the right edge may lack letters: it is less sure, and a note
+    says so.
+
     Args:
         fields: of the page.
         cut: numbers of the lines that each edge cuts, see `cut_edges`.
     """
     changed: dict[str, Any] = {}
+    notes: list[str] = []
     for name, edges in EDGES.items():
         field: Field = getattr(fields, name)
         there = [
@@ -175,7 +194,13 @@ def with_cuts(fields: Fields, cut: Mapping[str, Collection[int]]) -> Fields:
                 f"the text is cut by the {' and the '.join(there)} edge of the picture"
             )
             changed[name] = replace(field, reason=f"{field.reason}; {told}")
-    return replace(fields, **changed)
+        sides = [side for side in (LEFT, RIGHT) if {*cut[side]} & {*field.lines}]
+        if field.value is not None and sides:
+            confidence = min(field.confidence, BY_PLACE)
+            changed[name] = replace(field, confidence=confidence)
+            side = " and the ".join(sides)
+            notes.append(f"the {name} may lack letters at the {side} edge")
+    return replace(fields, **changed, notes=(*fields.notes, *notes))
 
 
 def _field(
@@ -231,8 +256,16 @@ def find_total(
         _, group, _ = min(sums, key=lambda one: kw.SUMS.index(str(one[0].kind)))
         return _field(group, None, reason=_why_no_sum(joined(group))), ()
     values = [value for _, _, value in sure]
-    value = agreeing_total(_to_pay(sure, lines), values, lines, items)
-    _, group, _ = _surest([one for one in sure if one[2] == value])
+    _, group, value = to_pay(sure, lines, items)
+    if (currency := foreign_goods(lines)) and not names_dong(joined(group)):
+        reason = f"the goods are in {currency}, and {joined(group)!r} names no dong"
+        return _field(group, None, reason=reason), ()
+    if said := in_thousands(lines, {value}):
+        note = f"{value:,} is read as {value * 1000:,} dong: {said}"
+        return _field(group, value * 1000, named=False), (note,)
+    if unit := says_thousands(lines):
+        reason = f"{unit!r} says thousands, and {value:,} may be in dong"
+        return _field(group, None, reason=reason), ()
     notes = parse_amount(joined(group)).notes
     others = sorted({other for other in values if other != value})
     if others:
@@ -270,34 +303,6 @@ def checked_total(
     return replace(total, value=value, confidence=confidence), notes
 
 
-KnownSum = tuple[FieldLine, list[FieldLine], int]
-"""A `Sum` with its amount."""
-
-
-def _to_pay(sums: Sequence[KnownSum], lines: Sequence[FieldLine]) -> int:
-    """The sum that a customer pays, by its name and place.
-
-    What was handed over can be called `thanh toán`, too: it is larger than another sum
-    by the change.
-    """
-    changes = {
-        value
-        for one in lines
-        if one.kind == kw.CHANGE
-        for _, value in [amount_beside(one, lines)]
-        if value
-    }
-    values = {value for _, _, value in sums}
-    left = [one for one in sums if not {one[2] - c for c in changes} & values]
-    return _surest(left or sums)[2]
-
-
-def _surest(sums: Sequence[KnownSum]) -> KnownSum:
-    """The last of those with the surest name."""
-    best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
-    return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]
-
-
 # The time.
 
 
@@ -310,6 +315,7 @@ def find_timestamp(
     """
     other = {one.row for one in lines if one.kind == kw.NO_SALE}
     left = [one for one in lines if one.number not in taken and one.row not in other]
+    left = _without_print(left)
     moments = [one for one in left if one.says_when]
     if not moments:
         return Field(reason="no line says a date"), ()
@@ -335,7 +341,19 @@ def find_timestamp(
     has_date = any(one.has_date for one in row)
     if parsed.value is None and not has_date and any(one.has_time for one in row):
         reason = f"{joined(row)!r} says a time of day without a date"
-    return _field(row, parsed.value, reason=reason), parsed.notes
+    found = _field(row, parsed.value, reason=reason)
+    if parsed.is_doubtful:
+        found = replace(found, confidence=found.confidence * EVEN)
+    return found, parsed.notes
+
+
+def _without_print(lines: list[FieldLine]) -> list[FieldLine]:
+    """Lines without the day of the print, where the sale has another one of its own."""
+    printed = {one.row for one in lines if one.words[:2] in _PRINT}
+    dated = {one.row: one.day for one in lines if one.day and one.says_when}
+    sold = {day for row, day in dated.items() if row not in printed}
+    late = {row for row in printed if sold and dated.get(row) not in (None, *sold)}
+    return [one for one in lines if one.row not in late]
 
 
 def _is_name_alone(line: FieldLine) -> bool:
@@ -377,36 +395,18 @@ def head_of(
     goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
     goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
+    # What stands below a customer's name is not the shop's.
+    end = min([end, *(one.row for one in lines if names_customer(one))])
     head = [
         one
         for one in lines
         if one.row < end and one.number not in used and one.may_be_head
     ]
+    head = [one for one in head if not is_entry(one)]
     below = {one.row for one in lines if one.kind == kw.TITLE}
     below |= {one.row for one in lines if one.number in timestamp.lines}
     ends = [row for row in below if head and row > head[0].row]
     return [one for one in head if one.row < min(ends, default=end)]
-
-
-def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
-    """Whether a head is the top of a receipt, not goods of one that is cut off.
-
-    A title, a date or the heads of columns stand on the page, or a line of the head
-    names a shop. A time of day alone may be the opening hours below the goods.
-    """
-    kinds = (kw.TITLE, kw.COLUMN, kw.WHEN)
-    is_told = any(
-        one.kind in kinds or (one.has_date and one.says_when) for one in lines
-    )
-    return is_told or any(kw.seller_words(one.text) for one in head)
-
-
-def has_title_above_prices(lines: Sequence[FieldLine]) -> bool:
-    """Whether a title or the heads of columns stand above the first price."""
-    prices = [one.row for one in lines if one.has_price]
-    first = min(prices, default=lines[-1].row + 1)
-    kinds = (kw.TITLE, kw.COLUMN)
-    return any(one.kind in kinds and one.row < first for one in lines)
 
 
 def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:

@@ -34,6 +34,8 @@ class Parsed(Generic[T]):
     """Why there is no value; empty where there is one."""
     notes: tuple[str, ...] = ()
     """What was corrected or assumed."""
+    is_doubtful: bool = False
+    """Another reading is as likely; a note says which."""
 
 
 CONFUSED = str.maketrans("OoQIl|SB", "00011158")
@@ -73,14 +75,20 @@ _FOREIGN = {
     "Hong Kong dollars": ("hk$", "hkd"),
     "Singapore dollars": ("s$", "sgd"),
     "Taiwan dollars": ("nt$", "twd"),
-    "Australian dollars": ("a$", "aud"),
+    "Australian dollars": ("a$", "au$", "aud"),
+    "Canadian dollars": ("c$", "ca$", "cad"),
+    "New Zealand dollars": ("nz$", "nzd"),
     "US dollars": ("us$", "usd", "$"),
     "euros": ("€", "eur"),
     "pounds": ("£", "gbp"),
-    "yen": ("jpy",),
-    "yuan": ("cny", "rmb"),
-    "yen or yuan": ("¥",),
-    "won": ("₩", "krw"),
+    "yen": ("jpy", "円"),
+    "yuan": ("cny", "rmb", "元"),
+    "yen or yuan": ("¥", "￥"),
+    "won": ("₩", "krw", "원"),
+    "rupiah": ("rp", "idr"),
+    "Philippine pesos": ("₱", "php"),
+    "Indian rupees": ("₹", "inr"),
+    "roubles": ("₽", "rub"),
     "Thai baht": ("฿", "thb", "baht"),
     "Lao kip": ("₭", "lak", "kip"),
     "Cambodian riel": ("៛", "khr", "riel"),
@@ -105,22 +113,32 @@ _FOREIGN_NAMES = {
     for name, written in _FOREIGN.items()
 }
 _FOREIGN_NAME = "|".join(one.pattern for one in _FOREIGN_NAMES.values())
-_GROUPED = r"\d{1,3}(?:(?:[.,]\s?\d{3})+(?:[.,]\d{2})?|(?:-\d{3}){2,})(?![\d-])"
+_GROUPED = (
+    r"\d{1,3}(?:(?:(?:[.,'’]\s?|\s[.,])\d{3})+(?:[.,]\d{2})?|(?:-\d{3}){2,})(?![\d-])"
+)
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
-_PLAIN = r"\d+"
+_PLAIN = r"\d{4,}[.,]00(?!\d)|\d+"
+_MILLIONS = r"\d{1,3}(?:[.,]\d{1,2})?(?=\s?tri[ệe]u)"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
 _AMOUNT = re.compile(
-    rf"(?<![\d.,/])(?<!\d:)(?P<sign>-)?(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
-    rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})|(?P<thousand>k)(?![^\W\d_]))?",
+    rf"(?<![\d.,/])(?<!\d:)(?<!tri[ệe]u )(?P<sign>-)?"
+    rf"(?P<number>{_MILLIONS}|{_GROUPED}|{_SPACED}|{_PLAIN})"
+    rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})"
+    r"|(?P<thousand>k|\s?ng(?:hìn|hin|àn|an))(?![^\W\d_])"
+    r"|(?P<million>\s?tri[ệe]u)(?!\s?\d|[^\W\d_]))?",
     re.I,
 )
 _FIGURE = r"\d(?:[\d.,]*\d)?"
 _FOREIGN_AMOUNT = re.compile(
-    rf"(?:{_FOREIGN_NAME})\s?{_FIGURE}(?![.,]?\d|\s?{_CURRENCY})"
+    rf"(?:{_FOREIGN_NAME})\.?\s?{_FIGURE}(?![.,]?\d|\s?{_CURRENCY})"
     rf"|(?<![\d.,]){_FIGURE}\s?(?:{_FOREIGN_NAME})(?!\s?\d)",
     re.I,
 )
 """An amount in another currency, written before or behind it."""
+_DONG_BEFORE = re.compile(
+    r"(?<![^\W\d_])(?<![\d.,]\s)(?<![\d.,])(?:vnđ|vnd)(?=\s?-?\d)", re.I
+)
+"""Letters of dong directly before digits."""
 _LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
 MOST_DIGITS = 11
 """Of an amount; a longer number is a code."""
@@ -159,12 +177,16 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         >>> [one.value for one in find_amounts("2 x 37.000 = 74 000đ")]
         [37000, 74000]
     """
+    text = _DONG_BEFORE.sub(lambda found: " " * len(found[0]), text)
     has_other = is_foreign = bool(foreign_currency(text))
     if is_foreign:
         text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
         has_other = bool(foreign_currency(text))
     for found in _AMOUNT.finditer(text):
         number = found["number"]
+        if found["million"]:
+            yield FoundAmount(_in_millions(number), *found.span(), True, False)
+            continue
         digits = re.sub(r"\D", "", _without_fraction(number))
         has_unit = found["currency"] is not None
         is_marked = number != digits or (has_unit and len(digits) >= LEAST_PLAIN + 1)
@@ -183,9 +205,25 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         yield FoundAmount(value, *found.span(), is_marked, follows_digit)
 
 
+def _in_millions(number: str) -> int:
+    """Dong of `1,2 triệu`."""
+    return round(float(number.replace(",", ".")) * 1_000_000)
+
+
 def _without_fraction(number: str) -> str:
     """A number without two digits behind a last separator."""
     return re.sub(r"[.,]\d{2}$", "", number)
+
+
+_DONG = re.compile(
+    r"vnđ|vnd|₫|(?<![^\W\d_])(?:đồng|dong)(?![^\W\d_])|\d\s?[đd](?![^\W\d_])|\([đd]\)",
+    re.I,
+)
+
+
+def names_dong(text: str) -> bool:
+    """Whether a text names dong, as `42.000đ` does."""
+    return _DONG.search(text) is not None
 
 
 def foreign_currency(text: str) -> str:
@@ -209,8 +247,6 @@ def parse_amount(text: str) -> Parsed[int]:
         'the amount is in US dollars, not in dong'
     """
     repaired, notes = repair_digits(unicodedata.normalize("NFC", text))
-    # Letters of a currency may stand directly before the digits.
-    repaired = re.sub(r"(?i)(?<![^\W\d_])(vnđ|vnd)(?=[\s\d-])", " ", repaired)
     found = list(find_amounts(repaired))
     if not found:
         return Parsed(None, _why_no_amount(text, repaired))
@@ -266,8 +302,9 @@ _DATES = (
         r"(?P<y>\d{4})(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
+    re.compile(r"(?:ngay|date)[\s:.]*(?P<y>20\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)"),
     re.compile(
-        rf"(?<!\d)(?P<d>\d{{1,2}})\s*thang[\s,.:]*(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
+        rf"(?<!\d)(?<!ky )(?P<d>\d{{1,2}})\s*thang[\s,.:]*(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
         r"[\s,./-]*(?:nam[\s,.:]*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(
@@ -281,9 +318,21 @@ _DATES = (
 )
 """Ways of writing a date in folded text, the surest first."""
 _SHORT_DATE = re.compile(
-    rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})(?!\d)"
+    rf"(?<!\d)(?P<d>\d{{1,2}}){_GAP}(?P<m>\d{{1,2}}){_GAP}(?P<y>\d{{2}})"
+    # `12/11/20P` is the series of an invoice.
+    r"(?!\d|(?!luc|gio)[a-z])"
 )
 """A date whose year has two digits; beside a year of four digits it is none."""
+_SHORT_NAMED = (
+    re.compile(
+        r"(?<!\d)(?P<d>\d{1,2})\s*thang\s*(?P<m>\d{1,2})\s*nam\s*(?P<y>\d{2})(?!\d)"
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d{{1,2}})[-/ ](?P<m>{_ENGLISH})[-/ ,]\s?(?P<y>\d{{2}})"
+        r"(?!\s?[:hg]|\d)"
+    ),
+)
+"""Dates with a year of two digits and a month that is named."""
 _TIMES = (
     re.compile(
         r"(?:(?<![a-z])(?P<before>chieu|toi)\s*)?"
@@ -334,8 +383,8 @@ def find_date(text: str) -> tuple[Parsed[date], tuple[int, int]]:
 def _dates(folded: str) -> list[tuple[Parsed[date], tuple[int, int]]]:
     """Whatever has the form of a date, and its place; the surest form first."""
     found: list[tuple[Parsed[date], tuple[int, int]]] = []
-    for pattern in (*_DATES, _SHORT_DATE):
-        if pattern is _SHORT_DATE and found:
+    for pattern in (*_DATES, *_SHORT_NAMED, _SHORT_DATE):
+        if pattern not in _DATES and found:
             break
         for match in pattern.finditer(folded):
             start, end = match.span()
@@ -348,13 +397,16 @@ def _as_date(found: re.Match[str]) -> Parsed[date]:
     said = found[0]
     day, month, year = (found[name] for name in "dmy")
     parsed = _checked_date(int(day), _MONTHS.get(month) or int(month), int(year), said)
-    if parsed.value is None or len(year) == 4:
+    is_named = not month.isdigit() or "thang" in said
+    if parsed.value is None or len(year) == 4 or is_named:
         return parsed
     other = _checked_date(int(year), int(month), int(day), said)
     if other.value in (None, parsed.value) or other.notes:
         return parsed
     note = f"{said!r} is read with the day first; with the year first: {other.value}"
-    return Parsed(parsed.value, notes=(*parsed.notes, note))
+    # With hyphens the year often stands first.
+    doubt = "-" in said and other.value > parsed.value
+    return Parsed(parsed.value, notes=(*parsed.notes, note), is_doubtful=doubt)
 
 
 def _checked_date(day: int, month: int, year: int, said: str) -> Parsed[date]:
@@ -423,7 +475,8 @@ def parse_timestamp(text: str) -> Parsed[str]:
     folded = _folded(repaired)
     at = find_time(f"{folded[end:]} ; {folded[:start]}", beside_date=True)
     value = day.value.isoformat() + (f"T{at:%H:%M}" if at else "")
-    return Parsed(value, notes=(*notes, *day.notes))
+    notes = (*notes, *day.notes)
+    return Parsed(value, notes=notes, is_doubtful=day.is_doubtful)
 
 
 def _folded(text: str) -> str:

@@ -35,6 +35,8 @@ class PageText(NamedTuple):
     text: str
     boxes: Sequence[np.ndarray] = ()
     """Corners (4, 2) of what it read, in pixels: of lines or of words."""
+    error: str = ""
+    """Why it could not be read; such a page has no text."""
 
 
 PageReader = Callable[[np.ndarray], PageText]
@@ -55,6 +57,8 @@ class PageScore:
     """What it read, page by page."""
     boxes: tuple[Sequence[np.ndarray], ...]
     """Where it read it, page by page, see `PageText`."""
+    errors: tuple[str, ...]
+    """Why it could not read a page, page by page; empty where it could."""
     missed: tuple[str, ...]
     """Words that are printed and were not read."""
     wrong: tuple[str, ...]
@@ -157,6 +161,7 @@ def _scored(
         seconds,
         tuple(texts),
         tuple(page.boxes for page in pages),
+        tuple(page.error for page in pages),
         tuple(word for missed, _ in words for word in missed),
         tuple(word for _, wrong in words for word in wrong),
     )

@@ -7,6 +7,9 @@ page in turns. Each gets
     CER of matched words    by letters, where one wrong mark costs a whole word's F1
     detection recall        words of which enough lies in the boxes of what was read
 
+A page at which a reader fails, as where the detector crashes, counts as one on which it
+read nothing, and is named.
+
 See `page.words` and `detector.evaluate` for the definitions and their sources. What is
 printed and stored are numbers; the pages go by their numbers. Only the report of the
 worst pages shows them.
@@ -45,6 +48,7 @@ from coursepkg.projects.ocr.page.compare import (
     READERS,
     PageReader,
     PageScore,
+    PageText,
     compare_pages,
     open_coursepkg,
 )
@@ -56,7 +60,7 @@ from coursepkg.projects.ocr.page.words import (
     missed_words,
 )
 from coursepkg.requirements import installed
-from coursepkg.validation import check_count, counted
+from coursepkg.validation import check_count, counted, one_line
 
 SCHEMA = "coursepkg.ocr.labelled_pages/1"
 OURS = "coursepkg"
@@ -89,6 +93,8 @@ class PagesScore:
     """Words of all pages."""
     f1_of_pages: tuple[float, ...]
     """Bag-of-words F1, page by page."""
+    errors: tuple[str, ...]
+    """Why a page could not be read, page by page; empty where it could."""
     seconds: float
     """Median time of a page."""
 
@@ -109,6 +115,11 @@ class PagesScore:
                 f" {counted(self.n_words, 'word')} have {LEAST_COVERED:.0%} of their"
                 " area in what was read",
                 f"{self.seconds:.2f} s a page",
+                *(
+                    f"note: page {number} could not be read, so it scores 0: {error}"
+                    for number, error in enumerate(self.errors, 1)
+                    if error
+                ),
             ]
         )
 
@@ -123,6 +134,7 @@ class PagesScore:
             "found": self.n_found,
             "words": self.n_words,
             "f1_of_pages": list(self.f1_of_pages),
+            "unread_pages": [i for i, error in enumerate(self.errors, 1) if error],
             "seconds": self.seconds,
         }
 
@@ -152,6 +164,7 @@ def score_labelled(
         sum(covered),
         len(covered),
         tuple(sentence_scores(BagOfWords(), found.texts, printed).tolist()),
+        found.errors,
         found.seconds,
     )
 
@@ -170,6 +183,9 @@ def evaluate_pages_command(options: Evaluate) -> int:
         readers = _open(options, recognizer, at_end)
         pages = list(islice(chosen, options.limit or None))
         found = compare_pages([(page.image, page.text) for page in pages], readers)
+    for name, read in found.items():
+        if all(read.errors):
+            raise ValueError(f"{name} could read no page; the first: {read.errors[0]}")
     scores = {
         name: score_labelled(
             pages, one, protocol=f"{told}, {used if name == OURS else name}"
@@ -239,11 +255,20 @@ def _open(
         for name in READERS
         if name.partition(" ")[0] == baseline
     }
-    readers = {}
+    readers: dict[str, PageReader] = {}
     for name, open_reader in opening.items():
-        readers[name], close = open_reader(threads)
+        read_or_fail, close = open_reader(threads)
+        readers[name] = partial(_read_if_possible, read_or_fail)
         at_end.callback(close)
     return readers
+
+
+def _read_if_possible(read: PageReader, image: np.ndarray) -> PageText:
+    """A page as it is read, without text where the reader fails at it."""
+    try:
+        return read(image)
+    except (ValueError, OSError) as reason:
+        return PageText("", error=one_line(reason).removeprefix("page: "))
 
 
 def _ratios(scores: Mapping[str, PagesScore]) -> dict[str, float]:

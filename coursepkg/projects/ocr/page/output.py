@@ -338,7 +338,6 @@ class Output:
         if not self.paths.one_page:
             ending = f"-{picture.number:04}.png" if picture.n_pages != 1 else ".png"
             path = path / (picture.source.name + ending)
-            path.parent.mkdir(parents=True, exist_ok=True)
         write_overlay(path, picture.image, page)
 
 

@@ -316,7 +316,6 @@ def write_receipts(
     """
     check_count("count", count)
     folder = Path(folder)
-    (folder / "images").mkdir(parents=True, exist_ok=True)
     rows = []
     for number in range(count):
         receipt = make_receipt(seed, number, faces=faces, config=config)

@@ -335,6 +335,7 @@ class SyntheticLines:
         faces: Sequence[Face] | None = None,
         config: LineConfig | None = None,
         printers: float = 0.0,
+        texts: LineTexts | None = None,
     ) -> None:
         """Draws with these faces; by default those of matplotlib for training.
 
@@ -345,6 +346,8 @@ class SyntheticLines:
             printers: share of lines, in [0, 1], that a receipt printer strikes: with
                 pins, in the squares of a bitmap font, or with dead thermal elements.
                 Such a line says the same as without.
+            texts: of `config.texts`, for who has them already: a user's own file is not
+                read once more.
 
         Raises:
             ValueError: no face is complete, the seed is below 0, or the share is not in
@@ -360,7 +363,7 @@ class SyntheticLines:
         )
         self._families = by_family(self.faces)
         self._complete = by_family(complete_faces(self.faces))
-        self._texts = LineTexts(self.config.texts)
+        self._texts = texts or LineTexts(self.config.texts)
         self._effects = [preset(name) for name in ("clean", "screen", "photo")]
         self._weights = [self.config.clean, self.config.screen, self.config.photo]
 

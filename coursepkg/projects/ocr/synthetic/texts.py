@@ -387,8 +387,9 @@ class LineTexts:
     def __init__(self, config: TextConfig | None = None) -> None:
         self.config = config or TextConfig()
         file = self.config.own_file
-        self._own: Sequence[str] = read_own_texts(file) if file else ()
-        writers = {**KINDS, "own": lambda dice: dice.choice(self._own)}
+        self.own: Sequence[str] = read_own_texts(file) if file else ()
+        """The texts of the configuration's `own_file`."""
+        writers = {**KINDS, "own": lambda dice: dice.choice(self.own)}
         kinds = [kind for kind in writers if getattr(self.config, kind)]
         self._writers = [writers[kind] for kind in kinds]
         self._weights = [getattr(self.config, kind) for kind in kinds]

@@ -29,7 +29,6 @@ from coursepkg.projects.sign_language.data.clip import (
     to_array,
 )
 from coursepkg.projects.sign_language.data.video_file import (
-    PacketTable,
     VideoError,
     VideoFacts,
     can_seek,
@@ -37,6 +36,7 @@ from coursepkg.projects.sign_language.data.video_file import (
     frames_of,
     import_av,
     opened,
+    packet_table,
     packets,
     seconds_of,
     why_nothing,
@@ -138,7 +138,7 @@ def decode_video(
     """
     path, framing = Path(path), Framing(size, fit, most_side)
     with opened(path) as (container, stream):
-        table, first = PacketTable(announced=stream.frames), None
+        table, first = packet_table(container, stream), None
         images: list[np.ndarray] = []
         stamps: list[int] = []
         for packet in packets(container, stream, table):
@@ -207,7 +207,7 @@ def _decode_by_jumping(
     with opened(path) as (container, stream):
         if not can_seek(container):
             return None
-        table = PacketTable(announced=stream.frames)
+        table = packet_table(container, stream)
         deque(
             packets(container, stream, table), maxlen=0
         )  # read through, for what it writes into the table
@@ -323,18 +323,18 @@ class VideoFrames:
         """
         self.complaint = ""
         with opened(self.path) as (container, stream):
-            table, count, last = (
-                PacketTable(announced=stream.frames, keeps_stamps=False),
-                0,
-                -1.0,
-            )
+            table = packet_table(container, stream, keeps_stamps=False)
+            count, last = 0, -1.0
             first: int | None = None
+            # AVI knows only when frames are decoded.
+            is_avi = container.format.name == "avi"
             usual = 1 / float(stream.average_rate or 25)
             for packet in packets(container, stream, table):
                 for frame in frames_of(packet):
-                    stamp = frame.pts
-                    # A damaged film may have lost its first frames.
-                    first = table.start if first is None else first
+                    stamp = frame.dts if is_avi else frame.pts
+                    if first is None and None not in (stamp, frame.pts, table.start):
+                        # A damaged film may have lost its first frames.
+                        first = table.start + stamp - frame.pts
                     known = stamp is not None and first is not None
                     seconds = (
                         (stamp - first) * float(stream.time_base)

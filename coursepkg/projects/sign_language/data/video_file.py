@@ -4,6 +4,7 @@ Only containers of moving pictures are opened, and only files: a playlist that i
 `clip.mp4` could otherwise make the reader fetch other files or addresses.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ CONTAINERS = "mov,matroska,webm,avi,mpeg,mpegts,flv,ogg,asf"
 SEEKABLE = ("mov", "matroska")
 """Formats whose every frame has its time in the file, so that jumping to a key frame
 lands exactly there."""
+SAY_LENGTH = ("matroska", "flv")
+"""Formats that promise no number of frames, but a length in seconds."""
 MOST_PIXELS = 64_000_000
 """Largest frame that is decoded, in pixels; 4K has 8 million, 8K 33 million."""
 
@@ -54,12 +57,21 @@ class PacketTable:
     """Time stamps of the frames that need no other frame."""
     announced: int = 0
     """Frames that the container's own table promises; 0 where it has none."""
+    length: float = 0.0
+    """Time stamp at which the last frame ends, as the container promises; 0 where it
+    does not."""
+    step: float = 1.0
+    """How long a frame is shown on average, in units of the stream."""
+    least_gap: float = 0.0
+    """Above this, what is missing of the promised length is missing frames."""
     n_hidden: int = 0
     """Packets that an edit list hides: they are decoded and not shown."""
     n_shown: int = 0
     """Frames that are to be shown."""
     start: int | None = None
     """Lowest time stamp of the frames that are to be shown; None before the first."""
+    end: float = 0.0
+    """Time stamp at which the last of them ends."""
     keeps_stamps: bool = True
     """False only counts, for a film that may be long."""
 
@@ -71,6 +83,7 @@ class PacketTable:
             return
         self.n_shown += 1
         self.start = stamp if self.start is None else min(self.start, stamp)
+        self.end = max(self.end, stamp + (packet.duration or self.step))
         if self.keeps_stamps:
             self.shown.append(stamp)
         if self.keeps_stamps and packet.is_keyframe:
@@ -80,9 +93,11 @@ class PacketTable:
     def expected(self) -> int:
         """Return the larger of the frames found and those announced, less hidden.
 
-        A container may announce more frames than the file holds.
+        A container may announce more frames than the file holds, or a greater length.
         """
-        return max(self.n_shown, self.announced - self.n_hidden)
+        gap = self.length - self.end
+        n_missing = round(gap / self.step) if gap > self.least_gap else 0
+        return max(self.n_shown + n_missing, self.announced - self.n_hidden)
 
 
 def import_av(what: str = "reading") -> Any:
@@ -121,6 +136,33 @@ def opened(path: Path) -> Iterator[tuple[Any, Any]]:
         raise VideoError(f"{path}: {_what_it_is(path, reason)}") from None
     with container:
         yield container, _video_stream(container, path)
+
+
+def packet_table(
+    container: Any, stream: Any, *, keeps_stamps: bool = True
+) -> PacketTable:
+    """An empty table, with what the container promises of a stream of pictures."""
+    unit, step = float(stream.time_base), 1 / float(stream.average_rate or 25)
+    return PacketTable(
+        announced=stream.frames,
+        length=_length(container, stream) / unit,
+        step=step / unit,
+        least_gap=max(0.1, 2 * step) / unit,
+        keeps_stamps=keeps_stamps,
+    )
+
+
+def _length(container: Any, stream: Any) -> float:
+    """Seconds that the container promises of the pictures alone; 0 where it does not.
+
+    That of the whole film is no such promise where it has sound, which may be longer.
+    """
+    if stream.frames or container.format.name.split(",")[0] not in SAY_LENGTH:
+        return 0.0
+    own = stream.metadata.get("DURATION", "")
+    if told := re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", own):
+        return 3600 * int(told[1]) + 60 * int(told[2]) + float(told[3])
+    return (container.duration or 0) / 1e6 if len(container.streams) == 1 else 0.0
 
 
 def packets(
@@ -250,8 +292,9 @@ class VideoFacts:
     times: np.ndarray
     """When each frame is shown, in seconds from the first, float64 (N,), rising."""
     expected: int
-    """Frames that the container promises; more than there are times where the file is
-    cut short."""
+    """Frames that the container promises, or that its promised length would hold; more
+    than there are times where the file is cut short. An MPEG or Ogg stream, and a film
+    that a browser recorded, promises nothing: where it is cut cannot be seen."""
     codec: str
     container: str
     rotation: int
@@ -302,7 +345,7 @@ def probe(path: str | Path) -> VideoFacts:
     """
     path = Path(path)
     with opened(path) as (container, stream):
-        table, first = PacketTable(announced=stream.frames), None
+        table, first = packet_table(container, stream), None
         for packet in packets(container, stream, table):
             if first is None:
                 first = next(iter(frames_of(packet)), None)

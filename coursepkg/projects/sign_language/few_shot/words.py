@@ -124,7 +124,6 @@ class Words:
             self._write(part)
 
     def _write(self, folder: Path) -> None:
-        (folder / "landmarks").mkdir(exist_ok=True)
         for one in self.clips:
             write_landmarks(_place(folder, one.sha256), one.landmarks)
         rows = [{name: getattr(one, name) for name in _NEEDS} for one in self.clips]

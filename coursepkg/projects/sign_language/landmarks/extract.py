@@ -386,7 +386,6 @@ def extract_landmarks(
     if keep:
         # What cannot be kept is extracted anew the next time.
         with contextlib.suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
             write_landmarks(place, found)
     return found
 

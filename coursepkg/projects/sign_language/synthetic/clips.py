@@ -430,13 +430,11 @@ def write_signers(
     part = part_of(folder)
     if part.exists():
         _check_card(part, card)
-    part.mkdir(parents=True, exist_ok=True)
     _write_text(part / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
     clips = plan_clips(seed, config)
     for done, clip in enumerate(clips):
         path = part / "train" / clip.word / clip.file
         if not path.is_file():
-            path.parent.mkdir(parents=True, exist_ok=True)
             _write_clip(path, clip, seed, config)
         if done % 100 == 99:
             log(f"{done + 1} of {len(clips)} clips")

@@ -7,7 +7,7 @@
 No rule knows a whole sentence: each sees a few neighbours and makes one chunk of them,
 which later rules may join again. This is shallow transfer, as in Apertium (Forcada et
 al., Machine Translation 25(2), 2011). Nothing is learnt from sentences: the rules are
-written by hand, and the dictionary is the Phrasebook's lexicon, with the function words
+written by hand, and the dictionary is the phrasebook's lexicon, with the function words
 that it lacks listed here. Every word has one translation, whatever the sentence.
 """
 

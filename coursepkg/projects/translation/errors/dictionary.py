@@ -242,7 +242,6 @@ def dictionary_command(options: "LearnDictionary") -> int:
     check_out_file(out, "dictionary.tsv")
     parts = options.common.parts()
     learnt = learn_from(parts)
-    out.parent.mkdir(parents=True, exist_ok=True)
     learnt.save(out)
     print(f"{len(learnt)} entries in {out}")
     if options.common.json:

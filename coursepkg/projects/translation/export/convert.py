@@ -32,6 +32,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from coursepkg.app.export import check_entries
 from coursepkg.attention.multihead import MultiHeadAttention
 from coursepkg.attention.position_bias import RelativeBias
 from coursepkg.blocks.config import TransformerConfig
@@ -364,10 +365,7 @@ class ExportedTranslator:
         check_count("batches", batches)
         runtime, folder = ctranslate2(), Path(folder)
         config = _read(folder / "config.json")
-        if not isinstance(config, dict) or not isinstance(config.get("max_len"), int):
-            raise ValueError(
-                f"{folder / 'config.json'} has no max_len; export the model again"
-            )
+        check_entries(folder / "config.json", config, {"max_len": int})
         self.max_len: int = config["max_len"]
         shared = folder / "shared_vocabulary.json"
         self._source, self._target = (
@@ -383,7 +381,7 @@ class ExportedTranslator:
                 inter_threads=batches,
                 intra_threads=threads,
             )
-        except (RuntimeError, ValueError) as reason:
+        except (RuntimeError, ValueError, IndexError) as reason:
             first = str(reason).splitlines()[0]
             raise ValueError(
                 f"{folder} cannot be run by CTranslate2: {first}; export the model"

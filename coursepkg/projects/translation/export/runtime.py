@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from coursepkg.app.export import read_card
 from coursepkg.decoding.step import Hypothesis
-from coursepkg.files import file_sha256, read_json, write_json
+from coursepkg.files import file_sha256, write_json
 from coursepkg.projects.translation.export.convert import ExportedTranslator
 from coursepkg.text.vocabulary import EOS
 
@@ -38,7 +39,7 @@ class ExportedNetwork(nn.Module):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         needs = {"recipe": dict, "directions": list}
-        self.card: dict[str, Any] = read_json(folder / CARD, needs=needs)
+        self.card: dict[str, Any] = read_card(folder / CARD, needs)
         self.fingerprint = file_sha256(folder / "model.bin")
         self.runtime = ExportedTranslator(folder, batches=torch.get_num_threads())
 

@@ -135,7 +135,7 @@ KINDS = {
 EMPTY = "empty, and stay so"
 """What is said of lines without a sentence."""
 UNLIKE = "does not look like"
-"""How the note of `language_doubt` begins, before its reason."""
+"""In the notes of `language_doubt`, before the reason."""
 
 
 class _FileNotes:
@@ -168,7 +168,7 @@ def _kind_of(note: str) -> str:
     """The note without what differs from line to line."""
     if note.startswith(IN_PARTS):
         return f"{note.rpartition(' in ')[0]} in parts"
-    if note.startswith(UNLIKE):
+    if UNLIKE in note:
         return note.partition(":")[0]
     return next((kind for start, kind in KINDS.items() if note.startswith(start)), note)
 

@@ -39,7 +39,12 @@ from coursepkg.projects.translation.ladder.rows import (
     converged_ladder,
     without_limit,
 )
-from coursepkg.projects.translation.ladder.run import RowMaker, is_finished
+from coursepkg.projects.translation.ladder.run import (
+    RowMaker,
+    check_same_data,
+    fingerprint_of,
+    is_finished,
+)
 from coursepkg.projects.translation.published_results import (
     NEEDS,
     RESULTS,
@@ -96,13 +101,20 @@ def results_of(options: "Ladder") -> Path:
 
 
 def run_of(options: "Ladder", parts: Parts, results: Path) -> tuple[LadderRun, Rates]:
-    """What the rows of a call share, and how their learning rates were chosen."""
+    """What the rows of a call share, and how their learning rates were chosen.
+
+    Raises:
+        ValueError: a stored row is of data that have changed since.
+    """
     conditions = conditions_of(options, parts)
     rates = read_rates(results / conditions) if options.converged else {}
     chosen = {name: one["learning_rate"] for name, one in rates.items()}
     ladder = converged_ladder(chosen) if options.converged else LADDER
     runs = options.common.out or RUNS / "ladder"
     run = LadderRun(ladder, base_of(options), conditions, runs, results, NEEDS)
+    data = fingerprint_of(parts)
+    for one in run.read():
+        check_same_data(run.file(one["row"], one["seed"]), one, data)
     return run, rates
 
 
@@ -113,7 +125,8 @@ def tune_rates(options: "Ladder", parts: Parts, results: Path) -> int:
     with stored numbers keeps the rate that it had.
 
     Raises:
-        ValueError: a stored row below one of them has other settings.
+        ValueError: a stored row below one of them has other settings, or one is of
+            other data.
     """
     failed = []
     names = _tuned(options.rows)

@@ -84,7 +84,6 @@ def choose_rate(run: LadderRun, row: LadderRow, parts: Parts) -> dict[str, Any]:
     ]
     document = chosen_of(row.name, trials)
     path = run.results / run.conditions / f"{row.name}{ENDING}"
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, document)
     return document
 

@@ -13,7 +13,7 @@ from coursepkg.app.output import silent
 from coursepkg.bench.machine import circumstances
 from coursepkg.data.registry import data_folder
 from coursepkg.files import read_json, write_json
-from coursepkg.metrics.scoring import sentence_scores
+from coursepkg.metrics.scoring import data_hash, sentence_scores
 from coursepkg.projects.translation.back_translation.files import (
     LANGUAGES_OF,
     mono_text,
@@ -154,6 +154,25 @@ def is_finished(folder: Path) -> bool:
     return (folder / NUMBERS).is_file()
 
 
+def fingerprint_of(parts: Parts) -> str:
+    """The hash of all pairs of a corpus, part by part."""
+    splits = (parts.train, parts.dev, parts.test)
+    return data_hash([[f"{p.source}\t{p.target}" for p in one] for one in splits])
+
+
+def check_same_data(path: Path, stored: Mapping[str, Any], data: str) -> None:
+    """Check that a stored row has these data; one without their hash passes.
+
+    Raises:
+        ValueError: it has others.
+    """
+    if stored.get("data", data) != data:
+        raise ValueError(
+            f"{path} holds this row with other data: those of --data have changed"
+            " since; choose another --out and another --results"
+        )
+
+
 @dataclass(frozen=True)
 class RowMaker:
     """What makes the rows of a call, beside what all ladders have."""
@@ -174,7 +193,8 @@ class RowMaker:
         The rows it needs must be finished.
 
         Raises:
-            ValueError: the row cannot be trained, or its run has other settings.
+            ValueError: the row cannot be trained, or its run has other settings or
+                data.
         """
         document = self._made(row, seed)
         path = self.run.file(row.name, seed)
@@ -185,11 +205,12 @@ class RowMaker:
     def _made(self, row: LadderRow, seed: int) -> dict[str, Any]:
         """The document of a row, from its finished run or from a run now."""
         folder, base = self.run.folder(row.name, seed), self.run.base
-        ladder = self.run.ladder
+        ladder, data = self.run.ladder, fingerprint_of(self.parts)
         recipe = ladder.recipe(row, base)
         if is_finished(folder):
             document = read_json(folder / NUMBERS, needs=NEEDS)
             check_same_recipe(folder / NUMBERS, document, recipe)
+            check_same_data(folder / NUMBERS, document, data)
             return {name: value for name, value in document.items() if name != "format"}
         if folder.exists() and not self._goes_on(row):
             shutil.rmtree(folder)
@@ -202,6 +223,7 @@ class RowMaker:
             "about": row.about,
             "seed": seed,
             "conditions": self.run.conditions,
+            "data": data,
             "builds_on": row.builds_on,
             "changes": ladder.changes(row, base) if row.builds_on else {},
             **{name: row.settings[name] for name in names},
@@ -212,7 +234,6 @@ class RowMaker:
             **circumstances(),
             "note": "; ".join(notes),
         }
-        folder.mkdir(parents=True, exist_ok=True)
         keep_sentences(folder, result)
         write_json(folder / NUMBERS, document)
         return document

@@ -267,7 +267,6 @@ def search(options: "ConfigSearch") -> int:
         "seed": options.seed,
         "trials": sorted(trials, key=headline, reverse=True),
     }
-    out.mkdir(parents=True, exist_ok=True)
     table = results_table(document)
     write_json(out / "results.json", document)
     write_texts(out, {"results.md": table})

@@ -22,7 +22,7 @@ MODELS = {"tiny": "tiny", "report": "minhtoan/t5-translate-vietnamese-nom"}
 
 @dataclass(frozen=True)
 class T5Pretrain:
-    """Pre-train a small T5 on Vietnamese sentences: it is to write what was cut out.
+    """Pretrain a small T5 on Vietnamese sentences: it is to write what was cut out.
 
     FOLDER/model is for `t5-train --model`; FOLDER/start is the same model before, with
     random weights. Sentences of the dev and test parts of all corpora are left out.
@@ -80,7 +80,7 @@ class T5Pretrain:
             )
 
     def run(self) -> int:
-        """Build, pre-train, save; return 0."""
+        """Build, pretrain, save; return 0."""
         from coursepkg.projects.translation.t5.pretrain import (
             PreTraining,
             run_pretraining,

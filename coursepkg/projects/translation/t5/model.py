@@ -386,7 +386,7 @@ def tiny_t5(
         texts: what the vocabulary is learnt from, both sides of the training part.
         vocab_size: most pieces; fewer where the texts do not give so many, more where
             their characters need more.
-        n_sentinels: pieces <extra_id_0>, <extra_id_1>, ... behind them, to pre-train.
+        n_sentinels: pieces <extra_id_0>, <extra_id_1>, ... behind them, to pretrain.
         **sizes: fields of `transformers.T5Config` that differ from `TINY`.
 
     Raises:

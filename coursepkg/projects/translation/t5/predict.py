@@ -52,7 +52,7 @@ class T5Translator:
             return cls(t5, dict.fromkeys(usual, prefix))
         if "pretrained_on" in t5.card and "prefixes" not in t5.card:
             raise ValueError(
-                f"{model} was pre-trained on {t5.card['pretrained_on']} and knows no"
+                f"{model} was pretrained on {t5.card['pretrained_on']} and knows no"
                 f" direction yet; fine-tune it: t5-train --model {model}"
             )
         return cls(t5, t5.card.get("prefixes") or usual)

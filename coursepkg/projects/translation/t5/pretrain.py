@@ -1,4 +1,4 @@
-"""Pre-train a small T5 on sentences alone: it is to write what was cut out of them.
+"""Pretrain a small T5 on sentences alone: it is to write what was cut out of them.
 
     sentence   Hà Nội là thủ đô của Việt Nam.
     source     Hà Nội <extra_id_0> của Việt Nam.
@@ -96,7 +96,7 @@ _SENTINEL = re.compile(r"(<extra_id_\d+>)")
 
 @dataclass(frozen=True)
 class PreTraining:
-    """How a small T5 is pre-trained."""
+    """How a small T5 is pretrained."""
 
     learning_rate: int | float = 4e-3
     """The highest rate, above 0, reached after the warm-up; then it falls by the
@@ -126,7 +126,7 @@ class PreTraining:
 
 @dataclass(frozen=True)
 class PlainText:
-    """Vietnamese sentences to pre-train on."""
+    """Vietnamese sentences to pretrain on."""
 
     name: str
     """Where they come from."""
@@ -280,7 +280,7 @@ class SpanBatches:
 
 @dataclass(frozen=True)
 class PreTrained:
-    """What pre-training did; the losses are those of dev, in nats a target token."""
+    """What pretraining did; the losses are those of dev, in nats a target token."""
 
     history: History
     before: float
@@ -390,7 +390,7 @@ def run_pretraining(
     max_seconds: int | float | None = None,
     resume: bool = False,
 ) -> dict[str, Any]:
-    """Read sentences, build a model, pre-train, save.
+    """Read sentences, build a model, pretrain, save.
 
     Args:
         mono: see `plain_text`.

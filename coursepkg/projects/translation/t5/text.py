@@ -7,7 +7,7 @@
 One model, one loss and one way of decoding serve them all; only the text says which
 task it is. So the prefix belongs to training and to prediction alike, and an output
 that is none of the labels is simply wrong. Source: Raffel et al. (arXiv 1910.10683),
-section 2.4; pre-training: section 3.1.4.
+section 2.4; pretraining: section 3.1.4.
 
 `c4_filters` made C4, the Colossal Clean Crawled Corpus, out of web pages::
 
@@ -132,7 +132,7 @@ def label_accuracy(
 def corrupt_spans(
     words: Sequence[str], spans: Sequence[tuple[int, int]]
 ) -> tuple[str, str]:
-    """T5's pre-training task on one text: the target is the spans that are cut out.
+    """T5's pretraining task on one text: the target is the spans that are cut out.
 
     Example:
         >>> words = "Thank you for inviting me to your party last week .".split()
@@ -164,7 +164,7 @@ def corrupt_spans(
 
 
 CUT_SHARE = 0.15
-"""Share of the words that pre-training cuts out."""
+"""Share of the words that pretraining cuts out."""
 SPAN_LENGTH = 3
 """Words of a span on average."""
 

@@ -160,7 +160,7 @@ def test_a_damaged_export_is_named(exported: Path, pages: Path, tmp_path: Path) 
             (lambda folder: (folder / CARD).write_text("{"), f"{CARD} is damaged"),
             (lambda folder: change_card(folder, widths=[5]), f"{CARD} is damaged; export the model again"),
             (lambda folder: change_card(folder, widths=["5", 9]), f"{CARD} is damaged; export the"),
-            (lambda folder: change_card(folder, files={}), f"{CARD} is damaged; export the model again"),
+            (lambda folder: change_card(folder, files={}), f"{CARD} is damaged or of another project"),
         )
     ):
         folder = tmp_path / str(number) / "export"

@@ -152,3 +152,112 @@ def test_a_contact_without_a_price_is_no_good() -> None:
 def test_a_number_in_a_name_is_no_quantity(row: tuple[str, ...], item: tuple[object, ...]) -> None:
     (found,) = extract_fields(page((*HEAD, row, ("Tổng tiền", row[-1])))).items
     assert (found.name, found.quantity, found.price, found.amount) == item
+
+
+@pytest.mark.parametrize("unit", [("Đơn vị: USD",), ("Đơn vị tính:", "IDR"), ("Currency: KRW",)])
+def test_a_line_of_units_says_the_currency_of_a_bare_total(unit: tuple[str, ...]) -> None:
+    rows = (*HEAD, *GOODS, unit)
+    total = extract_fields(page((*rows, SUMS[0]))).total
+    assert total.value is None
+    assert "names no dong" in total.reason
+    assert extract_fields(page((*rows, ("Tổng tiền", "42.000 VND")))).total.value == 42_000
+
+
+@pytest.mark.parametrize(
+    ("goods", "value"),
+    [
+        ((("Kimchi", "₩4,000"), ("Soju", "6,000 KRW")), None),
+        ((("Sushi ¥4,000",), ("Sake ¥6,000",)), None),
+        ((("Sushi ¥4,000",), ("Cam", "5.000"), ("Chanh", "5.000")), 10_000),
+    ],
+)
+def test_most_goods_say_the_currency_of_a_bare_total(
+    goods: tuple[tuple[str, ...], ...], value: int | None
+) -> None:
+    total = extract_fields(page((*HEAD, *goods, ("Total", "10,000")))).total
+    assert total.value == value
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        (("Giảm giá 5%", "2.100"), ("Còn lại", "39.900")),
+        (("Giảm giá 5%",), ("Còn lại", "39.900")),
+        (("Giảm giá 5%", "2.100"), ("Thành tiền", "39.900")),
+    ],
+)
+def test_what_a_discount_leaves_is_to_pay_where_it_is_printed(rest: tuple[tuple[str, ...], ...]) -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng cộng", "42.000"), *rest)))
+    assert (fields.total.value, fields.total.text) == (39_900, f"{rest[1][0]} 39.900")
+    assert fields.notes == ("of several sums 39,900 is the one to pay, not 42,000",)
+
+
+@pytest.mark.parametrize("row", [("Còn lại", "8.000"), ("Tiền còn lại", "8.000"), ("Còn lại", "40.000")])
+def test_what_remains_without_a_discount_is_change_or_a_debt(row: tuple[str, str]) -> None:
+    sums = (("Tổng cộng", "42.000"), ("Khách đưa", "50.000"), row)
+    assert extract_fields(page((*HEAD, *GOODS, *sums))).total.value == 42_000
+
+
+def test_a_discount_below_the_last_sum_leaves_it_open() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng cộng", "42.000"), ("Giảm giá", "2.000"))))
+    assert (fields.total.value, fields.total.confidence) == (42_000, 0.8)
+    assert "no line says what is left" in fields.notes[0]
+    after = (("Tổng cộng", "40.000"), ("Giảm giá", "2.000"))
+    assert extract_fields(page((*HEAD, *GOODS, *after))).notes == ()
+
+
+@pytest.mark.parametrize("first", ["Tổng cộng sau giảm giá", "Khách phải trả"])
+def test_the_goods_do_not_override_a_smaller_sum_to_pay(first: str) -> None:
+    sums = ((first, "40.000"), ("Tổng cộng trước giảm giá", "42.000"))
+    assert extract_fields(page((*HEAD, *GOODS, *sums))).total.value == 40_000
+    assert extract_fields(page((*HEAD, *GOODS, *sums[::-1]))).total.value == 40_000
+
+
+SMALL = (("Lẩu", "2", "350", "700"), ("Bia", "20", "25", "500"))
+
+
+@pytest.mark.parametrize("goods", [SMALL, tuple((" ".join(row),) for row in SMALL)])
+def test_goods_in_small_numbers_make_a_total_in_thousands(goods: tuple[tuple[str, ...], ...]) -> None:
+    fields = extract_fields(page((*HEAD, *goods, ("Tổng cộng", "1.200"))))
+    assert (fields.total.value, fields.total.confidence) == (1_200_000, 0.8)
+    assert "is read as 1,200,000 dong" in fields.notes[0]
+    assert fields.items == ()
+
+
+@pytest.mark.parametrize("unit", ["ĐVT: 1000đ", "Đơn vị: nghìn đồng", "Đơn vị tính: 1.000 đồng"])
+def test_a_line_of_units_may_say_thousands(unit: str) -> None:
+    rows = (*HEAD, *SMALL, (unit,))
+    assert extract_fields(page((*rows, ("Tổng cộng", "1.500")))).total.value == 1_500_000
+    total = extract_fields(page((*rows, ("Tổng cộng", "15.000")))).total
+    assert total.value is None
+    assert "says thousands" in total.reason
+
+
+def test_a_small_total_may_be_in_dong() -> None:
+    rows = (*HEAD, ("Túi", "500"), ("Bánh", "1.500"), ("Tổng cộng", "2.000"))
+    assert extract_fields(page(rows)).total.value == 2_000
+
+
+@pytest.mark.parametrize(
+    ("row", "total"),
+    [
+        (("Thuế VAT 10%", "4.200"), "46.200"),
+        (("Phí dịch vụ", "4.200"), "46.200"),
+        (("Phí ship", "15.000"), "57.000"),
+        (("Giảm 10%", "4.200"), "37.800"),
+        (("Giảm trừ", "2.000"), "40.000"),
+    ],
+)
+def test_taxes_charges_and_discounts_explain_a_total(row: tuple[str, str], total: str) -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, row, ("Tổng cộng", total))))
+    assert (fields.total.value, fields.notes) == (int(total.replace(".", "")), ())
+    assert len(fields.items) == 2
+
+
+def test_goods_may_have_amounts_without_separators() -> None:
+    goods = (("Bánh tráng mè", "2", "15000", "30000"), ("Nước sâm", "1", "12000", "12000"))
+    items = extract_fields(page((*HEAD, *goods, ("Tổng tiền", "42000")))).items
+    assert [(one.quantity, one.price, one.amount) for one in items] == [
+        (2, 15_000, 30_000),
+        (1, 12_000, 12_000),
+    ]

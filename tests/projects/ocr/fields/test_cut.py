@@ -8,8 +8,8 @@ import pytest
 
 from coursepkg.projects.ocr.detector.lines import TextBox, place_lines
 from coursepkg.projects.ocr.fields.line_tagger import LineTagger
-from coursepkg.projects.ocr.fields.page_kind import LOWER, UPPER, cut_lines
-from coursepkg.projects.ocr.fields.rules import FIELDS, Fields, extract_fields
+from coursepkg.projects.ocr.fields.page_kind import LEFT, LOWER, RIGHT, UPPER, cut_lines
+from coursepkg.projects.ocr.fields.rules import BY_PLACE, FIELDS, Fields, extract_fields
 from coursepkg.projects.ocr.fields.table import LabelledReceipt, generated_fields
 from coursepkg.projects.ocr.fields.values import parse_amount
 from coursepkg.projects.ocr.page.read import PageLine
@@ -97,7 +97,7 @@ def test_without_the_size_of_the_picture_or_a_line_at_its_edge_nobody_can_tell()
     bottom = int(max(line.box.corners[:, 1].max() for line in lines))
     assert extract_fields(lines, (600, bottom + 2)).total.reason == "no line says a total"
     assert extract_fields(lines, (600, bottom)).total.reason == f"no line says a total; {LOWER_CUT}"
-    assert cut_lines([], (600, 600)) == {UPPER: frozenset(), LOWER: frozenset()}
+    assert cut_lines([], (600, 600)) == dict.fromkeys((UPPER, LOWER, LEFT, RIGHT), frozenset())
 
 
 def test_a_field_that_is_there_keeps_its_value_at_the_edge() -> None:
@@ -120,10 +120,58 @@ def test_what_is_read_without_a_value_is_cut_only_where_it_stands_at_the_edge() 
 
 def test_goods_below_a_cut_are_no_shop() -> None:
     lines = page((("Dép nhựa",), ("2", "20.000"), ("Tổng tiền", "40.000"), ("Ngày 16/01/2021",)))
-    assert extract_fields(lines).seller.value == "Dép nhựa"
+    assert extract_fields(lines).seller.value is None
     seller = extract_fields(lines, (600, 600)).seller
     assert seller.value is None
     assert seller.reason.endswith(UPPER_CUT)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        (("TAI NGHE",), ("1 x 150.000", "150.000")),
+        (("1. TRÀ SỮA ĐƯỜNG ĐEN",), ("1 x 150.000", "150.000")),
+        (("Kenh: POS824",), HEAD[3], HEAD[4], GOODS[0]),
+        (("Ma don: K4092",), HEAD[3], HEAD[4], GOODS[0]),
+        (("Số TK : 1073797762",), GOODS[0]),
+        (("STK 1073797762",), HEAD[3], GOODS[0]),
+    ],
+)
+def test_below_a_cut_between_rows_neither_goods_nor_codes_name_the_shop(
+    first: tuple[tuple[str, ...], ...],
+) -> None:
+    # Words of titles, columns and times stand in the foot, too.
+    foot = (("Tổng tiền", "150.000"), ("Hình thức thanh toán: Thẻ",), ("In lúc: 16/01/2021 09:10",))
+    fields = extract_fields(page((*first, *foot)))
+    assert fields.total.value == 150_000
+    assert (fields.seller.value, fields.address.value) == (None, None)
+    assert fields.seller.reason
+    assert fields.address.reason
+
+
+def test_a_shop_without_a_word_of_shops_is_told_by_a_date_between_it_and_the_prices() -> None:
+    assert extract_fields(page((("LÚA VÀNG",), HEAD[3], *GOODS, *SUMS))).seller.value == "LÚA VÀNG"
+    assert extract_fields(page((("LÚA VÀNG",), *GOODS, *SUMS, HEAD[3]))).seller.value is None
+
+
+@pytest.mark.parametrize("side", [LEFT, RIGHT])
+def test_a_text_at_the_left_or_right_edge_may_lack_letters(side: str) -> None:
+    lines = page(RECEIPT)
+    assert extract_fields(lines, (700, 900)).notes == ()
+    long, left = lines[1], 0 if side == LEFT else 700
+    corners = long.box.corners.copy()
+    corners[[0, 3] if side == LEFT else [1, 2], 0] = left
+    lines[1] = replace(long, box=TextBox(corners, 1.0))
+    fields = extract_fields(lines, (700, 900))
+    assert fields.notes == (f"the address may lack letters at the {side} edge",)
+    assert (fields.address.value, fields.address.confidence) == (HEAD[1][0], BY_PLACE)
+
+
+def test_a_total_right_of_the_picture_is_said_to_be_cut_off() -> None:
+    left_half = page((*HEAD[:4], ("Tên hàng",), ("Bánh tráng mè ngon nhất trong vùng Cần Thơ",)))
+    assert extract_fields(left_half, (348, 900)).total.reason.endswith(
+        "; the text is cut by the right edge of the picture"
+    )
 
 
 TIGHT = (("LÚA VÀNG",), ("12 Hoa Mai",), *RECEIPT[2:])
@@ -174,6 +222,8 @@ def test_upper_is_where_the_reading_begins(quarters: int) -> None:
     found = cut_lines(turned, (int(size[0]), int(size[1])))
     assert found[UPPER] == {i for i, line in enumerate(lines) if line.row == 0}
     assert found[LOWER] == frozenset()
+    begin = min(line.box.corners[0, 0] for line in lines)
+    assert found[LEFT] == {i for i, line in enumerate(lines) if line.box.corners[0, 0] == begin}
 
 
 @pytest.mark.parametrize("n_total", [0, 1])

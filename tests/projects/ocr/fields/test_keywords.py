@@ -24,6 +24,26 @@ KINDS = [
     ("Tổng tiền trước giảm", kw.SUBTOTAL),
     ("Phải trả lại", kw.CHANGE),
     ("Tổng tiền đã trả", kw.PAID),
+    ("Tổng (2 món): 42.000", kw.TOTAL),
+    ("Tổng (2 món):", kw.TOTAL),
+    ("Tổng món: 2", kw.COUNT),
+    ("Thuế VAT 10%", kw.TAX),
+    ("Giảm 10%", kw.DISCOUNT),
+    ("Giảm trừ", kw.DISCOUNT),
+    ("Phí dịch vụ 5%", kw.CHARGE),
+    ("Phí ship", kw.CHARGE),
+    ("Thực thu", kw.TO_PAY),
+    ("Tổng thu", kw.TO_PAY),
+    ("Net total", kw.TO_PAY),
+    ("Balance due", kw.TO_PAY),
+    ("Tổng cộng trước giảm giá", kw.SUBTOTAL),
+    ("Tổng hóa đơn trước chiết khấu", kw.SUBTOTAL),
+    ("Thành tiền sau giảm", kw.TO_PAY),
+    ("Tiền còn lại", kw.COUNT),
+    ("Ngày giao dịch", kw.WHEN),
+    ("Ngày kinh doanh", kw.WHEN),
+    ("Ngày giao hàng", kw.NO_SALE),
+    ("Sinh nhật", kw.NO_SALE),
 ]
 
 
@@ -38,7 +58,9 @@ def test_a_letter_read_wrongly_does_not_hide_a_name(text: str) -> None:
     assert kw.line_kind(text).kind == kw.TO_PAY
 
 
-@pytest.mark.parametrize("text", ["Vật liệu xây dựng", "Dầu gió", "Trứng gà", "Chè đậu đỏ", ""])
+@pytest.mark.parametrize(
+    "text", ["Vật liệu xây dựng", "Dầu gió", "Trứng gà", "Chè đậu đỏ", "Bánh sinh nhật", ""]
+)
 def test_goods_and_shops_are_of_no_kind(text: str) -> None:
     assert kw.line_kind(text) is None
 

@@ -49,6 +49,10 @@ MOMENT = "2020-08-11T08:06"
         ("Cơ sở 1: 21 Hoa Mai 11/08/2020", "2020-08-11"),
         ("Chi nhánh 1: 21 Hoa Mai 11/08/2020", "2020-08-11"),
         ("Cs 5: 37 Hoa Mai 11/08/2020", "2020-08-11"),
+        ("11-Aug-20 8:06", MOMENT),
+        ("Ngày 11 tháng 08 năm 20", "2020-08-11"),
+        ("Ngày: 20200811", "2020-08-11"),
+        ("11/08/20luc8:06", MOMENT),
     ],
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
@@ -94,6 +98,13 @@ def test_a_year_of_two_digits_may_stand_first(text: str, value: str, other: str)
     assert f"with the year first: {other}" in parsed.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "is_doubtful"), [("21-01-16", True), ("11-08-20 8h06", False), ("21/01/16", False)]
+)
+def test_hyphens_with_a_later_year_in_front_leave_a_doubt(text: str, is_doubtful: bool) -> None:
+    assert parse_timestamp(text).is_doubtful is is_doubtful
+
+
 @pytest.mark.parametrize("text", ["11/08/2020", "11/11/11", "31/08/45 11/11/11"])
 def test_a_date_with_one_reading_has_no_note(text: str) -> None:
     parsed = parse_timestamp(text)
@@ -113,7 +124,20 @@ def test_a_year_in_the_far_future_has_a_reason(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["11/08/202008:06", "31/02/2021", "13/88/2021", "01/01/1875", "08:06", "Tổng tiền 12.000", ""]
+    "text",
+    [
+        "Ký hiệu 12/11/20P",
+        "Kỳ 1 tháng 01/2021",
+        "20210116",
+        "16 Jan 08:58",
+        "11/08/202008:06",
+        "31/02/2021",
+        "13/88/2021",
+        "01/01/1875",
+        "08:06",
+        "Tổng tiền 12.000",
+        "",
+    ],
 )
 def test_what_is_no_date_has_a_reason(text: str) -> None:
     parsed = parse_timestamp(text)
@@ -138,7 +162,11 @@ def test_what_was_written_is_read_back(moment: datetime, day: str, clock: str, j
 
 
 @pytest.mark.parametrize(
-    "text", ["74,000", "74.000đ", "74 000 VND", "74000", "VNĐ 74.000", "74k", "74.OOO", "74, 000"]
+    "text",
+    [
+        *("74,000", "74.000đ", "74 000 VND", "74000", "VNĐ 74.000", "74k", "74.OOO", "74, 000"),
+        *("VND74000", "74000.00", "74 .000", "74'000", "74 nghìn", "74 ngàn đồng"),
+    ],
 )
 def test_amounts_are_read_in_every_notation(text: str) -> None:
     assert parse_amount(text).value == 74_000
@@ -149,6 +177,11 @@ def test_amounts_are_read_in_every_notation(text: str) -> None:
 )
 def test_zero_hundredths_are_no_part_of_an_amount(text: str) -> None:
     assert parse_amount(text).value == 1_234_500
+
+
+def test_millions_may_be_a_word() -> None:
+    assert parse_amount("1,2 triệu").value == 1_200_000
+    assert parse_amount("1 triệu 200 nghìn").value is None
 
 
 @pytest.mark.parametrize("text", ["100-200", "0900-123-456", "123-456-789-01"])
@@ -173,6 +206,20 @@ def test_hyphens_alone_make_no_thousands(text: str) -> None:
         ("S$4,200", "Singapore dollars"),
         ("NT$ 4,200", "Taiwan dollars"),
         ("A$ 4,200", "Australian dollars"),
+        ("AU$ 4,200", "Australian dollars"),
+        ("CA$ 4,200", "Canadian dollars"),
+        ("4,200 CAD", "Canadian dollars"),
+        ("NZ$ 4,200", "New Zealand dollars"),
+        ("42.000 IDR", "rupiah"),
+        ("Rp 42.000", "rupiah"),
+        ("Rp. 42.000", "rupiah"),
+        ("42,000원", "won"),
+        ("1.200 円", "yen"),
+        ("1.200元", "yuan"),
+        ("￥1.200", "yen or yuan"),
+        ("₱4,200", "Philippine pesos"),
+        ("₹4,200", "Indian rupees"),
+        ("4.200 ₽", "roubles"),
         ("Total (USD): 4,200", "US dollars"),
         ("HD 123456 Total $12.50", "US dollars"),
     ],

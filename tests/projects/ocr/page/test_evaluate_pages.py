@@ -12,10 +12,11 @@ from PIL import Image
 
 from coursepkg.projects.ocr.baselines import Tesseract
 from coursepkg.projects.ocr.detector import detector as bounded
+from coursepkg.projects.ocr.detector.lines import TextBox
 from coursepkg.projects.ocr.page.compare import PageText, compare_pages
 from coursepkg.projects.ocr.page.evaluate import score_labelled
 from coursepkg.projects.ocr.page.labelled import LabelledPage, find_labelled_pages
-from tests.projects.ocr.page.pages import InkDetector, drawn_page
+from tests.projects.ocr.page.pages import InkDetector, KnownBoxes, drawn_page
 from tests.projects.ocr.sets import ocr, write_picture
 
 
@@ -170,6 +171,50 @@ def test_the_command_writes_numbers_and_a_private_report(
     )
     assert done.code == 0, done.err
     assert [one.name for one in numbers.iterdir()] == ["pages_bills.json"]
+
+
+class FailsAtTallPages(InkDetector):
+    """A detector whose process crashes at pages of more than so many pixels in height."""
+
+    def __init__(self, tallest: int) -> None:
+        super().__init__()
+        self.tallest = tallest
+
+    def detect(self, image: np.ndarray, name: str = "picture") -> list[TextBox]:
+        if len(image) > self.tallest:
+            raise OSError(f"{name}: its text could not be found: it crashed")
+        return super().detect(image, name)
+
+
+def test_a_page_at_which_the_detector_fails_scores_nothing_and_is_named(
+    folder: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first page, which is also read before the time counts, has a row more than the second.
+    monkeypatch.setattr(bounded, "open_detector", lambda settings, cache: FailsAtTallPages(120))
+    done = ocr("evaluate", "--pages", folder, "--model", model, "--json")
+    assert done.code == 0, done.err
+    said = "  note: page 1 could not be read, so it scores 0: its text could not be found: it crashed\n"
+    assert said in done.out
+    (ours,) = done.document["readers"]
+    assert ours["unread_pages"] == [1]
+    assert (ours["f1_of_pages"][0], ours["words"]) == (0, 5)
+
+    monkeypatch.setattr(bounded, "open_detector", lambda settings, cache: FailsAtTallPages(10))
+    done = ocr("evaluate", "--pages", folder, "--model", model)
+    assert done.code == 2
+    assert "coursepkg could read no page; the first: its text could not be found: it crashed" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_page_on_which_nothing_is_found_is_read_without_text(
+    folder: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "open_detector", lambda settings, cache: KnownBoxes([]))
+    done = ocr("evaluate", "--pages", folder, "--model", model, "--json")
+    assert done.code == 0, done.err
+    assert "note: page" not in done.out
+    (ours,) = done.document["readers"]
+    assert (ours["f1_of_pages"], ours["unread_pages"]) == ([0, 0], [])
 
 
 def program(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,12 @@ from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
 FACES = split_faces(matplotlib_faces())[0]
 PLAN = ShardPlan(
-    n_lines=7, a_shard=4, receipts=0.5, config=LineConfig(texts=TextConfig(sentences=0.0, max_length=20))
+    n_lines=7,
+    a_shard=4,
+    receipts=0.5,
+    varied=0.5,
+    printers=0.5,
+    config=LineConfig(texts=TextConfig(sentences=0.0, max_length=20)),
 )
 
 
@@ -31,9 +36,26 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shards]:
 def test_a_plan_says_its_shards() -> None:
     assert PLAN.n_shards == 2
     assert [PLAN.lines_of(n) for n in range(2)] == [4, 3]
-    for changes in ({"seed": 2}, {"n_lines": 0}, {"receipts": 1.1}, {"height": 4}):
+    for changes in (
+        {"seed": 2},
+        {"n_lines": 0},
+        {"receipts": 1.1},
+        {"varied": -0.1},
+        {"printers": 2},
+        {"height": 4},
+    ):
         with pytest.raises(ValueError, match=next(iter(changes))):
             dataclasses.replace(PLAN, **changes)
+
+
+@pytest.mark.parametrize(
+    ("share", "due"), [(0.0, []), (0.5, [1, 3, 5]), (0.3, [3]), (1.0, [0, 1, 2, 3, 4, 5])]
+)
+def test_a_share_of_the_receipts_is_varied(share: float, due: list[int]) -> None:
+    plan = dataclasses.replace(PLAN, varied=share)
+    kinds = [plan.receipt(number) for number in range(6)]
+    assert [n for n, kind in enumerate(kinds) if kind.dot_matrix] == due
+    assert {kind.empty for kind in kinds} == {0.0}
 
 
 def test_lines_and_lines_of_receipts_are_there(written: tuple[Path, Shards]) -> None:

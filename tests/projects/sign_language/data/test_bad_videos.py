@@ -107,6 +107,39 @@ def test_of_a_film_that_is_cut_short_the_rest_is_read_and_the_loss_told(tmp_path
     assert np.array_equal(sampled.frames, found.frames[sixteen(found.times)])
 
 
+@pytest.mark.parametrize(
+    ("name", "codec", "with_sound"),
+    [
+        ("film.mkv", "libx264", False),
+        ("sound.mkv", "libx264", True),
+        ("film.webm", "libvpx", False),
+        ("film.flv", "flv", False),
+    ],
+)
+def test_a_film_that_says_its_length_alone_may_be_cut_too(
+    tmp_path: Path, name: str, codec: str, with_sound: bool
+) -> None:
+    film = write_film(tmp_path / name, 60, codec=codec, with_sound=with_sound)
+    assert decode_video(film).complaint == ""
+    shorter = cut(film, 0.5)
+    found = decode_video(shorter)
+    assert 0 < len(found.frames) < 45
+    # A frame that is shown later may stand before the cut, so that one more seems to be there.
+    expected = found.facts.expected
+    assert expected in (59, 60)
+    assert f"{expected - len(found.frames)} of {expected} frames are missing" in found.complaint
+    sampled = decode_needed(shorter, sixteen)
+    assert (sampled.n_lost, probe(shorter).expected) == (found.n_lost, expected)
+    with pytest.raises(VideoError, match=f"of {expected} frames are missing"):
+        read_clip(shorter)
+
+
+def test_sound_that_goes_on_behind_the_pictures_is_no_cut(tmp_path: Path) -> None:
+    # Half a second of silence behind eight pictures; FLV has one length for both.
+    for name in ("film.mkv", "film.flv"):
+        assert decode_video(write_film(tmp_path / name, 8, with_sound=True)).complaint == ""
+
+
 def test_a_clip_is_refused_or_kept_by_how_much_is_lost(tmp_path: Path) -> None:
     shorter = cut(write_film(tmp_path / "film.mp4", 30, container=FAST), 0.9)
     lost = decode_video(shorter).lost

@@ -531,8 +531,8 @@ def test_a_missing_package_is_named_in_one_line(
     assert not kept(film).exists()
 
 
-def test_what_cannot_be_written_leaves_nothing(film: Path, found: Landmarks, tmp_path: Path) -> None:
-    place = tmp_path / "no folder" / "film.npz"
+def test_what_cannot_be_written_leaves_nothing(film: Path, found: Landmarks) -> None:
+    place = film / "no folder" / "film.npz"
     with pytest.raises(OSError, match="no folder"):
         write_landmarks(place, found)
     assert not place.parent.exists()

@@ -42,8 +42,26 @@ def test_frames_and_times_are_those_of_the_whole_film(tmp_path: Path, options: d
     assert next(iter(frames)).seconds == 0.0
 
 
-def test_of_a_film_that_is_cut_short_the_loss_is_told(tmp_path: Path) -> None:
-    shorter = cut(write_film(tmp_path / "film.mp4", container={"movflags": "faststart"}), 0.9)
+@pytest.mark.parametrize("n_frames", [1, 2, 30])
+def test_an_avi_whose_frames_are_stored_in_another_order_is_not_late(tmp_path: Path, n_frames: int) -> None:
+    film = write_film(tmp_path / "film.avi", n_frames)
+    found = list(VideoFrames(film))
+    assert [number_of(one.pixels) for one in found] == list(range(n_frames))
+    np.testing.assert_allclose([one.seconds for one in found], decode_video(film).times)
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "options"),
+    [
+        ("film.mp4", 0.9, {"container": {"movflags": "faststart"}}),
+        ("film.mkv", 0.7, {"codec": "mpeg4"}),
+        ("film.flv", 0.7, {"codec": "flv"}),
+    ],
+)
+def test_of_a_film_that_is_cut_short_the_loss_is_told(
+    tmp_path: Path, name: str, share: float, options: dict
+) -> None:
+    shorter = cut(write_film(tmp_path / name, **options), share)
     frames = VideoFrames(shorter)
     found = [number_of(one.pixels) for one in frames]
     assert found == list(range(len(found)))

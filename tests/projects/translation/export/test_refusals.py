@@ -99,6 +99,15 @@ def test_a_damaged_folder_is_named(folder, name):
     one_line(error, str(folder))
 
 
+def test_weights_without_a_matrix_are_refused(folder):
+    whole = (folder / "model.bin").read_bytes()
+    (folder / "model.bin").write_bytes(
+        whole.replace(b"decoder/projection/weight", b"decoder/projection/wrong_")
+    )
+    with pytest.raises(ValueError, match="decoder/projection/weight not found; export the model again"):
+        ExportedTranslator(folder)
+
+
 def test_a_folder_of_another_converter_is_refused(folder):
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     del config["max_len"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.app.model_folder import check_finished
 from coursepkg.projects.translation.confidence import FEATURES, Calibration, log_probs
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.export.runtime import ExportedNetwork
@@ -101,12 +102,18 @@ def test_a_folder_without_its_card_is_named(exported: Path, tmp_path: Path) -> N
         Translator.load(tmp_path)
 
 
+def test_another_system_says_that_it_is_an_export(exported: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="it holds an export: name the folder of the model itself"):
+        check_finished(exported)
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({"directions": [["zh"]]}, "holds no translator"),
         ({"recipe": {"beam_size": 0}}, "its recipe is damaged"),
         ({"recipe": {"of_tomorrow": 1}}, "it does not know of_tomorrow"),
+        ({"recipe": 1}, "damaged or of another project: it has no recipe; export the model again"),
     ],
 )
 def test_a_damaged_card_is_told_in_one_line(

@@ -156,6 +156,20 @@ def test_other_settings_are_refused_under_the_same_name(copied: Path) -> None:
     assert stored(copied) == before
 
 
+def test_data_that_changed_under_their_name_are_refused(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSEPKG_DATA", str(write_zh_vi(tmp_path / "changed", n=200)))
+    before = stored(copied)
+    with pytest.raises(ValueError, match=r"modern.seed0.json holds this row with other data"):
+        ladder(copied, "--rows", "beam-4", "--seeds", "1")
+    assert stored(copied) == before
+    # Nor does a finished run of other data become a row of these.
+    shutil.rmtree(copied / "results")
+    assert ladder(copied, "--rows", "modern") == 1
+    assert not (copied / "results").exists()
+
+
 def test_cpu_time_is_that_of_one_thread() -> None:
     with pytest.raises(ValueError, match=r"--clock cpu counts the time of all threads .*--threads 1"):
         Ladder(clock="cpu")

@@ -1,4 +1,4 @@
-"""Pre-training: the spans, the sentences, a run of seconds from the command line, and fine-tuning from it."""
+"""Pretraining: the spans, the sentences, a run of seconds from the command line, and fine-tuning from it."""
 
 import json
 import random
@@ -262,9 +262,7 @@ def test_it_is_fine_tuned_by_the_usual_command(
 @pytest.mark.usefixtures("_no_data")
 def test_it_translates_nothing_before_and_the_contest_forbids_it(made: Path, tmp_path: Path) -> None:
     model = str(made / "model")
-    with pytest.raises(
-        ValueError, match="was pre-trained on file text and knows no direction yet; fine-tune"
-    ):
+    with pytest.raises(ValueError, match="was pretrained on file text and knows no direction yet; fine-tune"):
         run(T5Predict, "--model", model, "--text", "碎")
     with pytest.raises(ValueError, match="--contest-rules allow no pretrained model"):
         run(T5Train, "--model", model, "--from", "zh", "--out", str(tmp_path / "out"), "--contest-rules")
