@@ -63,11 +63,11 @@ def test_what_comes_out_is_used(told: dict[str, str]) -> None:
 
 
 NAMES = {
-    "start": "from the third-stage model",
+    "start": "from the shipped model",
     "mixed": "the same, old pairs mixed in",
     "small": "from nothing, preset `small`",
 }
-DONE = {"patience": "to its end", "max_epochs": "to its end", "max_seconds": "cut off after 5 minutes"}
+DONE = {"patience": "to its end", "max_epochs": "to its end", "max_seconds": "cut off after 10 minutes"}
 
 
 def test_the_table_of_the_page_holds_the_stored_numbers() -> None:
@@ -75,7 +75,7 @@ def test_the_table_of_the_page_holds_the_stored_numbers() -> None:
     told = (BOOK / "your_own_sentences.md").read_text("utf-8").split("own_sentences.json: ")[1]
     rows = [line for line in told.splitlines() if line.startswith("| ")][2:]
     expected = [
-        f"| {NAMES[row['way']] if row['n'] else 'nothing: the third-stage model'} | {row['n']:,} |"
+        f"| {NAMES[row['way']] if row['n'] else 'nothing: the shipped model'} | {row['n']:,} |"
         f" {row['own']['BLEU']:.1f} | {row['other']['BLEU']:.1f} | {DONE.get(row.get('stopped'), '')} |"
         for row in sorted(stored["rows"], key=lambda row: (row["n"], list(NAMES).index(row["way"])))
     ]

@@ -250,7 +250,7 @@ def equations(lines: Sequence[FieldLine], items: Sequence[Item]) -> list[Equatio
 
 
 def _charges(lines: Sequence[FieldLine]) -> list[FieldLine]:
-    """Lines of charges; one with a price and an amount in its row is among the goods."""
+    """Lines of charges; one with price and amount in its row is among the goods."""
     found = []
     for line in lines:
         row = [one for one in lines if one.row == line.row]

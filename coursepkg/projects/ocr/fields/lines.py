@@ -157,7 +157,8 @@ def reading_direction(lines: "Sequence[PageLine]") -> np.ndarray:
 
 # `Tổng cộng 1.200.000 người` is no sum; `Tổng (1.000 người): 42.000.000` is one.
 _COUNTED = re.compile(
-    r"(?:\d{4}|\d[.,]\d{3}|triệu|nghìn|ngàn)\s+(?:lượt|lần|người|hộ dân|học sinh)\b(?!.*\d)",
+    r"(?:\d{4}|\d[.,]\d{3}|triệu|nghìn|ngàn)\s+"
+    r"(?:lượt|lần|người|hộ dân|học sinh)\b(?!.*\d)",
     re.I,
 )
 

@@ -254,7 +254,7 @@ def names_customer(line: FieldLine) -> bool:
 
 
 def is_entry(line: FieldLine) -> bool:
-    """Whether a line is a code with its name, a numbered one of goods, or one letter."""
+    """Whether a line is a code with its name, numbered goods, or one letter."""
     has_letters = len({one for one in line.text.casefold() if one.isalpha()}) > 1
     is_code = _CODE.fullmatch(line.text) and not kw.names_address(line.text)
     is_account = _ACCOUNT.match(" ".join(line.words))

@@ -304,7 +304,8 @@ _DATES = (
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(r"(?:ngay|date)[\s:.]*(?P<y>20\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)"),
     re.compile(
-        rf"(?<!\d)(?<!ky )(?P<d>\d{{1,2}})\s*thang[\s,.:]*(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
+        r"(?<!\d)(?<!ky )(?P<d>\d{1,2})\s*thang[\s,.:]*"
+        rf"(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
         r"[\s,./-]*(?:nam[\s,.:]*)?(?P<y>\d{4})(?!\d)"
     ),
     re.compile(
