@@ -38,7 +38,7 @@ def bleu(said: str) -> float:
 
 def test_every_verb_of_the_page_runs(told: dict[str, str]) -> None:
     verbs = {line.split()[2] for line in told if line.startswith("coursepkg")}
-    assert verbs == {"audit", "describe", "train", "evaluate", "dictionary", "predict", "export"}
+    assert verbs == {"audit", "describe", "train", "evaluate", "dictionary", "predict", "export", "calibrate"}
     (audit,) = of(told, " audit ")
     assert "500 pairs" in audit
     assert "leaks: none" in audit
@@ -55,6 +55,7 @@ def test_what_begins_with_a_model_is_better_than_what_begins_with_nothing(told: 
 
 def test_what_comes_out_is_used(told: dict[str, str]) -> None:
     assert of(told, " predict ") == ["Khách sạn ở đâu?\n"]
+    assert "confidence.json" in of(told, " calibrate ")[0]
     assert told["python"].count(" -> ") == 3
     assert not re.search(r"^[^\t]*[.,?!]\t", told["terms"], re.M)
     assert len(told["terms"].splitlines()) > 20
