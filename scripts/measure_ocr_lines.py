@@ -97,17 +97,18 @@ def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
         model: its folder.
         avoided: texts that were kept out of its training, those of the usual dev and test parts.
     """
-    card = read_json(model / "model" / "model.json")["meta"]
+    card: dict[str, Any] | None = read_json(model / "model" / "model.json")["meta"]
     faces = split_faces(line_faces(FULL))[0]
     texts: set[str] = set()
     is_same = True
-    while card:
-        if "lines" not in card:
+    while card is not None:
+        if not {"lines", "data"} <= card.keys():
             raise SystemExit(
                 f"error: {model} does not say what it learnt; take a model of train_ocr_checkpoint.py"
             )
-        plan = stored_plan(card["lines"]["plan"])
-        is_same &= plan_sha256(plan, faces, avoided) == card["data"]["generator"]
+        told = card["lines"]["plan"]
+        is_same &= plan_sha256(told, faces, avoided) == card["data"]["generator"]
+        plan = stored_plan(told)
         for shard in range(plan.n_shards):
             texts |= shard_texts(plan, shard, faces, avoided)
         card = card.get("before")

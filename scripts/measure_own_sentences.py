@@ -1,6 +1,7 @@
 """Measures how much a few sentence pairs of one's own bring, and what a model forgets when it learns them.
 
-    .venv/bin/python scripts/measure_own_sentences.py --out book/_data/translation/own_sentences.json
+    .venv/bin/python scripts/measure_own_sentences.py --seconds 600 --seeds 0 --ways start mixed small \
+        --out book/_data/translation/own_sentences.json
 
 So many pairs of one domain are drawn, written into a folder, and learnt from it: from nothing by the presets `tiny` and
 `small`; from a model by `--start`; and from it with as many pairs of its own corpus beside them, as `--also` mixes them

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import accumulate, chain, count, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from PIL import Image
@@ -291,7 +291,7 @@ def write_shards(
     """
     check_count("workers", workers)
     folder = Path(folder)
-    source = {"generator": plan_sha256(plan, faces, avoid)}
+    source = {"generator": plan_sha256(asdict(plan), faces, avoid)}
     names = [folder / f"shard-{n:05}" for n in range(plan.n_shards)]
     missing = [
         n
@@ -341,10 +341,12 @@ def described(plan: ShardPlan, lines: Shards) -> dict[str, object]:
     }
 
 
-def plan_sha256(plan: ShardPlan, faces: Sequence[Face], avoid: Collection[str]) -> str:
-    """SHA-256 of what decides the lines: plan, faces and avoided texts."""
+def plan_sha256(
+    plan: dict[str, Any], faces: Sequence[Face], avoid: Collection[str]
+) -> str:
+    """SHA-256 of what decides the lines: plan as stored, faces and avoided texts."""
     drawn_with = [[face.family, face.style, sorted(face.characters)] for face in faces]
-    content = json.dumps([asdict(plan), drawn_with, sorted(avoid)], ensure_ascii=False)
+    content = json.dumps([plan, drawn_with, sorted(avoid)], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -165,7 +165,7 @@ def main() -> None:
     )
     data = {
         "sha256": lines.fingerprint,
-        "generator": plan_sha256(plan, faces, avoid),
+        "generator": plan_sha256(dataclasses.asdict(plan), faces, avoid),
         "n_lines": len(lines),
     }
     left = chosen.max_seconds - (time.monotonic() - begun)

@@ -281,7 +281,7 @@ def prerequisites_of(root: Path, name: str) -> list[str]:
 
 
 def left_out(root: Path, lessons: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """By prerequisite that a plan leaves out when it is needed first.
+    """Chapters that a plan leaves out although a planned one needs them, each with the `when` of that lesson.
 
     Raises:
         ValueError: for a prerequisite that the plan has later.

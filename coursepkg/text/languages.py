@@ -116,7 +116,7 @@ def has_words(text: str) -> bool:
     return any(sign.isalnum() for sign in text)
 
 
-SENTENCE = 3
+LEAST_REPEATED = 3
 """Words from which on a translation that repeats its source is more than a name."""
 
 
@@ -129,7 +129,8 @@ def output_doubt(source: str, text: str, language: str) -> str:
         text: the translation.
         language: that of the translation.
     """
-    if text == source and len(text.split()) >= SENTENCE:
+    has_letter = any(map(str.isalpha, text))
+    if text == source and has_letter and len(text.split()) >= LEAST_REPEATED:
         return "the translation repeats its source"
     doubt = "" if language == "zh" else language_doubt(text, language)
     return f"the translation {doubt}" if doubt else ""

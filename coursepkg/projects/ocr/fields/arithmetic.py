@@ -67,7 +67,7 @@ def goods_rows(
 
     Discounts and taxes among them are no goods. A word such as `điện thoại` or `giờ`
     (`giò`, without its marks) is part of a name below the heads of columns; without
-    them, it is where prices stand (`_priced_rows`) and no colon stands in the line. A
+    them, it is where prices stand (`_goods_range`) and no colon stands in the line. A
     row with such a word and a time or a date is no goods.
     """
     columns = [one.row for one in lines if one.kind == kw.COLUMN]
@@ -88,7 +88,7 @@ def goods_rows(
         and one.kind in (None, kw.CONTACT, kw.WHEN, kw.CHARGE)
     ]
     if not columns:
-        goods = _priced_rows(left, end if ends else None)
+        goods = _goods_range(left, end if ends else None)
         left = [
             one
             for one in left
@@ -98,7 +98,7 @@ def goods_rows(
         yield list(row)
 
 
-def _priced_rows(lines: Sequence[FieldLine], end: int | None) -> range:
+def _goods_range(lines: Sequence[FieldLine], end: int | None) -> range:
     """The rows from the first price to the first sum, or to the last price without one.
 
     The row above is one of them where the first prices stand without a name, such as
@@ -345,7 +345,7 @@ def _discounts(lines: Sequence[FieldLine], total: int) -> list[int]:
 
 
 def _open_discount(lines: Sequence[FieldLine], total: int) -> int:
-    """A discount in dong below the last sum with a value; 0 where there is none."""
+    """A discount in dong below the last line that names this total; 0 without one."""
     named = [one for one in lines if one.kind in kw.SUMS]
     there = [one for one in named if amount_beside(one, lines)[1] == total]
     if not there or there[-1].kind == kw.TO_PAY:
@@ -399,14 +399,14 @@ def check_total(
     """
     if not isinstance(total, int):
         return None, ()
-    broken = [one for one in equations(lines, items) if not one.holds(total)]
-    less = _open_discount(lines, total)
-    is_left = any(one.expected == total for one in equations(lines, items))
-    if not broken and less and not is_left:
+    known = equations(lines, items)
+    broken = [one for one in known if not one.holds(total)]
+    if not broken:
+        less = _open_discount(lines, total)
+        if not less or any(one.expected == total for one in known):
+            return total, ()
         words = f"a discount of {less:,} stands below the total {total:,}"
         return total, (f"{words}; no line says what is left",)
-    if not broken:
-        return total, ()
     said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
     expected = {one.expected for one in broken}
     is_paid = total in _printed(lines, kw.PAID)
@@ -435,9 +435,13 @@ MOST_THOUSANDS = 10_000
 
 
 def foreign_goods(lines: Sequence[FieldLine]) -> str:
-    """The foreign currency of most goods, or of a line of units; else an empty text."""
+    """The foreign currency of most goods, or of a line of units; else an empty text.
+
+    What stands below the first sum, such as a rate of exchange, is no goods.
+    """
     found = []
     n_dong = 0
+    end = _first_sum(lines)
     for _, group in groupby(lines, key=lambda one: one.row):
         row = list(group)
         text, _ = repair_digits(joined(row))
@@ -446,12 +450,20 @@ def foreign_goods(lines: Sequence[FieldLine]) -> str:
         is_unit = _UNIT_LINE.match(kw.fold(text)) or row[0].kind == kw.COLUMN
         if currency and is_unit and not has_amount and not names_dong(text):
             return currency
-        is_goods = not any(one.kind in kw.MONEY for one in row)
+        if row[0].row >= end or any(one.kind in kw.MONEY for one in row):
+            continue
         if currency and not has_amount and any(map(str.isdigit, text)):
             found.append(currency)
-        elif is_goods and any(one.has_price for one in row):
+        elif any(one.has_price for one in row):
             n_dong += 1
     return found[0] if len(found) > n_dong else ""
+
+
+def _first_sum(lines: Sequence[FieldLine]) -> int:
+    """The row of the first name of a sum that heads no column, or below the page."""
+    columns = {one.row for one in lines if one.kind == kw.COLUMN}
+    ends = (one.row for one in lines if one.kind in kw.SUMS and one.row not in columns)
+    return min(ends, default=lines[-1].row + 1)
 
 
 def says_thousands(lines: Sequence[FieldLine]) -> str:
@@ -461,29 +473,34 @@ def says_thousands(lines: Sequence[FieldLine]) -> str:
 
 
 def in_thousands(lines: Sequence[FieldLine], sums: Collection[int]) -> str:
-    """Why sums are in thousands of dong; an empty text where they are not.
+    """Why the amounts are in thousands of dong; an empty text where they are not.
 
-    A line says so, or the goods add up to one of them in small numbers, most of which
-    are less than dong can be.
+    A line says so, or the goods add up to a sum in small numbers, most of which are
+    less than dong can be.
 
     Args:
         lines: of the page.
         sums: on the page.
     """
+    if unit := says_thousands(lines):
+        return f"{unit!r} says thousands"
     small = {one for one in sums if 0 < one < MOST_THOUSANDS}
     if not small:
         return ""
-    ends = [one.row for one in lines if one.kind in kw.SUMS]
-    above = [one for one in lines if one.row < min(ends, default=0)]
-    if unit := says_thousands(lines):
-        return f"{unit!r} says thousands"
-    amounts: list[int] = []
-    for _, row in reversed([(k, list(g)) for k, g in groupby(above, lambda o: o.row)]):
-        found = list(_SMALL.finditer(joined(row)))
-        if not found or joined(row)[found[-1].end() :].strip():
-            break
-        amounts.append(int(re.sub(r"\D", "", found[-1][0])))
-        is_small = 2 * sum(one < 1000 for one in amounts) > len(amounts) > 1
-        if is_small and sum(amounts) in small:
-            return "the goods add up to it in such small numbers"
+    goods = n_goods = n_small = 0
+    end = _first_sum(lines)
+    for amount in _small_amounts([one for one in lines if one.row < end]):
+        goods, n_goods, n_small = goods + amount, n_goods + 1, n_small + (amount < 1000)
+        if 2 * n_small > n_goods > 1 and goods in small:
+            return f"the goods add up to {goods:,} in such small numbers"
     return ""
+
+
+def _small_amounts(lines: Sequence[FieldLine]) -> Iterator[int]:
+    """The small numbers that rows end with, upwards as far as each row has one."""
+    rows = [list(group) for _, group in groupby(lines, key=lambda one: one.row)]
+    for text in map(joined, reversed(rows)):
+        found = list(_SMALL.finditer(text))
+        if not found or text[found[-1].end() :].strip():
+            return
+        yield int(re.sub(r"\D", "", found[-1][0]))

@@ -302,6 +302,7 @@ def line_kind(text: str) -> FoundWord | None:
         >>> line_kind("TIỀN KHÁCH ĐƯA: 100.000").kind
         'paid'
     """
+    # Not in LINE_KINDS: the stored line tagger has one feature for each of those.
     found = find_words(text, (*LINE_KINDS, CHARGE))
     words = fold(text).split()
     found = [one for one in found if _is_named_there(one, words)]
@@ -346,10 +347,10 @@ def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     """Whether a word names a sum or a time where it stands in a line.
 
     Short names of sums are common syllables, such as `vat` in `vật liệu`: a number, a
-    currency or nothing follows them.
+    currency or nothing follows them. `Sinh nhật` counts at the beginning alone: `Bánh
+    sinh nhật` is sold. Other words name what they name wherever they stand.
     """
     if found.kind not in (*MONEY, CHARGE, WHEN):
-        # `Bánh sinh nhật` is sold.
         return found.word != "sinh nhat" or found.start == 0
     if tolerance(found.word):
         return found.start <= 1

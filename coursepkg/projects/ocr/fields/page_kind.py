@@ -96,8 +96,8 @@ def _is_official(lines: Sequence[FieldLine]) -> bool:
     top = [one for one in lines if one.row < lines[0].row + 3]
     kinds = (kw.MOTTO,) if has_total else (kw.MOTTO, kw.DOCUMENT)
     has_word = any(kw.find_words(one.text, kinds) for one in lines)
-    first = min(priced_rows(lines), default=lines[-1].row + 1)
-    above = [one for one in lines if one.row < first]
+    end = _first_price(lines)
+    above = [one for one in lines if one.row < end]
     is_headed = any(map(_is_document_heading, top)) or any(map(_heads_other, above))
     return has_word or is_headed
 
@@ -140,6 +140,11 @@ def priced_rows(lines: Sequence[FieldLine]) -> list[int]:
         for one in lines
         if one.is_amount and any(abs(other.value) >= LEAST_SUM for other in one.amounts)
     ]
+
+
+def _first_price(lines: Sequence[FieldLine]) -> int:
+    """The first of the `priced_rows`; without any, the row below the page."""
+    return min(priced_rows(lines), default=lines[-1].row + 1)
 
 
 def shows_two_receipts(lines: Sequence[FieldLine]) -> bool:
@@ -244,19 +249,33 @@ CUSTOMER_NAMES = frozenset(
 )
 """Words before a colon that announce a customer or where goods are brought."""
 # `Mã đơn: K4092`, `1. Trà sữa`, `STK 1073797762`
-_CODE = re.compile(r"[^:\d]{1,20}:\s*(?=\S*\d)\S{1,14}|\d{1,2}[.)]\s*[^\W\d].*")
+_CODE = re.compile(r"[^:\d]{1,20}:\s*(?=\S*\d)\S{1,14}")
+_NUMBERED = re.compile(r"\d{1,2}[.)]\s*[^\W\d].*")
 _ACCOUNT = re.compile(r"(?:so tk|stk|so tai khoan|tai khoan)\b.*\d")
 
 
-def names_customer(line: FieldLine) -> bool:
-    """Whether a line announces a customer, not the shop."""
-    return kw.fold(line.text.partition(":")[0]) in CUSTOMER_NAMES
+def customer_rows(lines: Sequence[FieldLine]) -> list[int]:
+    """Rows that announce a customer, not the shop, with a colon or without.
+
+    `Khách hàng` alone in the first row does not: it says whose copy a receipt is.
+    """
+    found = [
+        one for one in lines if kw.fold(one.text.partition(":")[0]) in CUSTOMER_NAMES
+    ]
+    first = [one for one in lines if one.row == lines[0].row]
+    is_copy = len(first) == 1 and ":" not in first[0].text
+    return [one.row for one in found if not (is_copy and one is first[0])]
 
 
 def is_entry(line: FieldLine) -> bool:
-    """Whether a line is a code with its name, numbered goods, or one letter."""
-    has_letters = len({one for one in line.text.casefold() if one.isalpha()}) > 1
-    is_code = _CODE.fullmatch(line.text) and not kw.names_address(line.text)
+    """Whether a line is a code with its name, numbered goods, or one letter.
+
+    The code of a shop, as `Siêu thị: VM12`, is its name.
+    """
+    text = line.text
+    has_letters = len({one for one in text.casefold() if one.isalpha()}) > 1
+    is_code = _CODE.fullmatch(text) and not kw.seller_words(text.partition(":")[0])
+    is_code = (is_code or _NUMBERED.fullmatch(text)) and not kw.names_address(text)
     is_account = _ACCOUNT.match(" ".join(line.words))
     return bool(is_code or is_account) or not has_letters
 
@@ -264,29 +283,29 @@ def is_entry(line: FieldLine) -> bool:
 def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
     """Whether a head is the top of a receipt, not goods of one that is cut off.
 
-    A line of the head names a shop; or a title, a date or the heads of columns stand
-    below the head's first line and above the prices: a foot has such words, too. A time
-    of day alone may be opening hours.
+    A line of the head names a shop; or a title stands above the prices; or a date or
+    the heads of columns stand there and below the head's first line. A foot has such
+    words, too, and a date on top may be what a cut has left, above the goods. A time of
+    day alone may be opening hours.
     """
     if not head:
         return False
     start = min(one.row for one in head)
-    end = min(priced_rows(lines), default=lines[-1].row + 1)
-    kinds = (kw.TITLE, kw.COLUMN, kw.WHEN)
+    end = _first_price(lines)
+    above = [one for one in lines if one.row < end]
+    is_titled = any(one.kind == kw.TITLE for one in above)
     is_told = any(
-        (one.kind in kinds or (one.has_date and one.says_when))
-        and start < one.row < end
-        for one in lines
+        one.kind in (kw.COLUMN, kw.WHEN) or (one.has_date and one.says_when)
+        for one in above
+        if one.row > start
     )
-    return is_told or any(kw.seller_words(one.text) for one in head)
+    return is_titled or is_told or any(kw.seller_words(one.text) for one in head)
 
 
 def has_title_above_prices(lines: Sequence[FieldLine]) -> bool:
     """Whether a title or the heads of columns stand above the first price."""
-    prices = [one.row for one in lines if one.has_price]
-    first = min(prices, default=lines[-1].row + 1)
-    kinds = (kw.TITLE, kw.COLUMN)
-    return any(one.kind in kinds and one.row < first for one in lines)
+    end = _first_price(lines)
+    return any(one.kind in (kw.TITLE, kw.COLUMN) and one.row < end for one in lines)
 
 
 UPPER, LOWER, LEFT, RIGHT = "upper", "lower", "left", "right"
@@ -349,9 +368,8 @@ def cut_edges(
     if not touching:
         return cut
     last = max(one.row for one in touching)
-    prices = [one.row for one in lines if one.has_price]
     titles = [one.row for one in lines if one.kind == kw.TITLE]
-    is_titled = any(last < row < min(prices, default=row + 1) for row in titles)
+    is_titled = any(last < row < _first_price(lines) for row in titles)
     x, y = reading_direction(page_lines)
     down = np.stack([line.box.corners for line in page_lines]) @ (-y, x)
     heights = np.abs(down @ (-0.5, -0.5, 0.5, 0.5))

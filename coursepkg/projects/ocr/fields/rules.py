@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import (
+    MOST_THOUSANDS,
     Item,
     check_total,
     equations,
@@ -36,10 +37,10 @@ from coursepkg.projects.ocr.fields.page_kind import (
     LOWER,
     RIGHT,
     UPPER,
+    customer_rows,
     cut_edges,
     has_title_above_prices,
     is_entry,
-    names_customer,
     shows_top,
     why_unreadable,
 )
@@ -56,8 +57,9 @@ if TYPE_CHECKING:
 FIELDS = ("seller", "address", "timestamp", "total")
 """In the order of the challenge: SELLER, ADDRESS, TIMESTAMP, TOTAL_COST."""
 BY_PLACE = 0.8
-"""Confidence of a field that is known by its place alone, over one that is named; and
-the most of a total that arithmetic corrected or contradicts."""
+"""Confidence of a field that is known by its place alone, over one that is named, and
+of a total read in thousands; and the most of a total that arithmetic corrected or
+contradicts, of one above an open discount, and of a field at a side edge."""
 EVEN = 0.5
 """Confidence of a date over a sure one, where another reading is as likely."""
 _PRINT = (("ngay", "in"), ("gio", "in"), ("in", "luc"), ("print", "time"))
@@ -161,11 +163,13 @@ def extract_fields(
     above = [] if is_begun else head
     seller = find_seller(above, address, is_top=is_top)
     items = find_items(lines, used={*used, *seller.lines, *address.lines})
-    if in_thousands(lines, {value for *_, value in sums if value}):
-        items = []  # Their amounts are not in dong.
-    total, notes = find_total(sums, lines, items)
-    total, said = checked_total(total, lines, items)
-    notes = (*when_notes, *notes, *said)
+    thousands = in_thousands(lines, {abs(value) for *_, value in sums if value})
+    items = [] if thousands else items  # Their amounts are not in dong then.
+    total, notes = find_total(sums, lines, items, thousands)
+    if not thousands:
+        total, said = checked_total(total, lines, items)
+        notes = (*notes, *said)
+    notes = (*when_notes, *notes)
     found = Fields(seller, address, timestamp, total, tuple(items), notes)
     return found if cut is None else with_cuts(found, cut)
 
@@ -233,7 +237,10 @@ def find_sums(lines: Sequence[FieldLine]) -> list[Sum]:
 
 
 def find_total(
-    sums: Sequence[Sum], lines: Sequence[FieldLine], items: Sequence[Item]
+    sums: Sequence[Sum],
+    lines: Sequence[FieldLine],
+    items: Sequence[Item],
+    thousands: str,
 ) -> tuple[Field, tuple[str, ...]]:
     """The amount to pay, and notes.
 
@@ -241,6 +248,7 @@ def find_total(
         sums: of the page.
         lines: of the page.
         items: its goods.
+        thousands: why its amounts are in thousands of dong, see `in_thousands`.
     """
     if not sums:
         return Field(reason="no line says a total"), ()
@@ -260,8 +268,8 @@ def find_total(
     if (currency := foreign_goods(lines)) and not names_dong(joined(group)):
         reason = f"the goods are in {currency}, and {joined(group)!r} names no dong"
         return _field(group, None, reason=reason), ()
-    if said := in_thousands(lines, {value}):
-        note = f"{value:,} is read as {value * 1000:,} dong: {said}"
+    if thousands and 0 < value < MOST_THOUSANDS:
+        note = f"{value:,} is read as {value * 1000:,} dong: {thousands}"
         return _field(group, value * 1000, named=False), (note,)
     if unit := says_thousands(lines):
         reason = f"{unit!r} says thousands, and {value:,} may be in dong"
@@ -271,7 +279,8 @@ def find_total(
     if others:
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
-    return _field(group, value), notes
+    # What a discount leaves may stand beside no name of a sum.
+    return _field(group, value, named=value in values), notes
 
 
 def _why_no_sum(text: str) -> str:
@@ -289,7 +298,7 @@ def checked_total(
 ) -> tuple[Field, tuple[str, ...]]:
     """The total after the check by arithmetic, and what it says (`check_total`).
 
-    A total that was corrected or contradicted is less sure.
+    A total that was corrected, contradicted or left open by a discount is less sure.
 
     Args:
         total: as it was read.
@@ -329,7 +338,7 @@ def find_timestamp(
         needs_time = not any(one.has_time for one in row)
         has_only_time = any(one.has_time and not one.has_date for one in near)
         # Names may stand in a row of their own, above what they name.
-        is_heading = step == -1 and near and all(map(_is_name_alone, near))
+        is_heading = step == -1 and not any(o.has_date or o.has_time for o in near)
         is_heading = is_heading and not any(one.kind == kw.WHEN for one in row)
         if has_more or (needs_time and has_only_time):
             row += _time_row(left, best.row + step)
@@ -354,10 +363,6 @@ def _without_print(lines: list[FieldLine]) -> list[FieldLine]:
     sold = {day for row, day in dated.items() if row not in printed}
     late = {row for row in printed if sold and dated.get(row) not in (None, *sold)}
     return [one for one in lines if one.row not in late]
-
-
-def _is_name_alone(line: FieldLine) -> bool:
-    return not (line.has_date or line.has_time)
 
 
 def _time_score(line: FieldLine, moments: Sequence[FieldLine]) -> int:
@@ -396,13 +401,17 @@ def head_of(
     goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
     end = min(goods, default=lines[-1].row + 1)
     # What stands below a customer's name is not the shop's.
-    end = min([end, *(one.row for one in lines if names_customer(one))])
+    end = min([end, *customer_rows(lines)])
     head = [
         one
         for one in lines
         if one.row < end and one.number not in used and one.may_be_head
     ]
-    head = [one for one in head if not is_entry(one)]
+    head = [
+        one
+        for one in head
+        if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in SELLER_NAMES
+    ]
     below = {one.row for one in lines if one.kind == kw.TITLE}
     below |= {one.row for one in lines if one.number in timestamp.lines}
     ends = [row for row in below if head and row > head[0].row]

@@ -118,14 +118,14 @@ _GROUPED = (
 )
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d{4,}[.,]00(?!\d)|\d+"
-_MILLIONS = r"\d{1,3}(?:[.,]\d{1,2})?(?=\s?tri[ệe]u)"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
 _AMOUNT = re.compile(
-    rf"(?<![\d.,/])(?<!\d:)(?<!tri[ệe]u )(?P<sign>-)?"
-    rf"(?P<number>{_MILLIONS}|{_GROUPED}|{_SPACED}|{_PLAIN})"
-    rf"(?![.,]?\d)(?:\s?(?P<currency>{_CURRENCY})"
-    r"|(?P<thousand>k|\s?ng(?:hìn|hin|àn|an))(?![^\W\d_])"
-    r"|(?P<million>\s?tri[ệe]u)(?!\s?\d|[^\W\d_]))?",
+    r"(?<![\d.,/])(?<!\d:)(?<!tri[ệe]u )(?P<sign>-)?"
+    r"(?:(?P<millions>(?!0\d)\d{1,3}(?:[.,]\d{1,2})?)\s?tri[ệe]u(?!\s?\d|[^\W\d_])"
+    rf"|(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
+    r"(?![.,]?\d|(?: \d{3})*\s?tri[ệe]u)"
+    rf"(?:\s?(?P<currency>{_CURRENCY})"
+    r"|(?P<thousand>k|\s?ng(?:hìn|hin|àn|an))(?![^\W\d_]))?)",
     re.I,
 )
 _FIGURE = r"\d(?:[\d.,]*\d)?"
@@ -140,6 +140,7 @@ _DONG_BEFORE = re.compile(
 )
 """Letters of dong directly before digits."""
 _LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
+_DIGITS = re.compile(r"\d $")
 MOST_DIGITS = 11
 """Of an amount; a longer number is a code."""
 LEAST_PLAIN = 3
@@ -160,7 +161,8 @@ class FoundAmount:
     """It has separators of thousands, or four digits and a currency, as a count and
     the number of a house have not."""
     follows_digit: bool
-    """A lone digit stands before it, as in `4 2.000`: its first one, or a count."""
+    """A lone digit stands before it, as in `4 2.000`: its first one, or a count; before
+    millions, as in `12 500 triệu`, any number."""
 
 
 def find_amounts(text: str) -> Iterator[FoundAmount]:
@@ -183,25 +185,27 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
         has_other = bool(foreign_currency(text))
     for found in _AMOUNT.finditer(text):
-        number = found["number"]
-        if found["million"]:
-            yield FoundAmount(_in_millions(number), *found.span(), True, False)
+        before, sign = text[: found.start()], -1 if found["sign"] else 1
+        if found["millions"]:
+            value = sign * _in_millions(found["millions"])
+            follows_digit = _DIGITS.search(before) is not None
+            yield FoundAmount(value, *found.span(), True, follows_digit)
             continue
+        number = found["number"]
         digits = re.sub(r"\D", "", _without_fraction(number))
         has_unit = found["currency"] is not None
         is_marked = number != digits or (has_unit and len(digits) >= LEAST_PLAIN + 1)
         is_marked |= found["thousand"] is not None
         is_code = len(digits) > MOST_DIGITS or (len(digits) > 1 and digits[0] == "0")
-        is_code |= not is_marked and text[: found.start()][-1:].isalpha()
+        is_code |= not is_marked and before[-1:].isalpha()
         is_nothing = digits == "0" and not text[found.end() :].strip()
         is_enough = is_nothing or len(digits) >= LEAST_PLAIN
         if is_code or not (is_marked or (is_enough and not is_foreign)):
             continue
         if has_other and not has_unit:
             continue
-        value = int(digits) * (1000 if found["thousand"] else 1)
-        value = -value if found["sign"] else value
-        follows_digit = _LONE_DIGIT.search(text[: found.start()]) is not None
+        value = sign * int(digits) * (1000 if found["thousand"] else 1)
+        follows_digit = _LONE_DIGIT.search(before) is not None
         yield FoundAmount(value, *found.span(), is_marked, follows_digit)
 
 
@@ -304,6 +308,7 @@ _DATES = (
     re.compile(r"(?<!\d)(?P<d>\d{1,2}):(?P<m>\d{1,2}):(?P<y>\d{4})(?!\d)"),
     re.compile(r"(?:ngay|date)[\s:.]*(?P<y>20\d{2})(?P<m>[01]\d)(?P<d>[0-3]\d)(?!\d)"),
     re.compile(
+        # `Kỳ 1 tháng 12/2022` is a period.
         r"(?<!\d)(?<!ky )(?P<d>\d{1,2})\s*thang[\s,.:]*"
         rf"(?P<m>\d{{1,2}}(?!\d)|{_VIETNAMESE})"
         r"[\s,./-]*(?:nam[\s,.:]*)?(?P<y>\d{4})(?!\d)"
@@ -405,7 +410,8 @@ def _as_date(found: re.Match[str]) -> Parsed[date]:
     if other.value in (None, parsed.value) or other.notes:
         return parsed
     note = f"{said!r} is read with the day first; with the year first: {other.value}"
-    # With hyphens the year often stands first.
+    # With hyphens the year often stands first; a receipt is more likely of the later
+    # date.
     doubt = "-" in said and other.value > parsed.value
     return Parsed(parsed.value, notes=(*parsed.notes, note), is_doubtful=doubt)
 

@@ -33,6 +33,7 @@ from coursepkg.projects.sign_language.data.video_file import (
     VideoFacts,
     can_seek,
     facts_of,
+    frame_rate,
     frames_of,
     import_av,
     opened,
@@ -326,9 +327,9 @@ class VideoFrames:
             table = packet_table(container, stream, keeps_stamps=False)
             count, last = 0, -1.0
             first: int | None = None
-            # AVI knows only when frames are decoded.
+            # In AVI frames have the times of their decoding alone.
             is_avi = container.format.name == "avi"
-            usual = 1 / float(stream.average_rate or 25)
+            usual = 1 / frame_rate(stream)
             for packet in packets(container, stream, table):
                 for frame in frames_of(packet):
                     stamp = frame.dts if is_avi else frame.pts

@@ -142,7 +142,7 @@ def packet_table(
     container: Any, stream: Any, *, keeps_stamps: bool = True
 ) -> PacketTable:
     """An empty table, with what the container promises of a stream of pictures."""
-    unit, step = float(stream.time_base), 1 / float(stream.average_rate or 25)
+    unit, step = float(stream.time_base), 1 / frame_rate(stream)
     return PacketTable(
         announced=stream.frames,
         length=_length(container, stream) / unit,
@@ -150,6 +150,11 @@ def packet_table(
         least_gap=max(0.1, 2 * step) / unit,
         keeps_stamps=keeps_stamps,
     )
+
+
+def frame_rate(stream: Any) -> float:
+    """Frames a second on average; 25 where the film does not say."""
+    return float(stream.average_rate or 25)
 
 
 def _length(container: Any, stream: Any) -> float:
@@ -406,7 +411,7 @@ def seconds_of(
     if (
         np.diff(times) <= 0
     ).any():  # a whole run is alike: the frame rate is all that is known
-        return np.arange(len(stamps)) / float(stream.average_rate or 25)
+        return np.arange(len(stamps)) / frame_rate(stream)
     return times
 
 

@@ -181,6 +181,25 @@ def test_most_goods_say_the_currency_of_a_bare_total(
 @pytest.mark.parametrize(
     "rest",
     [
+        (("Total USD 1.70",), ("Cash USD 2.00",)),
+        (("Quy đổi $1.70",), ("Tỷ giá $1", "24.700")),
+        (("Quy đổi $1.70",), ("Tỷ giá $1",)),
+    ],
+)
+@pytest.mark.parametrize("head", [HEAD, (*HEAD[:4], (*HEAD[4][:3], "Thành tiền"))])
+def test_sums_and_rates_of_exchange_are_no_foreign_goods(
+    head: tuple[tuple[str, ...], ...], rest: tuple[tuple[str, ...], ...]
+) -> None:
+    sums = (("Tổng cộng", "42.000"), *rest)
+    assert extract_fields(page((*head, ("Cà phê", "42.000"), *sums))).total.value == 42_000
+    foreign = extract_fields(page((*head, ("Cà phê", "$1.70"), *sums))).total
+    assert foreign.value is None
+    assert "names no dong" in foreign.reason
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
         (("Giảm giá 5%", "2.100"), ("Còn lại", "39.900")),
         (("Giảm giá 5%",), ("Còn lại", "39.900")),
         (("Giảm giá 5%", "2.100"), ("Thành tiền", "39.900")),
@@ -189,7 +208,14 @@ def test_most_goods_say_the_currency_of_a_bare_total(
 def test_what_a_discount_leaves_is_to_pay_where_it_is_printed(rest: tuple[tuple[str, ...], ...]) -> None:
     fields = extract_fields(page((*HEAD, *GOODS, ("Tổng cộng", "42.000"), *rest)))
     assert (fields.total.value, fields.total.text) == (39_900, f"{rest[1][0]} 39.900")
+    assert fields.total.confidence == (1.0 if rest[1][0] == "Thành tiền" else 0.8)
     assert fields.notes == ("of several sums 39,900 is the one to pay, not 42,000",)
+
+
+def test_what_stands_below_a_discount_without_the_name_of_a_sum_is_less_sure() -> None:
+    sums = (("Tổng cộng", "42.000"), ("Giảm giá", "12.000"), ("Ví điện tử", "30.000"))
+    total = extract_fields(page((*HEAD, *GOODS, *sums))).total
+    assert (total.value, total.confidence) == (30_000, 0.8)
 
 
 @pytest.mark.parametrize("row", [("Còn lại", "8.000"), ("Tiền còn lại", "8.000"), ("Còn lại", "40.000")])
@@ -228,9 +254,27 @@ def test_goods_in_small_numbers_make_a_total_in_thousands(goods: tuple[tuple[str
 def test_a_line_of_units_may_say_thousands(unit: str) -> None:
     rows = (*HEAD, *SMALL, (unit,))
     assert extract_fields(page((*rows, ("Tổng cộng", "1.500")))).total.value == 1_500_000
-    total = extract_fields(page((*rows, ("Tổng cộng", "15.000")))).total
-    assert total.value is None
-    assert "says thousands" in total.reason
+    for goods in (SMALL, GOODS):
+        fields = extract_fields(page((*HEAD, *goods, (unit,), ("Tổng cộng", "42.000"))))
+        assert (fields.total.value, fields.items) == (None, ())
+        assert "says thousands" in fields.total.reason
+
+
+def test_sums_below_a_total_in_thousands_do_not_contradict_it() -> None:
+    paid = (("Tổng cộng", "1.200"), ("Khách đưa", "3.000"), ("Tiền thừa", "1.800"))
+    fields = extract_fields(page((*HEAD, *SMALL, *paid)))
+    assert fields.total.value == 1_200_000
+    assert fields.notes == (
+        "1,200 is read as 1,200,000 dong: the goods add up to 1,200 in such small numbers",
+    )
+
+
+def test_small_goods_may_make_a_sum_above_the_total_in_thousands() -> None:
+    sums = (("Tạm tính", "1.200"), ("Giảm giá", "200"), ("Khách phải trả", "1.000"))
+    head = (*HEAD[:4], (*HEAD[4][:3], "Thành tiền"))
+    assert extract_fields(page((*head, *SMALL, *sums))).total.value == 1_000_000
+    rows = (*head, *SMALL, ("Tổng cộng", "1.200"), ("Khách phải trả", "1.200.000"))
+    assert extract_fields(page(rows)).total.value == 1_200_000
 
 
 def test_a_small_total_may_be_in_dong() -> None:

@@ -154,6 +154,14 @@ def test_a_shop_without_a_word_of_shops_is_told_by_a_date_between_it_and_the_pri
     assert extract_fields(page((("LÚA VÀNG",), *GOODS, *SUMS, HEAD[3]))).seller.value is None
 
 
+def test_a_title_on_top_tells_the_top_of_a_receipt_and_a_date_alone_does_not() -> None:
+    top = (("HÓA ĐƠN BÁN HÀNG",), HEAD[3])
+    fields = extract_fields(page((*top, ("LÚA VÀNG",), ("12 Hoa Mai",), *GOODS, *SUMS)))
+    assert (fields.seller.value, fields.address.value) == ("LÚA VÀNG", "12 Hoa Mai")
+    cut_off = extract_fields(page((HEAD[3], ("Nước mía",), *GOODS, *SUMS)))
+    assert (cut_off.seller.value, cut_off.address.value) == (None, None)
+
+
 @pytest.mark.parametrize("side", [LEFT, RIGHT])
 def test_a_text_at_the_left_or_right_edge_may_lack_letters(side: str) -> None:
     lines = page(RECEIPT)

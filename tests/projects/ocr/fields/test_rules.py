@@ -208,6 +208,27 @@ def test_an_address_of_a_customer_is_not_the_shops(name: str) -> None:
     assert fields.address.value == HEAD[1][0]
 
 
+def test_the_customers_copy_has_a_shop_and_an_address() -> None:
+    fields = fields_of((("Khách hàng",), *RECEIPT))
+    assert (fields.seller.value, fields.address.value) == (HEAD[0][0], HEAD[1][0])
+    for first in (("Khách hàng:",), ("Khách hàng", "Nguyễn Văn A")):
+        rows = (first, ("Địa chỉ: 5 Trần Phú, Huế",), *HEAD[2:], *GOODS, *SUMS)
+        assert fields_of(rows).address.value is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Siêu thị: VM12", "Siêu thị: VM12"),
+        ("Cửa hàng: CH1234", "CH1234"),
+        ("Đơn vị bán hàng: CH1234", "CH1234"),
+    ],
+)
+def test_the_code_of_a_shop_is_its_name(text: str, name: str) -> None:
+    fields = fields_of(((text,), *RECEIPT[1:]))
+    assert (fields.seller.value, fields.address.value) == (name, HEAD[1][0])
+
+
 def test_one_letter_again_and_again_is_no_shop() -> None:
     assert fields_of((("lll",), *HEAD[2:], *GOODS, *SUMS)).seller.value is None
 

@@ -179,9 +179,37 @@ def test_zero_hundredths_are_no_part_of_an_amount(text: str) -> None:
     assert parse_amount(text).value == 1_234_500
 
 
-def test_millions_may_be_a_word() -> None:
-    assert parse_amount("1,2 triệu").value == 1_200_000
-    assert parse_amount("1 triệu 200 nghìn").value is None
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,2 triệu", 1_200_000),
+        ("1.25 TRIỆU đồng", 1_250_000),
+        ("-1,2 triệu", -1_200_000),
+        ("200 trieu", 200_000_000),
+    ],
+)
+def test_millions_may_be_a_word(text: str, value: int) -> None:
+    (found,) = find_amounts(text)
+    assert (found.value, found.is_marked, found.follows_digit) == (value, True, False)
+    assert parse_amount(text).value == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1 triệu 200 nghìn", "1.200.000 triệu", "12 000 000 triệu", "1.200 triệu", "1.2 triệuđ"),
+        *("Tổng 1,5 triệu 2 khách", "1,25 triệu 3"),
+    ],
+)
+def test_a_part_of_a_number_before_a_million_is_no_amount(text: str) -> None:
+    assert list(find_amounts(text)) == []
+
+
+@pytest.mark.parametrize("text", ["1 200 triệu", "12 200 triệu"])
+def test_digits_that_stand_apart_before_millions_leave_them_open(text: str) -> None:
+    (found,) = find_amounts(text)
+    assert (found.value, found.follows_digit) == (200_000_000, True)
+    assert "a digit stands apart" in parse_amount(text).reason
 
 
 @pytest.mark.parametrize("text", ["100-200", "0900-123-456", "123-456-789-01"])

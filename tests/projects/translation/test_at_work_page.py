@@ -1,0 +1,55 @@
+"""The page on the translation system at work: its tables hold the stored numbers."""
+
+import json
+from typing import Any
+
+from tests.projects.pages import BOOK
+
+PAGE = (BOOK / "translation_at_work.md").read_text("utf-8")
+NAMES = {"en": "English", "zh": "Chinese", "vi": "Vietnamese"}
+
+
+def stored(name: str) -> dict[str, Any]:
+    return dict(json.loads((BOOK / "_data" / "translation" / name).read_text("utf-8")))
+
+
+def test_the_scores_are_those_of_the_shipped_model() -> None:
+    rows = []
+    for way, told in stored("shipped.json")["ways"].items():
+        source, target = way.split("-")
+        for one in told["domains"]:
+            bleu, copied = one["scores"]["BLEU"], one["copied"]
+            low, high = bleu["interval"]
+            rows.append(
+                f"| {NAMES[source]} to {NAMES[target]} | {one['domain']} | {one['n']} |"
+                f" {bleu['value']:.1f} [{low:.1f}, {high:.1f}] | {one['scores']['chrF']['value']:.1f} |"
+                f" {copied['kept']} of {copied['of']} |"
+            )
+    assert len(rows) == 12
+    assert [row for row in rows if row not in PAGE] == []
+
+
+def test_the_open_corpus_is_counted_as_stored() -> None:
+    counted = stored("audit_open.json")["pairs"]
+    for domain, head in (
+        ("everyday", "| everyday | Tatoeba |"),
+        ("documentation", "| documentation | Microsoft, React |"),
+        ("interface", "| interface | Apache, MIT, BSD, MPL projects |"),
+        ("support", "| support pages | Microsoft, Vietnamese by machine |"),
+    ):
+        cells = []
+        for way in ("en-vi", "zh-vi"):
+            files = [one for one in counted[way]["files"].values() if one["domain"] == domain]
+            assert {one["machine_made"] for one in files} == {domain == "support"}
+            cells.append(
+                f"{sum(one['n_pairs'] for one in files):,}, {sum(one['n_short'] for one in files):,}"
+            )
+        assert f"{head} {cells[0]} | {cells[1]} |" in PAGE
+    near = [counted[way]["near"][way[:2]] for way in counted] + [
+        counted[way]["near"]["vi"] for way in counted
+    ]
+    en, zh, vi_of_en, vi_of_zh = (one["across_parts"]["test"] for one in near)
+    text = " ".join(PAGE.split())
+    assert f"{en} of the English test sentences and {vi_of_en} of their translations differ" in text
+    assert f"and {zh} of the Chinese and {vi_of_zh} of their translations." in text
+    assert {n for way in counted.values() for n in way["leaking_pairs"].values()} == {0}
