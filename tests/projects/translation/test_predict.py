@@ -111,7 +111,8 @@ def test_a_gru_that_loses_a_mark_says_so() -> None:
     settings = fast(architecture="gru", max_len=10, placeholders="mask", beam_size=2)
     gru = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
     (one,) = gru.translate(["三 5"])
-    assert one.note == "not copied: 5"
+    # An untrained model also writes Chinese.
+    assert one.note.split("; ")[0] == "not copied: 5"
 
 
 def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room() -> None:
@@ -168,7 +169,8 @@ def test_the_longest_sentence_is_taken_and_one_token_more_makes_two_parts(transl
     assert lengths[fits + 1] > translator.longest
     assert translator.translate(["三五" * fits], beam_size=1)[0].note == ""
     (longer,) = translator.translate(["三五" * (fits + 1)], beam_size=1)
-    assert longer.note == "longer than the 23 tokens that the model takes, so translated in 2 parts"
+    # An untrained model also writes Chinese.
+    assert longer.note.split("; ")[0] == "longer than the 23 tokens that the model takes, so translated in 2 parts"
     assert longer.source == "三五" * (fits + 1)
     assert "".join(translator.parts_of(longer.source, "zh", "vi")) == longer.source
 
