@@ -101,7 +101,8 @@ def test_the_verbs_take_further_models(runs: list[Path], small_book: SmallBook) 
     assert "ensemble of 2" in document["scores"]["BLEU"]["signature"]
     assert [one["seed"] for one in document["search"]["ensemble"]] == [0, 1]
     text = translation("predict", "--model", runs[0], "--ensemble", runs[1], "--text", "我 买了 两 本 书 。")
-    assert (text.code, text.err) == (0, "")
+    # After a few steps the models still write some Chinese, which is noted.
+    assert (text.code, text.err.count("\n")) == (0, text.err.count("does not look like Vietnamese"))
     wrong = ["predict", "--model", runs[0], "--ensemble", runs[2], "--text", "我 买了 两 本 书 。"]
     assert "has another vocabulary than the first" in translation(*wrong).mistake
     assert "no finished model in it" in translation(*wrong[:4], "nowhere", *wrong[5:]).mistake
