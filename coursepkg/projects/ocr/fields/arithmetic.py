@@ -293,7 +293,7 @@ def to_pay(
     changes = set(_printed(lines, kw.CHANGE)) - {0}
     values = {value for _, _, value in sums}
     left = [one for one in sums if not {one[2] - c for c in changes} & values]
-    named = surest(left or sums)
+    named = _surest(left or sums)
     rivals = [
         value
         for line, _, value in sums
@@ -302,11 +302,11 @@ def to_pay(
         or not kw.BEFORE_LESS.search(" ".join(line.words))
     ]
     value = agreeing_total(named[2], rivals, lines, items)
-    chosen = surest([one for one in sums if one[2] == value])
+    chosen = _surest([one for one in sums if one[2] == value])
     return _less_discount(chosen, lines) or chosen
 
 
-def surest(sums: Sequence[KnownSum]) -> KnownSum:
+def _surest(sums: Sequence[KnownSum]) -> KnownSum:
     """The last of those with the surest name."""
     best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
     return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]

@@ -6,7 +6,7 @@ place decides where words do not. The value of a name stands behind it, to its r
 the same row, or in the next row. A field that is not there has no value and a reason;
 nothing is guessed. Of several sums the one to pay counts: the surest name, and of equal
 names the last, since discounts stand above what they lead to; where the goods disagree
-with it and agree with another sum, that one (`arithmetic.agreeing_total`).
+with it and agree with another, that one, less a discount below (`arithmetic.to_pay`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
