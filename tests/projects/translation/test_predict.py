@@ -170,7 +170,10 @@ def test_the_longest_sentence_is_taken_and_one_token_more_makes_two_parts(transl
     assert translator.translate(["三五" * fits], beam_size=1)[0].note == ""
     (longer,) = translator.translate(["三五" * (fits + 1)], beam_size=1)
     # An untrained model also writes Chinese.
-    assert longer.note.split("; ")[0] == "longer than the 23 tokens that the model takes, so translated in 2 parts"
+    assert (
+        longer.note.split("; ")[0]
+        == "longer than the 23 tokens that the model takes, so translated in 2 parts"
+    )
     assert longer.source == "三五" * (fits + 1)
     assert "".join(translator.parts_of(longer.source, "zh", "vi")) == longer.source
 
