@@ -52,7 +52,7 @@ def test_it_translates_everyday_sentences_that_it_never_saw(shipped: Translator)
     pairs = read_embedded()["test"][:80]
     found = shipped.translate([pair.source for pair in pairs], source="en", target="vi")
     said, true = [to_scorer(one.line, "vi") for one in found], [to_scorer(p.target, "vi") for p in pairs]
-    assert score(BLEU(), said, true).value > 8
+    assert score(BLEU(), said, true).value > 25
     assert all(one.usable is not None for one in found)
 
 
