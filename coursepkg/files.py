@@ -275,10 +275,22 @@ def read_json(
             f"{path} has format {version}, newer than {FORMAT}; update coursepkg to"
             " read it"
         )
-    for name, kind in (needs or {}).items():
-        if not isinstance(content.get(name), kind):
-            raise ValueError(f"{path} is damaged: it has no {name}; copy it again")
+    if missing := missing_entry(content, needs or {}):
+        raise ValueError(f"{path} is damaged: it has no {missing}; copy it again")
     return content
+
+
+def missing_entry(content: Any, needs: Mapping[str, type]) -> str | None:
+    """Name of the first entry that JSON content lacks; None if it has them all.
+
+    Args:
+        content: as it was read; what is no object has no entries.
+        needs: entries that it must have, and their types.
+    """
+    for name, kind in needs.items():
+        if not isinstance(content, dict) or not isinstance(content.get(name), kind):
+            return name
+    return None
 
 
 def check_seal(path: Path, seal: Fingerprint) -> None:

@@ -22,7 +22,14 @@ import torch
 from torch import Tensor, nn
 
 from coursepkg.app.options import ExportFormat
-from coursepkg.files import check_new, file_sha256, read_json, whole_folder, write_json
+from coursepkg.files import (
+    check_new,
+    file_sha256,
+    missing_entry,
+    read_json,
+    whole_folder,
+    write_json,
+)
 
 PROGRAM, CARD = "program.pt2", "export.json"
 ONNX_PROGRAM = "program.onnx"
@@ -219,12 +226,11 @@ def check_entries(path: Path, entries: Any, needs: Mapping[str, type]) -> None:
     Raises:
         ValueError: it is damaged, or that of another project's export.
     """
-    for name, kind in needs.items():
-        if not isinstance(entries, dict) or not isinstance(entries.get(name), kind):
-            raise ValueError(
-                f"{path} is damaged or of another project: it has no {name}; export"
-                " the model again"
-            )
+    if missing := missing_entry(entries, needs):
+        raise ValueError(
+            f"{path} is damaged or of another project: it has no {missing}; export the"
+            " model again"
+        )
 
 
 def read_onnx(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from coursepkg.app.recipe import recipe_from
-from coursepkg.files import read_json
+from coursepkg.files import missing_entry, read_json
 from coursepkg.training.saved_model import CARD, load_model
 
 R = TypeVar("R")
@@ -96,11 +96,8 @@ def read_trained(
     """
     path = folder / "model" / CARD
     meta = read_json(path, needs={"config": dict, "meta": dict})["meta"]
-    for name, kind in {**needs, "recipe": dict}.items():
-        if not isinstance(meta.get(name), kind):
-            raise ValueError(
-                f"{folder}: its model {lacks}; it is one of another project"
-            )
+    if missing_entry(meta, {**needs, "recipe": dict}):
+        raise ValueError(f"{folder}: its model {lacks}; it is one of another project")
     model, meta = load_model(folder / "model", build, **expected)
     return model.float(), recipe_from(recipe, meta["recipe"], str(path)), meta
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.lines import (
@@ -272,13 +272,14 @@ def _printed(lines: Sequence[FieldLine], kind: str) -> list[int]:
     return [value for value in found if value is not None]
 
 
-KnownSum = tuple[FieldLine, list[FieldLine], int]
-"""The line that names a sum, all of its lines, and its amount."""
+Amount = TypeVar("Amount", bound=int | None)
+Sum = tuple[FieldLine, list[FieldLine], Amount]
+"""The line that names a sum, all of its lines, and its amount; None if not printed."""
 
 
 def to_pay(
-    sums: Sequence[KnownSum], lines: Sequence[FieldLine], items: Sequence[Item]
-) -> KnownSum:
+    sums: Sequence[Sum[int]], lines: Sequence[FieldLine], items: Sequence[Item]
+) -> Sum[int]:
     """The sum that a customer pays, by its name, its place, the goods and discounts.
 
     What was handed over can be called `thanh toán`, too: it is larger than another sum
@@ -306,13 +307,13 @@ def to_pay(
     return _less_discount(chosen, lines) or chosen
 
 
-def _surest(sums: Sequence[KnownSum]) -> KnownSum:
+def _surest(sums: Sequence[Sum[int]]) -> Sum[int]:
     """The last of those with the surest name."""
     best = min(kw.SUMS.index(str(one.kind)) for one, _, _ in sums)
     return [one for one in sums if kw.SUMS.index(str(one[0].kind)) == best][-1]
 
 
-def _less_discount(total: KnownSum, lines: Sequence[FieldLine]) -> KnownSum | None:
+def _less_discount(total: Sum[int], lines: Sequence[FieldLine]) -> Sum[int] | None:
     """What is left of a sum after a discount below it, where that is printed below."""
     line, _, value = total
     below = [one for one in lines if one.row > line.row]

@@ -17,6 +17,7 @@ from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import (
     MOST_THOUSANDS,
     Item,
+    Sum,
     check_total,
     equations,
     find_items,
@@ -225,11 +226,7 @@ def _field(
 # The total.
 
 
-Sum = tuple[FieldLine, list[FieldLine], int | None]
-"""The line that names a sum, all of its lines, and its amount."""
-
-
-def find_sums(lines: Sequence[FieldLine]) -> list[Sum]:
+def find_sums(lines: Sequence[FieldLine]) -> list[Sum[int | None]]:
     """Every sum that a line names, from top to bottom."""
     columns = {one.row for one in lines if one.kind == kw.COLUMN}
     named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
@@ -237,7 +234,7 @@ def find_sums(lines: Sequence[FieldLine]) -> list[Sum]:
 
 
 def find_total(
-    sums: Sequence[Sum],
+    sums: Sequence[Sum[int | None]],
     lines: Sequence[FieldLine],
     items: Sequence[Item],
     thousands: str,
