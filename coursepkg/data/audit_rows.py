@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from coursepkg.text.cleaning import INVISIBLE, SPACES, unescape
-from coursepkg.text.languages import language_of
+from coursepkg.text.languages import language_doubt, language_of
 from coursepkg.text.spacing import split_characters, stray_underscores
 from coursepkg.text.vietnamese import unicode_form
 
@@ -242,13 +242,18 @@ def bad_rows(
 ) -> Iterator[BadRow]:
     """What is wrong with single rows, in their order."""
     for row in rows:
+        is_copied = row.source.strip() == row.target.strip()
         for side, text in (
             (source_language, row.source),
             (target_language, row.target),
         ):
-            for kind, detail in _faults(text):
+            faults = list(_faults(text))
+            # What both sides share is a name or code, or was not translated.
+            if not is_copied and (doubt := language_doubt(text, side)):
+                faults.append(("language mismatch", f"{_shown(text)} {doubt}"))
+            for kind, detail in faults:
                 yield BadRow(kind, part, row.file, row.line, side, detail)
-        if row.source.strip() == row.target.strip() and len(row.source.split()) > 2:
+        if is_copied and len(row.source.split()) > 2:
             yield BadRow(
                 "not translated", part, row.file, row.line, "both", _shown(row.source)
             )

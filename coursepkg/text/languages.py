@@ -6,10 +6,11 @@ A new language pair is an entry of `LANGUAGES`, one of `PAIRS`, and a data folde
 
 import re
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coursepkg.text.spacing import is_han
-from coursepkg.text.vietnamese import ACCENTED, LETTERS
+from coursepkg.text.vietnamese import ACCENTED, LETTERS, compose
 
 _COMMON = string.digits + string.punctuation + " “”‘’«»…–—°%€£₫¥×½"
 
@@ -66,13 +67,15 @@ def pair_of(source: str, target: str) -> str:
 
 
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+_LATIN_WORD = re.compile(f"{_LATIN.pattern}+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def script_share(text: str, language: str) -> float:
     """Share of letters that the language writes; 1 where there is none.
 
     Chinese writes Han characters, Vietnamese Latin letters, English Latin letters
-    without the marks of Vietnamese.
+    without the marks of Vietnamese; another language its own and Latin ones.
     """
     letters = [sign for sign in text if sign.isalpha()]
     if not letters:
@@ -82,7 +85,8 @@ def script_share(text: str, language: str) -> float:
         good = [is_han(sign) for sign in letters]
     else:
         good = [
-            _LATIN.match(sign) is not None and sign.lower() not in written.foreign
+            (_LATIN.match(sign) is not None or sign in written.letters)
+            and sign.lower() not in written.foreign
             for sign in letters
         ]
     return sum(good) / len(good)
@@ -91,24 +95,89 @@ def script_share(text: str, language: str) -> float:
 LEAST_SHARE = 0.9
 """Of letters that a sentence needs to look like its language."""
 LEAST_HAN_SHARE = 0.25
-"""The same of Chinese, which borrows Latin words whole."""
+"""The same of Chinese, which borrows Latin words whole; each counts as one letter."""
 MANY_WORDS = 5
 """Words from which on Vietnamese is expected to hold a letter with a mark."""
+COMMON_WORDS = {
+    name: frozenset(words.split())
+    for name, words in {
+        "English": "the of and to is that it for you was with on are as be this have"
+        " from or at by not but what all were we when your can there an which do"
+        " how if will up about out them then these so some would into has more no"
+        " my than been who its now did get may he me she they his her in our could"
+        " only am him us why where",
+        "Vietnamese": "là của và có không được cho trong các những một này đó khi với"
+        " để người tôi bạn đã sẽ thì như từ ra vào nếu hay hoặc rất cũng con anh"
+        " ta em nó lại in do hai ba",
+        "German": "der die das und ist nicht ich sie es ein eine einen einem einer zu"
+        " mit auf für dem den des sich von wie wir auch oder wird werden haben sind"
+        " bei nach kann wenn aber wo habe diese dieser du im zum zur nur noch sehr"
+        " hier mir mich uns kein keine bin mein meine er als über durch wurde um"
+        " war hat",
+        "French": "le la les des et est une un dans que qui pour pas vous je il elle ce"
+        " cette avec sur au aux du ne nous sont par plus votre être ou où mais si"
+        " de en se sa son ses ai mon ma suis tu tout très été peut",
+        "Spanish": "el la los las de que en es un una por para con no se su lo del al"
+        " como más pero si está son este esta ha sus qué yo mi me muy hay le fue"
+        " puede ser tiene cuando",
+        "Italian": "il lo la gli le di che un una per non con si del della dei delle"
+        " sono ha come questo questa ma nel al da anche in mi ho molto più alla se"
+        " io essere può",
+        "Portuguese": "os as de que em um uma por para com não se do da dos das no na"
+        " ao mais como mas foi são está seu sua você eu ele ela me muito meu minha"
+        " ser pode isso este esta",
+        "Dutch": "de het een en van is dat niet ik op te zijn met voor je er aan die"
+        " wordt worden om bij naar ook als maar kan hebben heeft uit deze in wat"
+        " hij ze we was mijn heb geen dit nog",
+        "Indonesian": "yang dan di ini itu dengan untuk tidak dari dalam akan pada ke"
+        " saya anda adalah bisa ada atau oleh sudah telah mereka kami kita apa"
+        " dapat lebih seperti jika karena dia belum tak juga sedang gagal bukan"
+        " satu harus",
+    }.items()
+}
+"""The words without which few sentences of a language do, by its name in English."""
+LEAST_LEAD = 2
+"""Different common words that another language has more of than the sentence's own."""
+LEAST_COMMON_SHARE = 0.2
+"""Of all words, that are common ones of this other language."""
 
 
 def language_doubt(text: str, language: str) -> str:
     """Why a sentence does not look like its language; empty where it does.
 
-    Names and codes of other scripts are no reason, whole sentences are.
+    Names and codes of other scripts are no reason, whole sentences are. Of languages in
+    one script the common words tell; short sentences, which have few, raise no doubt,
+    and of a language that is not in `LANGUAGES` nothing is known.
     """
-    name, share = language_of(language).name, script_share(text, language)
-    least = LEAST_HAN_SHARE if language_of(language).is_han else LEAST_SHARE
-    if share < least:
+    if language not in LANGUAGES:
+        return ""
+    written, text = language_of(language), compose(text)
+    name, least = written.name, LEAST_HAN_SHARE if written.is_han else LEAST_SHARE
+    letters = _LATIN_WORD.sub("a", text) if written.is_han else text
+    if (share := script_share(letters, language)) < least:
         return f"does not look like {name}: {share:.0%} of its letters are"
     has_mark = any(sign in ACCENTED for sign in text.lower())
-    if language == "vi" and len(text.split()) >= MANY_WORDS and not has_mark:
+    if language == "vi" and not has_mark and _count_words(text) >= MANY_WORDS:
         return "does not look like Vietnamese: no letter has a mark"
-    return ""
+    other = _language_by_words(_WORD.findall(text.casefold()), name)
+    return f"does not look like {name}: its common words are {other}" if other else ""
+
+
+def _count_words(text: str) -> int:
+    """What stands between spaces and is neither a number nor a single letter."""
+    return sum(_WORD.search(word) is not None for word in text.split())
+
+
+def _language_by_words(words: Sequence[str], own: str) -> str:
+    """The language whose common words a sentence has instead of its own; or empty."""
+    if own not in COMMON_WORDS:
+        return ""
+    counts = {name: len(known & set(words)) for name, known in COMMON_WORDS.items()}
+    best = max(counts, key=counts.__getitem__)
+    is_other = counts[best] >= max(
+        counts[own] + LEAST_LEAD, LEAST_COMMON_SHARE * len(words)
+    )
+    return best if is_other else ""
 
 
 def has_words(text: str) -> bool:

@@ -80,6 +80,16 @@ def test_a_sentence_that_was_not_translated() -> None:
     assert faults(source="OK .", target="OK .") == []
 
 
+def test_a_side_in_another_language_is_told() -> None:
+    assert faults(source="Where is the station?") == [("language mismatch", "zh")]
+    assert faults(target="我 想 喝水 吗 ？") == [("language mismatch", "vi")]
+    assert faults(target="Ich möchte ein Glas Wasser trinken.") == [("language mismatch", "vi")]
+    assert faults(source="Windows Update", target="Windows Update") == []  # a name is no translation
+    assert list(bad_rows("p", [Row("Здравствуйте", "我", "x", 1)], "ru", "zh")) == []
+    (found,) = bad_rows("p", [Row("Wo ist das Hotel?", "Khách sạn ở đâu?", "x.tsv", 7)], "en", "vi")
+    assert found.detail == "'Wo ist das Hotel?' does not look like English: its common words are German"
+
+
 def test_the_details_say_where_to_look() -> None:
     row = Row("&quot; a &apos;", "b\x07", "x.en", 9)
     details = [one.detail for one in bad_rows("p", [row], "en", "vi")]
@@ -125,10 +135,10 @@ def test_what_is_written_is_read(tmp_path_factory, lines: list[str]) -> None:
 
 
 def test_broken_bytes_and_empty_lines_are_read_and_then_named(tmp_path) -> None:
-    (tmp_path / "a.zh").write_bytes(b"\xef\xbb\xbfone\n\ntwo\n")
+    (tmp_path / "a.zh").write_bytes("\ufeff一\n\n二\n".encode())
     (tmp_path / "a.vi").write_bytes("một\nhai\nb\xed\xa0\x80\xff\n".encode("latin-1", "replace"))
     rows = read_rows(tmp_path / "a.zh", tmp_path / "a.vi")
-    assert rows[0].source == "one"
+    assert rows[0].source == "一"
     found = [(one.kind, one.line, one.side) for one in bad_rows("train", rows, "zh", "vi")]
     assert found == [("empty side", 2, "zh"), ("invalid UTF-8", 3, "vi")]
 

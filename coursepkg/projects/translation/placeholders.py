@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
+from itertools import accumulate
 from typing import NamedTuple
 
 from coursepkg.projects.translation.corpus import SentencePair
@@ -149,6 +150,60 @@ def _is_latin(sign: str) -> bool:
 def n_lost(line: str, part: Masked) -> int:
     """Marks of a source that a line of the model lacks, or invents."""
     return sum((mark in line) != (mark in part.values) for mark in MARKS)
+
+
+INVENTED = "number not in the source"
+"""How a note begins on numbers in digits that a translation should not have."""
+EMPTIED = "text not between its tags, look where"
+"""How it begins on tags that enclose text in the source and none in the translation."""
+
+
+def notes_on_codes(source: str, text: str, language: str) -> list[str]:
+    """What is wrong with the numbers and tags of a translation; see both functions."""
+    invented = invented_numbers(source, text, language)
+    found = {INVENTED: invented, EMPTIED: emptied_tags(source, text)}
+    return [f"{kind}: {', '.join(some)}" for kind, some in found.items() if some]
+
+
+_OPEN = r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?(?<!/)>"
+_TAG = re.compile(rf"{_OPEN}|</([A-Za-z][\w:.-]*)>")
+_EMPTY_PAIR = re.compile(rf"{_OPEN}\s*</\1>")
+
+
+def emptied_tags(source: str, text: str) -> list[str]:
+    """The tags that enclose text in a source and none in its translation.
+
+    They stand side by side there, or the closing one stands first. Whether a pair
+    encloses the right words cannot be told.
+
+    Example:
+        >>> emptied_tags("Press <b>Save</b>.", "Nhấn <b></b> Lưu.")
+        ['<b>']
+    """
+    found = Counter(_EMPTY_PAIR.findall(text)) - Counter(_EMPTY_PAIR.findall(source))
+    ours, theirs = _tag_orders(text), _tag_orders(source)
+    turned = [
+        name
+        for name, order in ours.items()
+        if sorted(order) == sorted(theirs.get(name, ""))
+        and _closes_first(order)
+        and not _closes_first(theirs[name])
+    ]
+    return [f"<{name}>" for name in dict.fromkeys([*found, *turned])]
+
+
+def _closes_first(order: str) -> bool:
+    depths = accumulate(1 if sign == "o" else -1 for sign in order)
+    return any(depth < 0 for depth in depths)
+
+
+def _tag_orders(text: str) -> dict[str, str]:
+    """For the name of each tag an "o" or a "c" for what opens or closes, in order."""
+    orders: dict[str, str] = {}
+    for opened, closed in _TAG.findall(text):
+        name = opened or closed
+        orders[name] = orders.get(name, "") + ("o" if opened else "c")
+    return orders
 
 
 def capitalised_words(text: str) -> list[str]:

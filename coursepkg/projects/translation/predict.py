@@ -38,9 +38,9 @@ from coursepkg.projects.translation.models import (
 )
 from coursepkg.projects.translation.placeholders import (
     Masked,
-    invented_numbers,
     mask,
     n_lost,
+    notes_on_codes,
     restore,
     unmask,
     with_own_marks,
@@ -71,8 +71,6 @@ NOT_COPIED = "not copied"
 """How the note begins on numbers and codes that a translation lacks."""
 PUT_IN = "put in after the search, look where"
 """How it begins on those that the search lost."""
-INVENTED = "number not in the source"
-"""How it begins on numbers in digits that a translation should not have."""
 IN_PARTS = "longer than the"
 """How it begins on a text that was translated in parts."""
 WIDE_BEAM = 20
@@ -154,8 +152,7 @@ def _noted(one: Translation, source: str, target: str) -> Translation:
     """The translation with all that a reader must know of it."""
     notes = [one.note, language_doubt(one.source, source)]
     notes.append(output_doubt(one.source, one.text, target))
-    invented = invented_numbers(one.source, one.text, source)
-    notes += [f"{INVENTED}: {', '.join(invented)}"] if invented else []
+    notes += notes_on_codes(one.source, one.text, source)
     if one.doubtful:
         notes.append(f"doubtful: {one.usable:.2f} likely to be usable")
     return replace(one, note="; ".join(filter(None, notes)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coursepkg.projects.translation.handlers.data import raw_rows
 from tests.projects.translation.test_corpora import write_en_vi
-from tests.projects.translation.tiny import SmallBook, translation, write_lines
+from tests.projects.translation.tiny import SmallBook, sentences, translation, write_lines
 
 
 def spoil(path: Path, number: int, text: bytes) -> None:
@@ -58,6 +58,36 @@ def test_bad_rows_of_a_published_set_are_named_and_its_split_is_looked_at(
     assert said.document["bad_row_counts"]["empty side"] == 2
     assert said.document["corpus"] == "en-vi"
     assert "note: 2 pairs of tst2010.en and tst2010.vi left out" in said.out
+
+
+def test_own_rows_in_a_third_language_are_counted_and_shown(tmp_path: Path) -> None:
+    rows = [(zh, vi, en) for zh, vi, en in sentences()[:100]]
+    rows[:60] = [(zh, vi, zh) for zh, vi, _ in rows[:60]]
+    rows[70] = (*rows[70][:2], "Der Lehrer hat die Bücher nicht gekauft.")
+    path = write_lines(tmp_path / "mine.tsv", [f"{en}\t{vi}" for _, vi, en in rows])
+    said = translation("audit", "--data", path, "--from", "en", "--to", "vi", "--json")
+    assert said.code == 0
+    assert said.document["bad_row_counts"] == {"language mismatch": 61}
+    assert [row["line"] for row in said.document["bad_rows"]] == [*range(1, 61), 71]
+    assert {row["side"] for row in said.document["bad_rows"]} == {"en"}
+    assert "  language mismatch: 61\n    mine.tsv, line 1 (en): " in said.out
+    assert "does not look like English: 0% of its letters are" in said.out
+    assert (
+        "note: 61 of 100 English sides do not look like English, the first in line 1 of mine.tsv" in said.out
+    )
+
+
+def test_an_empty_table_of_ones_own_is_one_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tsv"
+    for content in ("", "\n\n"):
+        path.write_text(content, "utf-8")
+        for verb in ("audit", "describe", "train"):
+            out = ("--out", tmp_path / "run") if verb == "train" else ()
+            said = translation(verb, "--data", path, "--from", "en", "--to", "vi", *out)
+            assert said.mistake == (
+                f"error: {path}: holds no sentence pair; write one a line, a tab between its two sides\n"
+            )
+    assert not (tmp_path / "run").exists()
 
 
 def test_files_of_different_length_are_one_mistake(zh_vi: Path) -> None:

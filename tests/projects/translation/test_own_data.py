@@ -168,6 +168,13 @@ def test_sides_of_another_script_are_noted(tmp_path: Path) -> None:
     ]
 
 
+def test_sides_in_a_third_language_of_the_same_letters_are_noted(tmp_path: Path) -> None:
+    rows = list(sentences()[:40])
+    rows[2] = (*rows[2][:2], "Wir haben die Bücher in der Stadt gesehen.")
+    notes = load_parts(str(write_sides(tmp_path / "mine", tuple(rows))), "en", "vi").notes
+    assert "1 of 40 English sides do not look like English, the first in line 3 of train.en" in notes
+
+
 def test_a_first_line_of_short_words_is_text(tmp_path: Path) -> None:
     rows = ["Dad\tBố", "Go!\tĐi!", *(f"{en}\t{vi}" for _, vi, en in sentences()[:40])]
     path = write_lines(tmp_path / "mine.tsv", rows)
@@ -262,6 +269,7 @@ def test_an_audit_keeps_bad_rows_of_a_table(tmp_path: Path) -> None:
 
 
 BOMB = '<?xml version="1.0"?>\n<!DOCTYPE tmx [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+NO_PAIR = "holds no sentence pair; write one a line, a tab between its two sides"
 BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "columns": (
         "x.tsv",
@@ -294,7 +302,9 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
         "a\tb\nc\u2581\td\n".encode(),
         "x.tsv, line 2: the English side holds \u2581 (U+2581)",
     ),
-    "an empty table": ("x.tsv", b"en\tvi\n", "x.tsv: empty; a corpus holds at least one pair"),
+    "a table of a head": ("x.tsv", b"en\tvi\n", f"x.tsv: {NO_PAIR}"),
+    "an empty table": ("x.tsv", b"", f"x.tsv: {NO_PAIR}"),
+    "blank lines": ("x.TSV", b"\xef\xbb\xbf\n  \n\t\r\n", f"x.TSV: {NO_PAIR}"),
     "bytes of a table": ("x.tsv", b"a\tb\nc\xe9\td\n", "x.tsv, line 2: not UTF-8"),
     "exchanged columns": (
         "x.tsv",
@@ -372,6 +382,14 @@ def test_a_bad_file_is_one_line(fault: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("content", ["", "\n \n", "en\tvi\n"])
+def test_an_audit_too_refuses_a_file_without_a_pair(content: str, tmp_path: Path) -> None:
+    folder = write_sides(tmp_path / "mine", sentences()[:30])
+    (folder / "dev.tsv").write_text(content, "utf-8")
+    with pytest.raises(ValueError, match=re.escape(f"{folder / 'dev.tsv'}: {NO_PAIR}")):
+        own_rows(folder, "en", "vi")
+
+
 def spoil(folder: Path, fault: str) -> None:
     rows = sentences()[:30]
     write_sides(folder, rows)
@@ -383,6 +401,8 @@ def spoil(folder: Path, fault: str) -> None:
         write_lines(folder / "train.vi", side(rows[1:], "vi"))
     elif fault == "empty side":
         write_lines(folder / "train.vi", [*side(rows[1:], "vi"), ""])
+    elif fault == "blank":
+        write_lines(folder / "train.vi", [" "] * 30)
     elif fault == "nothing":
         for path in folder.iterdir():
             path.rename(path.with_suffix(".txt"))
@@ -404,6 +424,10 @@ def spoil(folder: Path, fault: str) -> None:
         ),
         ("one side of dev", r"dev\.en is missing beside dev\.vi"),
         ("unequal", r"train\.en has 30 lines and .*train\.vi has 29"),
+        (
+            "blank",
+            r"train\.vi: holds no sentence; write one a line, line i translating line i of the other file",
+        ),
         ("empty side", r"train\.vi, line 30: empty; remove the line from both files"),
         (
             "nothing",

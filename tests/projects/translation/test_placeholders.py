@@ -13,10 +13,12 @@ from coursepkg.projects.translation.placeholders import (
     capitalised_words,
     copied_strings,
     copies,
+    emptied_tags,
     invented_numbers,
     mask,
     mask_pair,
     n_lost,
+    notes_on_codes,
     restore,
     unmask,
     with_own_marks,
@@ -211,6 +213,35 @@ def test_a_number_that_the_source_neither_has_nor_says_is_invented(
     source: str, language: str, text: str, wanted: list[str]
 ) -> None:
     assert invented_numbers(source, text, language) == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "wanted"),
+    [
+        ("Press <b>Save</b>.", "Nhấn <b>Lưu</b>.", []),
+        ("Press <b>Save</b>.", "Nhấn <b> </b> Lưu.", ["<b>"]),
+        ("Press <b>Save</b>.", "Nhấn </b> Lưu <b>.", ["<b>"]),
+        ("Press <b>Save</b>.", "Nhấn Lưu</b>.", []),  # a tag that is lost is told already
+        ('<a href="x y">Here</a> or <i>there</i>', '<i>Đây</i> <a href="x y"></a>', ["<a>"]),
+        ("<b>one</b> and <b>two</b>", "<b>một</b> và <b></b> hai", ["<b>"]),
+        ("<b>one</b><i></i>", "<b>một</b><i></i>", []),  # the source has nothing there either
+        ("<b>one</b><b>two</b>", "<b>một<b>hai</b></b>", []),
+        ("<b>%1$s</b>", "<b></b>%1$s", ["<b>"]),
+        ("</p> one <p>", "</p> một <p>", []),
+        ("one<br/><br />two", "<br/>một<br />hai", []),
+        ("a < b and b > a", "a < b và b > a", []),
+    ],
+)
+def test_tags_that_lose_their_text_are_told(source: str, text: str, wanted: list[str]) -> None:
+    assert emptied_tags(source, text) == wanted
+
+
+def test_the_notes_name_numbers_and_tags() -> None:
+    assert notes_on_codes("<b>Two</b> dogs", "<b></b>25 con chó", "en") == [
+        "number not in the source: 25",
+        "text not between its tags, look where: <b>",
+    ]
+    assert notes_on_codes("<b>Two</b> dogs", "<b>2</b> con chó", "en") == []
 
 
 def test_words_with_a_capital_are_found_outside_of_what_is_copied() -> None:

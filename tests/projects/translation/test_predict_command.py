@@ -176,17 +176,19 @@ def test_a_kind_of_note_names_each_line_once_whatever_its_numbers(
         (
             f"{parts.format(2)}; not copied: 1; not copied: 7",
             f"{parts.format(30)}; does not look like Vietnamese: 43% of its letters are",
-            "does not look like Vietnamese: no letter has a mark",
+            "does not look like Vietnamese: no letter has a mark; text not between its tags, look where: <b>",
+            "text not between its tags, look where: <i>",
         ),
         start=1,
     ):
         chosen = (Alternative("a", "a", (), 1.0, 0.0),)
         notes.add(number, Translation("a", (), chosen, None, note))
-    notes.tell(3)
+    notes.tell(4)
     head = f"note: {tmp_path / 'in'}"
     assert capsys.readouterr().err.splitlines() == [
-        f"{head}: 2 of 3 lines (1, 2): {parts.format(0).replace('0 parts', 'parts')}",
-        f"{head}: 2 of 3 lines (2, 3): does not look like Vietnamese",
+        f"{head}: 2 of 4 lines (1, 2): {parts.format(0).replace('0 parts', 'parts')}",
+        f"{head}: 2 of 4 lines (2, 3): does not look like Vietnamese",
+        f"{head}: 2 of 4 lines (3, 4): text not between its tags, look where",
         f"{head}, line 1: not copied: some number or code",
     ]
 

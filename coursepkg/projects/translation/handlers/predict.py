@@ -17,9 +17,9 @@ from coursepkg.files import check_new, file_sha256
 from coursepkg.projects.translation.competition_rules import follows_rules
 from coursepkg.projects.translation.corpus import not_composed, numbered_lines
 from coursepkg.projects.translation.ensemble import cards_of, load_system
+from coursepkg.projects.translation.placeholders import EMPTIED, INVENTED
 from coursepkg.projects.translation.predict import (
     IN_PARTS,
-    INVENTED,
     NOT_COPIED,
     PUT_IN,
     Translation,
@@ -130,6 +130,7 @@ KINDS = {
     NOT_COPIED: f"{NOT_COPIED}: some number or code",
     PUT_IN: f"{PUT_IN}: some number or code",
     INVENTED: INVENTED,
+    EMPTIED: EMPTIED,
 }
 """By the beginning of a sentence's note, what is said of a file's lines."""
 EMPTY = "empty, and stay so"

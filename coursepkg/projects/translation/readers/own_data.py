@@ -9,6 +9,7 @@ A folder may hold `dev` and `test` besides `train`, each in one of its two forms
 """
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -73,16 +74,19 @@ def own_rows(path: Path, source: str, target: str) -> list[PairLike]:
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: two files differ in length, or the text cannot be read at all.
+        ValueError: two files differ in length, a file holds no text, or it cannot be
+            read at all.
     """
     rows: list[PairLike] = []
     for files in own_files(path, source, target).values():
         if len(files) == 2:
             rows += read_rows(*files)
-        elif _is_table(files[0]):
-            rows += _table_rows(files[0], source, target)
-        else:
+        elif not _is_table(files[0]):
             rows += _read_memory(files[0], source, target)[0]
+        elif table := list(_table_rows(files[0], source, target)):
+            rows += table
+        else:
+            raise _without_pairs(files[0])
     return rows
 
 
@@ -95,9 +99,19 @@ def own_files(path: Path, source: str, target: str) -> dict[str, tuple[Path, ...
     """The files of each part: one for each language, or one for both.
 
     Raises:
-        ValueError: there is no training part, one side of a part is missing, or a part
-            is there twice.
+        ValueError: there is no training part, one side of a part is missing, a part
+            is there twice, or a file has nothing but blank lines.
     """
+    found = _named_files(path, source, target)
+    for file in (file for files in found.values() for file in files):
+        check_regular(file)
+        if file.suffix.lower() != ".tmx" and file.exists() and _is_blank(file):
+            raise _without_pairs(file)
+    return found
+
+
+def _named_files(path: Path, source: str, target: str) -> dict[str, tuple[Path, ...]]:
+    """The files of each part, by their names alone."""
     if path.is_dir():
         found = {name: _files_of(path, name, source, target) for name in PARTS}
         if not found["train"]:
@@ -130,6 +144,19 @@ def _files_of(folder: Path, name: str, source: str, target: str) -> tuple[Path, 
             " line i of the other"
         )
     return sides if there else (table,) if table.exists() else ()
+
+
+def _is_blank(file: Path) -> bool:
+    with file.open("rb") as lines:
+        return not any(line.removeprefix(BOM_UTF8).strip() for line in lines)
+
+
+def _without_pairs(file: Path) -> ValueError:
+    """What to raise of a file of text that holds none."""
+    wanted, form = "sentence", "line i translating line i of the other file"
+    if _is_table(file):
+        wanted, form = "sentence pair", "a tab between its two sides"
+    return ValueError(f"{file}: holds no {wanted}; write one a line, {form}")
 
 
 def _language_code(text: str) -> str:
@@ -200,7 +227,7 @@ def _check_sides(
 ) -> None:
     """Refuse a file without pairs, an empty side, and the mark of vocabularies."""
     if not pairs:
-        raise ValueError(f"{path}: empty; a corpus holds at least one pair")
+        raise _without_pairs(path)
     for pair in pairs:
         for language, text in ((source, pair.source), (target, pair.target)):
             where = f"{path}, line {pair.line}: the {language_of(language).name} side"
