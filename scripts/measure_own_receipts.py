@@ -7,7 +7,7 @@ Lines of the style are written into a folder with a labels.csv, as a user has th
 chooses the best weights, one is left for a test. Scored are other lines of the style, and the test part of `synthetic`,
 which shows what is forgotten. Each line is read once (no second look). Without lines the row is the model itself.
 
-Styles: `dot-matrix` is drawn here, with few pins and letters out of their row, which the model that ships has hardly
+Styles: `dot-matrix` is drawn here, with few pins and letters out of their row, which the model that ships has seldom
 seen. `documents` are the lines of official documents in `vi-lines`, rendered from PDF; $COURSEPKG_DATA names their
 folder. Only numbers are stored. What `--out` holds already is not measured again.
 """

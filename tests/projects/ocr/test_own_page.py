@@ -4,10 +4,12 @@ import csv
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
+from coursepkg.app.report import mean_interval
 from coursepkg.projects.ocr.fields.line_tagger import LineTagger
 from coursepkg.projects.ocr.fields.rules import FIELDS
 from coursepkg.projects.ocr.page.output import record_page
@@ -123,18 +125,34 @@ def test_fields_are_taught_scored_and_found(told: dict[str, str], folder: Path) 
         assert page["fields"][name]["lines"] == found[name]["lines"]
 
 
-def percent(score: dict[str, Any]) -> str:
-    low, high = (100 * end for end in score["interval"])
-    return f"{100 * score['value']:.1f}% [{low:.1f}, {high:.1f}]"
+def rate(runs: list[dict[str, Any]], of: str) -> str:
+    """Error rate of one run with its interval, or the mean of several, lowest to highest."""
+    values = [100 * run[of]["cer"]["value"] for run in runs]
+    if len(runs) == 1:
+        low, high = (100 * end for end in runs[0][of]["cer"]["interval"])
+        return f"{values[0]:.1f}% [{low:.1f}, {high:.1f}]"
+    return f"{fmean(values):.1f}% ({min(values):.1f} to {max(values):.1f})"
 
 
-def test_the_table_of_the_page_holds_the_stored_numbers() -> None:
+def right(runs: list[dict[str, Any]]) -> str:
+    """Lines right, the mean of runs."""
+    return f"{fmean(run['own']['accuracy']['value'] for run in runs):.0%}"
+
+
+def test_the_page_holds_the_stored_numbers() -> None:
     stored = json.loads((BOOK / "_data" / "ocr" / "own_receipts.json").read_text("utf-8"))
-    told = (BOOK / "your_own_receipts.md").read_text("utf-8").split("own_receipts.json: ")[1]
-    rows = [line for line in told.splitlines() if line.startswith("| ") and "[" in line]
+    told = (BOOK / "your_own_receipts.md").read_text("utf-8").split("own_receipts.json: begin")[1]
+    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in stored["rows"]:
+        runs.setdefault((row["style"], row["n"]), []).append(row)
     expected = [
-        f"| {row['style']} | {row['n']} | {row['n_train']} | {percent(row['own']['cer'])} |"
-        f" {row['own']['accuracy']['value']:.0%} | {percent(row['drawn']['cer'])} |"
-        for row in stored["rows"]
+        f"| {style} | {n} | {some[0]['n_train']} | {rate(some, 'own')} | {right(some)} | {rate(some, 'drawn')} |"
+        for (style, n), some in runs.items()
     ]
-    assert rows == expected
+    assert [line for line in told.splitlines() if line.startswith("| ") and "%" in line] == expected
+    for style in ("dot-matrix", "documents"):
+        (before,) = runs[style, 0]
+        for of in ("own", "drawn"):
+            gains = [100 * (run[of]["cer"]["value"] - before[of]["cer"]["value"]) for run in runs[style, 200]]
+            middle, half = mean_interval(gains)
+            assert f"{middle:+.1f} [{middle - half:+.1f}, {middle + half:+.1f}]" in told
