@@ -70,7 +70,7 @@ SecondLook = Annotated[
     float | None,
     tyro.conf.arg(
         help="Confidence in [0, 1] below which a line is read again, narrower and "
-        "wider; 0 reads none again. Not given, it is 0.9 for joint reading; the other "
+        "wider; 0 reads none again. Not given, it is 0.92 for joint reading; the other "
         "readers have no second look."
     ),
 ]

@@ -8,7 +8,7 @@
 The decoder knows how words are spelled and may skip or repeat; CTC goes along the line
 column by column and cannot. A candidate that one of them thinks impossible loses.
 
-Lines that were read with doubt are read again in three widths. Every width gives
+Lines that were read with doubt are read again in four widths. Every width gives
 candidates and scores all of them, and the mean of the scores ranks a candidate.
 
 Source: joint scoring, Watanabe et al., "Hybrid CTC/Attention Architecture" (IEEE JSTSP
@@ -285,9 +285,9 @@ def _candidate(
     )
 
 
-TTA_BELOW = 0.9
+TTA_BELOW = 0.92
 """Confidence below which the joint reader looks again."""
-TTA_WIDTHS = (1.0, 0.9, 1.25)
+TTA_WIDTHS = (1.0, 0.85, 1.2, 1.4)
 """Widths of the looks, as shares of the picture's own."""
 TTA_BEAMS = 2
 """Least beams of a look, and candidates that it puts forward: what one thinks second
