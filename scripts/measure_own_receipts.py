@@ -1,6 +1,6 @@
 """Measures how much a few labelled lines of one style bring, and what a recogniser forgets when it learns them.
 
-    .venv/bin/python scripts/measure_own_receipts.py --out book/_data/ocr/own_receipts.json
+    .venv/bin/python scripts/measure_own_receipts.py --out book/_data/ocr/own_receipts.json --seeds 0 1 2
 
 Lines of the style are written into a folder with a labels.csv, as a user has them, and learnt by the settings of
 `coursepkg ocr train --start`. The folder is parted as the command does it: of ten lines about eight are learnt, one

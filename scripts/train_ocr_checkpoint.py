@@ -5,7 +5,8 @@
 
 A finished model learns from more lines, whole:
 
-    ... scripts/train_ocr_checkpoint.py --start coursepkg/projects/ocr/checkpoint --seed 3000 --lines 160000 \
+    ... scripts/train_ocr_checkpoint.py --start coursepkg/projects/ocr/checkpoint --seed 3000 --lines 200000 \
+        --receipts 0.2 --varied 0.5 --printers 0.15 \
         --short-epochs 0 --epochs 0 --decoder-epochs 0 --together-epochs 1
 
 Stopped at any time, and called again with the same options, it goes on: with the shards of lines that are missing, then
@@ -55,6 +56,10 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--lines", type=int, default=240_000, help="lines to generate, 20 kB each"
     )
+    for name, share in (("receipts", 0.1), ("varied", 0.0), ("printers", 0.0)):
+        parser.add_argument(
+            f"--{name}", type=float, default=share, help=f"see ShardPlan.{name}"
+        )
     parser.add_argument(
         "--short-epochs",
         type=int,
@@ -137,9 +142,9 @@ def main() -> None:
     plan = ShardPlan(
         seed=chosen.seed,
         n_lines=chosen.lines,
-        receipts=0.2,
-        varied=0.5,
-        printers=0.15,
+        receipts=chosen.receipts,
+        varied=chosen.varied,
+        printers=chosen.printers,
         height=recipe.height,
     )
     measured = synthetic_lines(FULL)

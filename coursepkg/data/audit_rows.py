@@ -242,17 +242,16 @@ def bad_rows(
 ) -> Iterator[BadRow]:
     """What is wrong with single rows, in their order."""
     for row in rows:
-        is_copied = row.source.strip() == row.target.strip()
-        for side, text in (
-            (source_language, row.source),
-            (target_language, row.target),
-        ):
+        sides = ((source_language, row.source), (target_language, row.target))
+        # What both sides share is a name or code, or was not translated.
+        is_shared = len({normalised(text, side) for side, text in sides}) == 1
+        for side, text in sides:
             faults = list(_faults(text))
-            # What both sides share is a name or code, or was not translated.
-            if not is_copied and (doubt := language_doubt(text, side)):
+            if not is_shared and (doubt := language_doubt(text, side)):
                 faults.append(("language mismatch", f"{_shown(text)} {doubt}"))
             for kind, detail in faults:
                 yield BadRow(kind, part, row.file, row.line, side, detail)
+        is_copied = row.source.strip() == row.target.strip()
         if is_copied and len(row.source.split()) > 2:
             yield BadRow(
                 "not translated", part, row.file, row.line, "both", _shown(row.source)

@@ -1,4 +1,4 @@
-"""The languages of the course: what depends on a language stands in one table.
+"""The languages of the course, and whether a sentence looks like one of them.
 
 A new language pair is an entry of `LANGUAGES`, one of `PAIRS`, and a data folder
 `xx_yy` with `train.xx` and `train.yy`, line i of one translating line i of the other.
@@ -6,7 +6,6 @@ A new language pair is an entry of `LANGUAGES`, one of `PAIRS`, and a data folde
 
 import re
 import string
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coursepkg.text.spacing import is_han
@@ -69,13 +68,15 @@ def pair_of(source: str, target: str) -> str:
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _LATIN_WORD = re.compile(f"{_LATIN.pattern}+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_CODE = re.compile(r"\S*\w[/._@:]\w\S*")
+_ONLY_VIETNAMESE = re.compile(f"[{''.join(sign for sign in ACCENTED if sign > 'ÿ')}]")
 
 
 def script_share(text: str, language: str) -> float:
     """Share of letters that the language writes; 1 where there is none.
 
     Chinese writes Han characters, Vietnamese Latin letters, English Latin letters
-    without the marks of Vietnamese; another language its own and Latin ones.
+    without those that only Vietnamese has; another language its own and Latin ones.
     """
     letters = [sign for sign in text if sign.isalpha()]
     if not letters:
@@ -85,8 +86,8 @@ def script_share(text: str, language: str) -> float:
         good = [is_han(sign) for sign in letters]
     else:
         good = [
-            (_LATIN.match(sign) is not None or sign in written.letters)
-            and sign.lower() not in written.foreign
+            sign in written.letters
+            or (_LATIN.match(sign) is not None and sign.lower() not in written.foreign)
             for sign in letters
         ]
     return sum(good) / len(good)
@@ -94,11 +95,13 @@ def script_share(text: str, language: str) -> float:
 
 LEAST_SHARE = 0.9
 """Of letters that a sentence needs to look like its language."""
-LEAST_HAN_SHARE = 0.25
+LEAST_SHARE_BESIDE_NAMES = 0.5
+"""The same where it has a stop word of its language: names may be of another."""
+LEAST_HAN_SHARE = 0.1
 """The same of Chinese, which borrows Latin words whole; each counts as one letter."""
 MANY_WORDS = 5
 """Words from which on Vietnamese is expected to hold a letter with a mark."""
-COMMON_WORDS = {
+STOP_WORDS = {
     name: frozenset(words.split())
     for name, words in {
         "English": "the of and to is that it for you was with on are as be this have"
@@ -135,31 +138,39 @@ COMMON_WORDS = {
         " satu harus",
     }.items()
 }
-"""The words without which few sentences of a language do, by its name in English."""
-LEAST_LEAD = 2
-"""Different common words that another language has more of than the sentence's own."""
-LEAST_COMMON_SHARE = 0.2
-"""Of all words, that are common ones of this other language."""
+"""Frequent words of little meaning by the English name of their language."""
+LEAST_LEAD = 3
+"""Different stop words that another language has more of than the sentence's own."""
+LEAST_STOP_SHARE = 0.2
+"""Of all words, that are stop words of this other language."""
 
 
 def language_doubt(text: str, language: str) -> str:
     """Why a sentence does not look like its language; empty where it does.
 
-    Names and codes of other scripts are no reason, whole sentences are. Of languages in
-    one script the common words tell; short sentences, which have few, raise no doubt,
-    and of a language that is not in `LANGUAGES` nothing is known.
+    Names and codes of other languages are no reason, whole sentences are. Languages in
+    one script are told apart by their stop words, of which a short sentence has too
+    few. Of a language that is not in `LANGUAGES` nothing is said.
+
+    Example:
+        >>> language_doubt("Wo ist das Hotel?", "en")
+        'does not look like English: its common words are German'
     """
     if language not in LANGUAGES:
         return ""
     written, text = language_of(language), compose(text)
-    name, least = written.name, LEAST_HAN_SHARE if written.is_han else LEAST_SHARE
+    name, words = written.name, _words(text)
+    least = LEAST_HAN_SHARE if written.is_han else LEAST_SHARE
+    if STOP_WORDS.get(name, frozenset()) & words:
+        least = LEAST_SHARE_BESIDE_NAMES
     letters = _LATIN_WORD.sub("a", text) if written.is_han else text
-    if (share := script_share(letters, language)) < least:
+    if script_share(letters, language) < least:
+        share = script_share(text, language)
         return f"does not look like {name}: {share:.0%} of its letters are"
     has_mark = any(sign in ACCENTED for sign in text.lower())
     if language == "vi" and not has_mark and _count_words(text) >= MANY_WORDS:
         return "does not look like Vietnamese: no letter has a mark"
-    other = _language_by_words(_WORD.findall(text.casefold()), name)
+    other = _language_by_words(words, name)
     return f"does not look like {name}: its common words are {other}" if other else ""
 
 
@@ -168,16 +179,21 @@ def _count_words(text: str) -> int:
     return sum(_WORD.search(word) is not None for word in text.split())
 
 
-def _language_by_words(words: Sequence[str], own: str) -> str:
-    """The language whose common words a sentence has instead of its own; or empty."""
-    if own not in COMMON_WORDS:
+def _words(text: str) -> set[str]:
+    """Its different words of two letters or more, in lower case; no part of a code."""
+    return set(_WORD.findall(_CODE.sub(" ", text.casefold())))
+
+
+def _language_by_words(words: set[str], own: str) -> str:
+    """The language whose stop words a sentence has instead of its own; or empty."""
+    if own not in STOP_WORDS:
         return ""
-    counts = {name: len(known & set(words)) for name, known in COMMON_WORDS.items()}
+    counts = {name: len(known & words) for name, known in STOP_WORDS.items()}
+    if own == "Vietnamese":
+        counts[own] += sum(_ONLY_VIETNAMESE.search(word) is not None for word in words)
     best = max(counts, key=counts.__getitem__)
-    is_other = counts[best] >= max(
-        counts[own] + LEAST_LEAD, LEAST_COMMON_SHARE * len(words)
-    )
-    return best if is_other else ""
+    least = max(counts[own] + LEAST_LEAD, LEAST_STOP_SHARE * len(words))
+    return best if counts[best] >= least else ""
 
 
 def has_words(text: str) -> bool:

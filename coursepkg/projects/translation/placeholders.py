@@ -154,7 +154,7 @@ def n_lost(line: str, part: Masked) -> int:
 
 INVENTED = "number not in the source"
 """How a note begins on numbers in digits that a translation should not have."""
-EMPTIED = "text not between its tags, look where"
+EMPTIED = "tags that lost their text"
 """How it begins on tags that enclose text in the source and none in the translation."""
 
 
@@ -173,8 +173,8 @@ _EMPTY_PAIR = re.compile(rf"{_OPEN}\s*</\1>")
 def emptied_tags(source: str, text: str) -> list[str]:
     """The tags that enclose text in a source and none in its translation.
 
-    They stand side by side there, or the closing one stands first. Whether a pair
-    encloses the right words cannot be told.
+    They stand side by side there, or the closing one stands first. A pair that keeps
+    a point or another tag is not told, nor is one around the wrong words.
 
     Example:
         >>> emptied_tags("Press <b>Save</b>.", "Nhấn <b></b> Lưu.")

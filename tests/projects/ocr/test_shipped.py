@@ -60,8 +60,8 @@ def test_it_can_write_every_letter(shipped: Recognizer) -> None:
 def test_its_card_says_what_it_learnt_from_and_how_well() -> None:
     card = stored_card(DEFAULT)
     assert set(card) >= {"recipe", "data", "lines", "fonts", "scores", "calls", "made"}
-    assert card["scores"]["test"]["cer"]["value"] <= 0.02
-    families = {font["family"] for font in card["fonts"]}
+    assert card["scores"]["test"]["cer"]["value"] <= 0.018
+    families = {font["family"] for told in (card, card["before"]) for font in told["fonts"]}
     assert len(families) >= 40
     assert not any(is_held_out(family) for family in families)
 

@@ -40,6 +40,7 @@ def test_one_look_at_the_own_width_is_the_first_look(
 ) -> None:
     monkeypatch.setattr(readers, "TTA_WIDTHS", (1.0,))
     monkeypatch.setattr(readers, "TTA_BEAMS", 1)
+    # The first alone: a look with one beam puts one candidate forward, the reader those of both heads.
     once = read_encoded(shipped.fast, encode_lines(shipped.fast, images), JOINT)
     for mine, theirs in zip(read_augmented(shipped.fast, images, JOINT), once, strict=True):
         assert [one.ids for one in mine] == [one.ids for one in theirs]

@@ -239,7 +239,7 @@ def test_tags_that_lose_their_text_are_told(source: str, text: str, wanted: list
 def test_the_notes_name_numbers_and_tags() -> None:
     assert notes_on_codes("<b>Two</b> dogs", "<b></b>25 con chó", "en") == [
         "number not in the source: 25",
-        "text not between its tags, look where: <b>",
+        "tags that lost their text: <b>",
     ]
     assert notes_on_codes("<b>Two</b> dogs", "<b>2</b> con chó", "en") == []
 

@@ -176,8 +176,8 @@ def test_a_kind_of_note_names_each_line_once_whatever_its_numbers(
         (
             f"{parts.format(2)}; not copied: 1; not copied: 7",
             f"{parts.format(30)}; does not look like Vietnamese: 43% of its letters are",
-            "does not look like Vietnamese: no letter has a mark; text not between its tags, look where: <b>",
-            "text not between its tags, look where: <i>",
+            "does not look like Vietnamese: no letter has a mark; tags that lost their text: <b>",
+            "tags that lost their text: <i>",
         ),
         start=1,
     ):
@@ -188,7 +188,7 @@ def test_a_kind_of_note_names_each_line_once_whatever_its_numbers(
     assert capsys.readouterr().err.splitlines() == [
         f"{head}: 2 of 4 lines (1, 2): {parts.format(0).replace('0 parts', 'parts')}",
         f"{head}: 2 of 4 lines (2, 3): does not look like Vietnamese",
-        f"{head}: 2 of 4 lines (3, 4): text not between its tags, look where",
+        f"{head}: 2 of 4 lines (3, 4): tags that lost their text",
         f"{head}, line 1: not copied: some number or code",
     ]
 

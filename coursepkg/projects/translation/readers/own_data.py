@@ -100,7 +100,8 @@ def own_files(path: Path, source: str, target: str) -> dict[str, tuple[Path, ...
 
     Raises:
         ValueError: there is no training part, one side of a part is missing, a part
-            is there twice, or a file has nothing but blank lines.
+            is there twice, or a file is no regular one or has nothing but blank
+            lines.
     """
     found = _named_files(path, source, target)
     for file in (file for files in found.values() for file in files):
@@ -148,7 +149,9 @@ def _files_of(folder: Path, name: str, source: str, target: str) -> tuple[Path, 
 
 def _is_blank(file: Path) -> bool:
     with file.open("rb") as lines:
-        return not any(line.removeprefix(BOM_UTF8).strip() for line in lines)
+        return not lines.readline().removeprefix(BOM_UTF8).strip() and not any(
+            line.strip() for line in lines
+        )
 
 
 def _without_pairs(file: Path) -> ValueError:
@@ -266,7 +269,6 @@ def _read_memory(
         ValueError: it is no translation memory, its XML is broken, it declares
             entities, or it has no unit in both languages.
     """
-    check_regular(path)
     memory = _Memory(path, source, target)
     try:
         with path.open("rb") as file:
