@@ -281,7 +281,7 @@ def read_json(
 
 
 def missing_entry(content: Any, needs: Mapping[str, type]) -> str | None:
-    """Name of the first entry that is missing or of another type; None if there is none.
+    """Name of the first entry that is missing or of another type; None if all are fine.
 
     Args:
         content: as it was read; what is no object has no entries.
