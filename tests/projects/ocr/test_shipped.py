@@ -61,9 +61,10 @@ def test_its_card_says_what_it_learnt_from_and_how_well() -> None:
     card = stored_card(DEFAULT)
     assert set(card) >= {"recipe", "data", "lines", "fonts", "scores", "calls", "made"}
     assert card["scores"]["test"]["cer"]["value"] <= 0.018
-    families = {font["family"] for told in (card, card["before"]) for font in told["fonts"]}
-    assert len(families) >= 40
-    assert not any(is_held_out(family) for family in families)
+    for told in (card, card["before"]):
+        families = {font["family"] for font in told["fonts"]}
+        assert len(families) >= 40
+        assert not any(is_held_out(family) for family in families)
 
 
 def test_it_may_ship() -> None:

@@ -39,10 +39,10 @@ def test_one_look_at_the_own_width_is_the_first_look(
     shipped: Recognizer, images: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readers, "TTA_WIDTHS", (1.0,))
-    monkeypatch.setattr(readers, "TTA_BEAMS", 1)
-    # The first alone: a look with one beam puts one candidate forward, the reader those of both heads.
-    once = read_encoded(shipped.fast, encode_lines(shipped.fast, images), JOINT)
-    for mine, theirs in zip(read_augmented(shipped.fast, images, JOINT), once, strict=True):
+    widely = dataclasses.replace(JOINT, beam_size=readers.TTA_BEAMS)
+    once = read_encoded(shipped.fast, encode_lines(shipped.fast, images), widely, n_best=2)
+    for mine, theirs in zip(read_augmented(shipped.fast, images, JOINT, n_best=2), once, strict=True):
+        assert len(mine) == 2
         assert [one.ids for one in mine] == [one.ids for one in theirs]
         assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-3)
 
