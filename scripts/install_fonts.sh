@@ -9,10 +9,13 @@
 set -euo pipefail
 
 packages=(
-    fonts-cantarell fonts-comfortaa fonts-croscore fonts-crosextra-carlito fonts-ebgaramond fonts-freefont-ttf
-    fonts-inter fonts-jetbrains-mono fonts-junicode fonts-jura fonts-lato fonts-league-spartan fonts-linuxlibertine
-    fonts-lmodern fonts-manrope fonts-noto-core fonts-noto-mono fonts-open-sans fonts-quicksand fonts-roboto-slab
-    fonts-roboto-unhinted fonts-sil-andika fonts-sil-charis fonts-sil-gentium fonts-texgyre fonts-vollkorn
+    fonts-3270 fonts-agave fonts-anonymous-pro fonts-b612 fonts-cantarell fonts-comfortaa fonts-courier-prime
+    fonts-croscore fonts-crosextra-carlito fonts-ebgaramond fonts-freefont-ttf fonts-gfs-neohellenic fonts-glasstty
+    fonts-go fonts-hack fonts-inter fonts-jetbrains-mono fonts-junicode fonts-jura fonts-lato fonts-league-mono
+    fonts-league-spartan fonts-lg-aboriginal fonts-linuxlibertine fonts-lmodern fonts-manrope fonts-noto-core
+    fonts-noto-mono fonts-ocr-a fonts-open-sans fonts-proggy fonts-quicksand fonts-roboto-slab fonts-roboto-unhinted
+    fonts-sil-andika fonts-sil-charis fonts-sil-gentium fonts-terminus fonts-texgyre fonts-unifont fonts-urw-base35
+    fonts-vollkorn fonts-yanone-kaffeesatz
 )
 
 fail() {

@@ -12,7 +12,7 @@ stored, never what a line says.
 
 import argparse
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from coursepkg.projects.ocr.corpus import (
 from coursepkg.projects.ocr.data.labelled import LABELS
 from coursepkg.projects.ocr.evaluation import several_groups
 from coursepkg.projects.ocr.predict import DEFAULT, Recognizer
-from coursepkg.projects.ocr.synthetic.fonts import split_faces
+from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
 from coursepkg.projects.ocr.synthetic.render import LineConfig
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
 
@@ -91,28 +91,37 @@ def main() -> None:
 def learnt_texts(model: Path, avoided: set[str]) -> tuple[set[str], bool]:
     """The texts that a model of `train_ocr_checkpoint.py` learnt, and whether they are certainly these.
 
-    They are not certain with other fonts than in training: the lines of whole receipts then say other things.
+    They are not certain where fonts of the training are missing: the lines of whole receipts then say other things.
 
     Args:
         model: its folder.
         avoided: texts that were kept out of its training, those of the usual dev and test parts.
     """
     card: dict[str, Any] | None = read_json(model / "model" / "model.json")["meta"]
-    faces = split_faces(line_faces(FULL))[0]
+    installed = split_faces(line_faces(FULL))[0]
     texts: set[str] = set()
     is_same = True
     while card is not None:
-        if not {"lines", "data"} <= card.keys():
+        if not {"lines", "data", "fonts"} <= card.keys():
             raise SystemExit(
                 f"error: {model} does not say what it learnt; take a model of train_ocr_checkpoint.py"
             )
         told = card["lines"]["plan"]
+        faces = faces_of(card, installed)
         is_same &= plan_sha256(told, faces, avoided) == card["data"]["generator"]
         plan = stored_plan(told)
         for shard in range(plan.n_shards):
             texts |= shard_texts(plan, shard, faces, avoided)
         card = card.get("before")
     return texts, is_same
+
+
+def faces_of(card: dict[str, Any], installed: Sequence[Face]) -> list[Face]:
+    """Those of the installed faces that a card names; later trainings have more families."""
+    named = {
+        (entry["family"], style) for entry in card["fonts"] for style in entry["styles"]
+    }
+    return [face for face in installed if (face.family, face.style) in named]
 
 
 def stored_plan(told: dict[str, Any]) -> ShardPlan:

@@ -140,6 +140,8 @@ class ShardPlan:
     """Share of these receipts that are `varied-receipts`, in [0, 1]."""
     printers: float = 0.0
     """Share of the other lines that a receipt printer strikes, in [0, 1]."""
+    unmarked: float = 0.0
+    """Share of the other lines that are written without diacritics, in [0, 1]."""
     height: int = 40
     """Of the stored pictures, in pixels: that of the model."""
     config: LineConfig = field(default_factory=LineConfig)
@@ -150,7 +152,7 @@ class ShardPlan:
         for name in ("n_lines", "a_shard"):
             check_count(name, getattr(self, name))
         check_count("height", self.height, least=8)
-        for name in ("receipts", "varied", "printers"):
+        for name in ("receipts", "varied", "printers", "unmarked"):
             check_share(name, getattr(self, name))
 
     def receipt(self, number: int) -> ReceiptConfig:
@@ -178,9 +180,7 @@ def draw_shard(
     """The lines of a shard; texts to be avoided are replaced by the next lines."""
     n_lines = plan.lines_of(shard)
     n_cut = round(n_lines * plan.receipts)
-    drawn = SyntheticLines(
-        plan.seed + shard, faces=faces, config=plan.config, printers=plan.printers
-    )
+    drawn = _drawn_lines(plan, shard, faces)
     number, found = 0, 0
     while found < n_lines - n_cut:
         if drawn.text(number) not in avoid:
@@ -194,6 +194,17 @@ def draw_shard(
         found += 1
 
 
+def _drawn_lines(plan: ShardPlan, shard: int, faces: Sequence[Face]) -> SyntheticLines:
+    """The lines of a shard that are not cut out of receipts, without end."""
+    return SyntheticLines(
+        plan.seed + shard,
+        faces=faces,
+        config=plan.config,
+        printers=plan.printers,
+        unmarked=plan.unmarked,
+    )
+
+
 def shard_texts(
     plan: ShardPlan,
     shard: int,
@@ -202,9 +213,7 @@ def shard_texts(
 ) -> set[str]:
     """What the lines of `draw_shard` and a few further receipts say, not drawn."""
     n_cut = round(plan.lines_of(shard) * plan.receipts)
-    drawn = map(
-        SyntheticLines(plan.seed + shard, faces=faces, config=plan.config).text, count()
-    )
+    drawn = map(_drawn_lines(plan, shard, faces).text, count())
     texts = islice(
         (text for text in drawn if text not in avoid), plan.lines_of(shard) - n_cut
     )

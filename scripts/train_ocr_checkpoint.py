@@ -56,7 +56,8 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--lines", type=int, default=240_000, help="lines to generate, 20 kB each"
     )
-    for name, share in (("receipts", 0.1), ("varied", 0.0), ("printers", 0.0)):
+    for name in ("receipts", "varied", "printers", "unmarked"):
+        share = getattr(ShardPlan, name)
         parser.add_argument(
             f"--{name}", type=float, default=share, help=f"see ShardPlan.{name}"
         )
@@ -83,6 +84,12 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--learning-rate", type=float, default=PRESETS["small"].learning_rate
+    )
+    parser.add_argument(
+        "--batch-columns",
+        type=int,
+        default=PRESETS["small"].batch_columns,
+        help="columns of pixels of a batch; a GPU wants more",
     )
     parser.add_argument(
         "--seed", type=int, default=1000, help="of the lines; shard n has seed + n"
@@ -127,6 +134,7 @@ def small(chosen: argparse.Namespace) -> Recipe:
     return dataclasses.replace(
         PRESETS["small"],
         learning_rate=chosen.learning_rate,
+        batch_columns=chosen.batch_columns,
         validate_every=1000,
         patience=1000,
         max_seconds=86400.0,
@@ -145,6 +153,7 @@ def main() -> None:
         receipts=chosen.receipts,
         varied=chosen.varied,
         printers=chosen.printers,
+        unmarked=chosen.unmarked,
         height=recipe.height,
     )
     measured = synthetic_lines(FULL)

@@ -8,7 +8,6 @@ module with a function `run`. The book prints the table, the tests try every cel
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -35,8 +34,8 @@ saves.
 SPARSE_BELOW = 0.25
 """`auto` takes `sparse` when a pattern leaves fewer than this share of the blocks."""
 SHORT = 128
-"""Positions up to which `auto` trains with the plain formula on a CPU, with dropout or
-in half precision.
+"""Positions up to which `auto` trains with the plain formula: with dropout, and on a
+CPU in half precision.
 """
 
 
@@ -52,15 +51,16 @@ class Request(NamedTuple):
 
 
 def _is_short_training(q: Tensor, k: Tensor, asked: Request) -> bool:
-    """Where tiles are slower than the formula: training on sentences, on a CPU.
+    """Where tiles are slower than the formula: training on sentences.
 
-    PyTorch's fused CPU kernel has no dropout. In half precision its backward pass is as
-    slow for 20 keys as for a full tile.
+    PyTorch's fused kernels lack this package's dropout, and tiles ask the host which of
+    them are empty, for which a GPU has to be waited for. In half precision the backward
+    pass of the fused CPU kernel is as slow for 20 keys as for a full tile.
     """
     learns = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
-    if not learns or q.device.type != "cpu" or max(q.shape[2], k.shape[2]) > SHORT:
+    if not learns or max(q.shape[2], k.shape[2]) > SHORT:
         return False
-    return asked.dropout or q.dtype in _HALF
+    return asked.dropout or (q.device.type == "cpu" and q.dtype in _HALF)
 
 
 def _is_long(q: Tensor, k: Tensor, asked: Request) -> bool:
@@ -258,9 +258,14 @@ def attention(
         return run(q, k, v, pattern, **options)
 
 
-@lru_cache
+_LOADED: dict[str, ModuleType] = {}
+
+
 def _module(name: str) -> ModuleType:
-    return import_module(f"coursepkg.attention.{name}")
+    # No `lru_cache`: `torch.compile` would trace the import at every call and fail.
+    if name not in _LOADED:
+        _LOADED[name] = import_module(f"coursepkg.attention.{name}")
+    return _LOADED[name]
 
 
 def _choose(impl: str, q: Tensor, k: Tensor, asked: Request) -> str:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend
 
-from coursepkg.bench import CASES, SUITES, machine, published_results, run_suite
+from coursepkg.bench import CASES, SUITES, machine, measure, published_results, run_suite
 from coursepkg.bench.machine import Device, choose_device, circumstances
 from coursepkg.bench.measure import (
     BenchmarkCase,
@@ -167,6 +167,21 @@ def test_suite_is_run_printed_and_stored(clock, monkeypatch, tmp_path, capsys):
     assert printed["rows"][0]["ratio"] == pytest.approx(2.0)
     values[1] = 3.0
     assert run_suite("window", device="cpu") == 1
+
+
+def test_a_call_as_long_as_a_round_is_timed_to_its_end_on_a_gpu(clock, monkeypatch):
+    """Short calls go to Triton's `do_bench`; it would make eight calls a round of long ones."""
+    testing = types.ModuleType("triton.testing")
+    testing.do_bench = lambda work, **options: 1000.0
+    monkeypatch.setitem(sys.modules, "triton", types.ModuleType("triton"))
+    monkeypatch.setitem(sys.modules, "triton.testing", testing)
+    finished = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: finished.append(True))
+    times = measure._gpu_times({"long": clock(0.5), "short": clock(0.05)})
+    assert times == {"long": [pytest.approx(0.5)] * 7, "short": [pytest.approx(0.05)] * 7}
+    assert len(finished) > 2 * 7
+    assert measure._gpu_times({"short": clock(0.05)}) == {"short": [1.0] * 7}
+    assert measure._gpu_times({}) == {}
 
 
 def test_every_suite_has_its_cases():

@@ -187,4 +187,4 @@ def generate(model: Any, src: Tensor, n_tokens: int, beams: int) -> list[Tensor]
             return_dict_in_generate=True,
             output_scores=True,
         )
-    return [found.sequences_scores.double()]
+    return [found.sequences_scores.double().cpu()]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from coursepkg.attention.api import attention
 from coursepkg.bench.machine import Device
-from coursepkg.bench.measure import BenchmarkCase, Comparison, Gate
+from coursepkg.bench.measure import BenchmarkCase, Comparison, Gate, Work
 from coursepkg.bench.suites.attention import random_qkv
 from coursepkg.bench.suites.baselines import gate_model, generate, marian
 from coursepkg.blocks.cache import RecomputedState
@@ -39,7 +39,7 @@ def cases(device: Device) -> list[BenchmarkCase]:
 
 def _cached_greedy(device: Device, batch: int = 8) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
-    small, few = gate_model(max_len=40), _sources(device, 3)[:, :9] % 60
+    small, few = _gate_inputs(device)
     return BenchmarkCase(
         name=(
             f"greedy, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET}"
@@ -119,33 +119,35 @@ def _cross_attention(
 def _against_hugging_face(device: Device, batch: int = 32) -> BenchmarkCase:
     model, src = _model(device), _sources(device, batch)
     theirs = marian(model)
-    small, few = gate_model(max_len=40), _sources(device, 3)[:, :9] % 60
+    small, few = _gate_inputs(device)
     baseline = marian(small)
+    variants: dict[str, Work] = {
+        "beam_search": partial(_beam, pack_where_possible(model), src, TARGET),
+        "weights not packed": partial(_beam, model, src, TARGET),
+        "Hugging Face generate": partial(generate, theirs, src, TARGET, BEAMS),
+    }
+    if device.is_cuda:  # nothing is packed there
+        del variants["weights not packed"]
+    ours = list(variants)[:-1]
+    targets = {"beam_search": 1.5}
     return BenchmarkCase(
         name=(
             f"beam {BEAMS}, 6+6 layers, d 512, batch {batch}, source {SOURCE}, {TARGET}"
             " tokens"
         ),
-        variants={
-            "beam_search": partial(_beam, pack_where_possible(model), src, TARGET),
-            "weights not packed": partial(_beam, model, src, TARGET),
-            "Hugging Face generate": partial(generate, theirs, src, TARGET, BEAMS),
-        },
+        variants=variants,
         comparisons=[
-            Comparison("beam_search", "Hugging Face generate", 1.5),
-            Comparison("weights not packed", "Hugging Face generate"),
+            Comparison(name, "Hugging Face generate", targets.get(name))
+            for name in ours
         ],
         gates=[
             Gate(
-                candidate,
-                compute=partial(_prepared_beam, packs, small, few),
+                name,
+                compute=partial(_prepared_beam, name == "beam_search", small, few),
                 plain=lambda: generate(baseline.float(), few, 8, BEAMS),
                 exact=lambda: generate(baseline.double(), few, 8, BEAMS),
             )
-            for candidate, packs in (
-                ("beam_search", True),
-                ("weights not packed", False),
-            )
+            for name in ours
         ],
     )
 
@@ -154,6 +156,11 @@ def _model(device: Device) -> Transformer:
     torch.manual_seed(0)
     model = Transformer(TransformerConfig.vaswani2017(VOCABULARY, max_len=128)).eval()
     return model.to(device.kind, torch.bfloat16 if device.is_cuda else torch.float32)
+
+
+def _gate_inputs(device: Device) -> tuple[Transformer, Tensor]:
+    """A small model and sources for it."""
+    return gate_model(max_len=40).to(device.kind), _sources(device, 3)[:, :9] % 60
 
 
 def _prepared_beam(packs: bool, model: Transformer, src: Tensor) -> list[Tensor]:

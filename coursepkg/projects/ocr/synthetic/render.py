@@ -37,6 +37,7 @@ from coursepkg.projects.ocr.synthetic.fonts import (
     stamp,
 )
 from coursepkg.projects.ocr.synthetic.texts import LineTexts, TextConfig
+from coursepkg.text.vietnamese import without_marks
 from coursepkg.validation import check_count, check_share
 
 
@@ -335,6 +336,7 @@ class SyntheticLines:
         faces: Sequence[Face] | None = None,
         config: LineConfig | None = None,
         printers: float = 0.0,
+        unmarked: float = 0.0,
         texts: LineTexts | None = None,
     ) -> None:
         """Draws with these faces; by default those of matplotlib for training.
@@ -346,17 +348,20 @@ class SyntheticLines:
             printers: share of lines, in [0, 1], that a receipt printer strikes: with
                 pins, in the squares of a bitmap font, or with dead thermal elements.
                 Such a line says the same as without.
+            unmarked: share of lines, in [0, 1], whose text is written without
+                diacritics, as many tills print it.
             texts: of `config.texts`, for who has them already: a user's own file is not
                 read once more.
 
         Raises:
-            ValueError: no face is complete, the seed is below 0, or the share is not in
+            ValueError: no face is complete, the seed is below 0, or a share is not in
                 [0, 1].
         """
         check_count("seed", seed, 0)
         check_share("printers", printers)
+        check_share("unmarked", unmarked)
         self.seed = seed
-        self.printers = printers
+        self.printers, self.unmarked = printers, unmarked
         self.config = config or LineConfig()
         self.faces = tuple(
             split_faces(matplotlib_faces())[0] if faces is None else faces
@@ -398,6 +403,9 @@ class SyntheticLines:
         check_count("number", number, 0)
         dice = random.Random(f"{self.seed}:{number}")
         text = self._texts.draw(dice)
+        # With dice of their own, as for printers.
+        if random.Random(f"unmarked:{self.seed}:{number}").random() < self.unmarked:
+            text = without_marks(text)
         face = self._face(text, dice)
         return dice, text if face else self._reduced(text), face
 

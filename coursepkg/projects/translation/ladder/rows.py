@@ -49,6 +49,8 @@ decoder-only < modern: architecture=decoder-only n_decoder_layers=x2.25
     source and target as one text of one decoder, as many parameters as `modern`
 small < modern: preset=small max_epochs=4
     the preset `small`: what helped, together; its cosine ends after four epochs
+report < modern: preset=report
+    the model and settings of the source reports: 157 million parameters, for a GPU
 random-split < modern: preparation=random-split
     raw lines split at random; its dev part leaks, so its score is flattered
 underscores-removed < modern: underscores=remove

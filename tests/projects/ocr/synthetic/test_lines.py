@@ -4,7 +4,7 @@ import hashlib
 import random
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from coursepkg.projects.ocr.synthetic.fonts import matplotlib_faces, split_faces
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines, by_family
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
+from coursepkg.text.vietnamese import without_marks
 
 # The Phrasebook takes long to unfold.
 CONFIG = LineConfig(texts=TextConfig(sentences=0.0))
@@ -21,6 +22,7 @@ DIGEST = """
 import hashlib
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
+from coursepkg.text.vietnamese import without_marks
 lines = SyntheticLines(5, config=LineConfig(texts=TextConfig(sentences=0.0)))
 whole = hashlib.sha256()
 for i in (9, 2, 30, 4):
@@ -50,9 +52,22 @@ def test_a_share_of_the_lines_is_struck_by_a_receipt_printer() -> None:
         assert np.array_equal(some[i].image, (every if struck else usual)[i].image)
 
 
-def test_a_share_of_printers_above_one() -> None:
-    with pytest.raises(ValueError, match=r"printers must be in \[0, 1\], got 2.0"):
-        SyntheticLines(5, printers=2.0)
+def test_a_share_of_the_texts_is_written_without_diacritics() -> None:
+    usual, some, every = (SyntheticLines(5, config=CONFIG, unmarked=share) for share in (0.0, 0.5, 1.0))
+    marked = [i for i in range(60) if usual[i].text != without_marks(usual[i].text)]
+    changed = [i for i in marked if some[i].text != usual[i].text]
+    assert len(marked) / 4 < len(changed) < len(marked) * 3 / 4
+    for i in range(60):
+        assert every[i].text == without_marks(usual[i].text)
+        assert some[i].text == (every if i in changed else usual)[i].text
+    assert all(np.array_equal(some[i].image, usual[i].image) for i in set(marked) - set(changed))
+    assert not any(np.array_equal(some[i].image, usual[i].image) for i in changed)
+
+
+@pytest.mark.parametrize("share", ["printers", "unmarked"])
+def test_a_share_of_lines_above_one(share: Literal["printers", "unmarked"]) -> None:
+    with pytest.raises(ValueError, match=rf"{share} must be in \[0, 1\], got 2.0"):
+        SyntheticLines(5, **{share: 2.0})
 
 
 def test_another_process_draws_the_same() -> None:

@@ -21,6 +21,7 @@ PLAN = ShardPlan(
     receipts=0.5,
     varied=0.5,
     printers=0.5,
+    unmarked=0.5,
     config=LineConfig(texts=TextConfig(sentences=0.0, max_length=20)),
 )
 
@@ -42,6 +43,7 @@ def test_a_plan_says_its_shards() -> None:
         {"receipts": 1.1},
         {"varied": -0.1},
         {"printers": 2},
+        {"unmarked": 2},
         {"height": 4},
     ):
         with pytest.raises(ValueError, match=next(iter(changes))):

@@ -77,12 +77,13 @@ def test_rows_that_change_nothing_are_known() -> None:
     assert LADDER.is_new(LADDER.row("both-ways"), dataclasses.replace(BASE, joint=False))
 
 
-def test_the_preset_is_a_row_where_the_ladder_begins_with_another_one() -> None:
-    row = LADDER.row("small")
+@pytest.mark.parametrize(("name", "max_epochs"), [("small", 4), ("report", PRESETS["tiny"].max_epochs)])
+def test_a_preset_is_a_row_where_the_ladder_begins_with_another_one(name: str, max_epochs: int) -> None:
+    row = LADDER.row(name)
     assert LADDER.is_new(row, BASE)
-    assert not LADDER.is_new(row, PRESETS["small"])
-    limits = {"max_seconds": 75.0, "max_epochs": 4, "patience": PRESETS["tiny"].patience}
-    assert LADDER.recipe(row, PRESETS["tiny"]) == dataclasses.replace(PRESETS["small"], **limits)
+    assert not LADDER.is_new(row, PRESETS[name])
+    limits = {"max_seconds": 75.0, "max_epochs": max_epochs, "patience": PRESETS["tiny"].patience}
+    assert LADDER.recipe(row, PRESETS["tiny"]) == dataclasses.replace(PRESETS[name], **limits)
 
 
 def test_the_negative_control_is_the_row_below_with_the_fault_alone() -> None:
