@@ -9,9 +9,9 @@ signer and the words that are nearest. Nothing in them is real data. Each is an 
 rests, and does not move for a reader who asked the system for less motion.
 """
 
+import argparse
 import base64
 import io
-import sys
 from html import escape
 from pathlib import Path
 
@@ -225,4 +225,8 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    main(parser.parse_args().folder)

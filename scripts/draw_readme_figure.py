@@ -5,7 +5,7 @@
 A white card with dark ink, so that it reads on a light and on a dark page.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import matplotlib as mpl
@@ -49,4 +49,8 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, nargs="?", default=PICTURE)
+    main(parser.parse_args().file)
