@@ -105,14 +105,18 @@ def comparison_table(timed: Sequence[Row], converged: Sequence[Row]) -> str:
         below = known[0]["builds_on"]
         cells = (*_column(first, name), *_column(second, name))
         lines.append((name, below, *cells, _steps_cell(second, name, below)))
-    minutes = {f"{row['recipe']['max_seconds'] / 60:g} minutes" for row in timed}
-    columns = (minutes.pop() if len(minutes) == 1 else "equal time", "converged")
+    seconds = {row["recipe"]["max_seconds"] for row in timed}
+    columns = (_minutes(*seconds) if len(seconds) == 1 else "equal time", "converged")
     settings = tuple(map(_setting, (timed, converged)))
     if all(settings) and settings[0] != settings[1]:
         columns = (f"{settings[0]}, {columns[0]}", f"{settings[1]}, {columns[1]}")
     budgets = [(f"{name}: BLEU", "change") for name in columns]
     head = ("row", "against", *budgets[0], *budgets[1], "equal steps: change")
     return markdown_table(head, lines)
+
+
+def _minutes(seconds: float) -> str:
+    return "1 minute" if seconds == 60 else f"{seconds / 60:g} minutes"
 
 
 def _setting(rows: Sequence[Row]) -> str:

@@ -145,6 +145,9 @@ def test_the_table_puts_time_enough_beside_equal_time() -> None:
     rows = seeds("modern", 30.0, 31.0, 32.0) + seeds("r-drop", 32.0, 33.1, 33.9)
     head, _, *lines = comparison_table(timed, rows).splitlines()
     assert "| 8 minutes: BLEU" in head
+    short = [row | {"recipe": row["recipe"] | {"max_seconds": 60.0}} for row in timed]
+    assert "| 1 minute: BLEU" in comparison_table(short, rows)
+    assert "| equal time: BLEU" in comparison_table([timed[0], short[1]], rows)
     found = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]] for line in lines}
     assert found["modern"][0:3] == ["", "30.00 [29.00, 31.00]", ""]
     assert found["modern"][3] == "31.00 [28.52, 33.48], 3 seeds"
