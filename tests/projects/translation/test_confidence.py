@@ -146,6 +146,9 @@ def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
     assert len(fitted.weights) == len(FEATURES)
     assert fitted.reliability.n == 40
     assert all(0 <= p <= 1 for p in fitted.probabilities)
+    assert fitted.signature.startswith("chrF2|")
+    assert "n:40/40" in fitted.signature
+    assert "protocol:toy dev, beam " in fitted.signature
     with pytest.raises(ValueError, match="to learn to tell them apart"):
         calibrate(translator, replace(parts, dev=tuple(pairs("zh", "vi")[:4])))
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from coursepkg.app.output import print_json
 from coursepkg.bench.machine import circumstances
 from coursepkg.metrics.chrf import CHRF
-from coursepkg.metrics.scoring import sentence_scores
+from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
@@ -175,6 +175,8 @@ class Fitted:
     """Of the dev part, each from the regression of the other half."""
     chrf: list[float]
     """Of the same translations; 0 to 100."""
+    signature: str
+    """Of the chrF of the whole part: what was translated, and how."""
 
 
 def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fitted:
@@ -194,6 +196,8 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     written = [one.line for one in found], [pair.target for pair in parts.dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
+    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}"
+    signed = score_as_json(score(CHRF(), *scored, protocol=protocol))
     least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
     usable = [one >= least for one in chrf]
     probabilities = [0.0] * len(usable)
@@ -206,6 +210,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
         reliability(probabilities, chrf, least),
         probabilities,
         chrf,
+        signed["signature"],
     )
 
 
@@ -229,7 +234,14 @@ def calibrate_command(options: "Calibrate") -> int:
     Calibration(weights, f"{options.data} dev").save(folder)
     print(f"written: {folder / 'confidence.json'}")
     if options.json:
-        told = {name: one.reliability.as_json() for name, one in found.items()}
-        document = {"fitted_on": f"{options.data} dev", "directions": told}
+        told = {
+            name: one.reliability.as_json() | {"signature": one.signature}
+            for name, one in found.items()
+        }
+        document = {
+            "fitted_on": f"{options.data} dev",
+            "model": translator.fingerprint,
+            "directions": told,
+        }
         print_json({"schema": SCHEMA, **document, **circumstances()})
     return 0
