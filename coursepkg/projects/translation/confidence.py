@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from coursepkg.blocks.cache import Memory
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked
 from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
@@ -206,9 +207,15 @@ def log_probs(
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
     for first in range(0, len(order), AT_ONCE):
         chosen = order[first : first + AT_ONCE]
-        src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
+        # A source that several targets share is encoded once.
+        shared = dict.fromkeys(tuple(sources[i]) for i in chosen)
+        rows = {source: row for row, source in enumerate(shared)}
+        src, _ = pad_batch([[*source, EOS] for source in rows])
+        memory = translator.model.encode(src.to(device))
+        own = torch.tensor([rows[tuple(sources[i])] for i in chosen], device=device)
+        memory = Memory(memory.outputs[own], memory.is_real[own])
         tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
-        logits = translator.model(src.to(device), tgt[:, :-1].to(device)).float()
+        logits = translator.model.decode(tgt[:, :-1].to(device), memory).float()
         losses = F.cross_entropy(
             logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
         )

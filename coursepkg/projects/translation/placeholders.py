@@ -22,6 +22,9 @@ from coursepkg.projects.translation.corpus import SentencePair
 
 MARKS = "①②③④⑤⑥⑦⑧⑨"
 """What stands in the model's text, one for each different string of a sentence."""
+MOST_MARKS = 6
+"""Different strings to copy in a text that is translated as a whole: nearly no training
+pair has more, and a model that carries more loses some."""
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
 _BEFORE, _BEHIND = rf"(?<!_)(?<!{LATIN})", rf"(?!_)(?!{LATIN})"
@@ -66,6 +69,11 @@ class Masked(NamedTuple):
 def copied_strings(text: str) -> list[str]:
     """What a translation of the text must hold, in order, repeats included."""
     return COPIED.findall(text)
+
+
+def n_copied(text: str) -> int:
+    """How many different strings a translation of the text must hold."""
+    return len(set(copied_strings(text)))
 
 
 def mask(text: str) -> Masked:
@@ -148,8 +156,12 @@ def _is_latin(sign: str) -> bool:
 
 
 def n_lost(line: str, part: Masked) -> int:
-    """Marks of a source that a line of the model lacks, or invents."""
-    return sum((mark in line) != (mark in part.values) for mark in MARKS)
+    """Marks of a source that a line of the model lacks, repeats or invents."""
+    return sum(
+        (mark in part.values and mark not in line)
+        or line.count(mark) > part.text.count(mark)
+        for mark in MARKS
+    )
 
 
 INVENTED = "number not in the source"

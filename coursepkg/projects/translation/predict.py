@@ -37,8 +37,10 @@ from coursepkg.projects.translation.models import (
     search,
 )
 from coursepkg.projects.translation.placeholders import (
+    MOST_MARKS,
     Masked,
     mask,
+    n_copied,
     n_lost,
     notes_on_codes,
     restore,
@@ -71,13 +73,10 @@ NOT_COPIED = "not copied"
 """How the note begins on numbers and codes that a translation lacks."""
 PUT_IN = "put in after the search, look where"
 """How it begins on those that the search lost."""
-IN_PARTS = "longer than the"
+IN_PARTS = ("longer than the", "more numbers and codes than the")
 """How it begins on a text that was translated in parts."""
 WIDE_BEAM = 20
-"""Beams of the second search, for a sentence whose beams all lose a mark or a number.
-"""
-
-
+"""Beams of the second search, for a sentence whose beams all lose a mark or number."""
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: it learnt real sentences in four directions.
 """
@@ -291,16 +290,21 @@ class Translator:
     def parts_of(self, text: str, source: str, target: str) -> list[str]:
         """A text in parts that the model takes: cut at sentence ends, else at commas.
 
-        What has neither is cut where the model's longest source ends.
+        What has neither is cut where the longest part that the model takes ends.
         """
 
         def fits(part: str) -> bool:
             (ids,) = self.subwords.encode_sources([part], source, target)
-            return len(ids) <= self.longest
+            return self._fits(part, ids)
 
         # No piece is shorter than a character: a longer text needs no look.
         most = MOST_CHARACTERS * self.longest
         return cut_text(text.strip(), fits, most, self._space(source))
+
+    def _fits(self, text: str, ids: Sequence[int]) -> bool:
+        """Whether the model takes a text, with marks, as a whole."""
+        is_crowded = self.recipe.placeholders == "mask" and n_copied(text) > MOST_MARKS
+        return len(ids) <= self.longest and not is_crowded
 
     @staticmethod
     def _space(language: str) -> str:
@@ -321,8 +325,8 @@ class Translator:
     ) -> list[Translation]:
         """Translate sentences, in order.
 
-        A sentence that is longer than the model takes is translated in parts; its
-        `note` says so.
+        A sentence that is longer than the model takes, or has more numbers and codes,
+        is translated in parts; its `note` says so.
 
         Args:
             texts: one sentence each, as users write them or as the training files have
@@ -362,7 +366,7 @@ class Translator:
             []
             if not has_words(one.text)
             else [one]
-            if len(own) <= self.longest
+            if self._fits(one.text, own)
             # Each part has all marks for itself.
             else [
                 self.masked(unmask(part, one.values))
@@ -531,10 +535,10 @@ class Translator:
                 )
             )
         tokens = tuple(token for part in parts for token in part.source_tokens)
-        note = (
-            f"{IN_PARTS} {self.longest} tokens that the model takes, so translated in"
-            f" {len(parts)} parts"
-        )
+        why = f"{IN_PARTS[0]} {self.longest} tokens"
+        if len(tokens) <= self.longest:
+            why = f"{IN_PARTS[1]} {MOST_MARKS}"
+        note = f"{why} that the model takes, so translated in {len(parts)} parts"
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
         usable = min(known, default=None)

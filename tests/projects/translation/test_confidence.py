@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from coursepkg.files import write_json
-from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility, log_probs
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.placeholders import Masked
@@ -33,6 +33,16 @@ def test_features_tell_a_known_sentence_from_nonsense(translator: Translator) ->
     assert found["known"][0] == 1.0 > found["known"][2]
     assert all(x <= 0 for x in found["log_prob"] + found["reverse"])
     assert found["ratio_squared"] == pytest.approx([x * x for x in found["ratio"]])
+
+
+def test_targets_that_share_a_source_have_the_probabilities_that_each_has_alone(
+    translator: Translator,
+) -> None:
+    good, odd = translator.encode([GOOD, ODD], "zh", "vi")
+    sources, targets = [good, odd, good, good], [(20, 21), (22,), (23, 24, 25), ()]
+    alone = [log_probs(translator, [src], [tgt])[0] for src, tgt in zip(sources, targets, strict=True)]
+    assert log_probs(translator, sources, targets) == pytest.approx(alone, abs=1e-4)
+    assert log_probs(translator, [good, odd], [(20,), (20,)])[0] != pytest.approx(alone[1], abs=1e-2)
 
 
 def test_a_rare_word_has_more_tokens_for_each_letter_and_marks_count_for_nothing() -> None:

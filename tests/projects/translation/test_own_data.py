@@ -334,7 +334,7 @@ BAD_FILES: dict[str, tuple[str, bytes, str]] = {
     "other languages": (
         "x.tmx",
         memory([unit(("fr", "a"), ("de", "b"))]).encode(),
-        "x.tmx: no unit has text in en and vi; its languages are de, fr; choose --from and --to among them",
+        "x.tmx: no unit has text in en and vi; its languages are de, fr; --from and --to take two of zh, vi, en",
     ),
     "no memory": ("x.tmx", b"<html/>", "x.tmx: no unit has text in en and vi; its languages are none"),
     "broken XML": (
@@ -397,6 +397,8 @@ def spoil(folder: Path, fault: str) -> None:
         (folder / "train.en").unlink()
     elif fault == "one side of dev":
         write_lines(folder / "dev.vi", ["a"])
+    elif fault == "another language":
+        (folder / "train.en").rename(folder / "train.fr")
     elif fault == "unequal":
         write_lines(folder / "train.vi", side(rows[1:], "vi"))
     elif fault == "empty side":
@@ -422,7 +424,11 @@ def spoil(folder: Path, fault: str) -> None:
             "one side",
             r"train\.en is missing beside train\.vi; line i of one must translate line i of the other",
         ),
-        ("one side of dev", r"dev\.en is missing beside dev\.vi"),
+        ("one side of dev", r"dev\.en is missing beside dev\.vi; line i"),
+        (
+            "another language",
+            r"train\.en is missing beside train\.vi \(fr: --from and --to take zh, vi, en\)",
+        ),
         ("unequal", r"train\.en has 30 lines and .*train\.vi has 29"),
         (
             "blank",

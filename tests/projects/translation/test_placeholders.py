@@ -181,7 +181,9 @@ def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:
     assert restore("③ và ②", values) == "%1$s và {0}"
     assert restore("③ và ④", values) == " và "
     part = Masked("Dùng ① và ②", values)
-    assert [n_lost(line, part) for line in ("② ①", "①", "① ② ③", "③")] == [0, 1, 1, 3]
+    lines = ("② ①", "①", "① ② ③", "③", "① ② ①", "①①")
+    assert [n_lost(line, part) for line in lines] == [0, 1, 1, 3, 1, 2]
+    assert n_lost("① và ① ②", Masked("① ① ②", values)) == 0
 
 
 def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:

@@ -140,9 +140,13 @@ def _files_of(folder: Path, name: str, source: str, target: str) -> tuple[Path, 
         )
     if len(there) == 1:
         (missing,) = {*sides} - {*there}
+        codes = (path.suffix[1:] for path in sorted(folder.glob(f"{name}.??")))
+        others = ", ".join(code for code in codes if code not in LANGUAGES)
+        known = ", ".join(LANGUAGES)
+        aside = f" ({others}: --from and --to take {known})" if others else ""
         raise ValueError(
-            f"{missing} is missing beside {there[0].name}; line i of one must translate"
-            " line i of the other"
+            f"{missing} is missing beside {there[0].name}{aside}; line i of one must"
+            " translate line i of the other"
         )
     return sides if there else (table,) if table.exists() else ()
 
@@ -279,10 +283,11 @@ def _read_memory(
             f" ({expat.errors.messages[reason.code]}); export the memory anew, in UTF-8"
         ) from None
     if not memory.pairs:
-        known = ", ".join(sorted(filter(None, memory.codes))) or "none"
+        codes = sorted(filter(None, memory.codes))
         raise ValueError(
             f"{path}: no unit has text in {source} and {target}; its languages are"
-            f" {known}; choose --from and --to among them"
+            f" {', '.join(codes) or 'none'}; --from and --to take two of"
+            f" {', '.join(LANGUAGES)}"
         )
     if not memory.n_left_out:
         return memory.pairs, []
