@@ -212,7 +212,8 @@ def change_at_equal_steps(
     """The number of steps that all runs of two rows took, and the change there.
 
     Of one seed it has no interval, and its verdict is undecided. None where no seed has
-    learning curves of both rows on the same sentences.
+    learning curves of both rows on the same sentences, from the same beginning: a row
+    that goes on with a trained model is ahead of one that began at random.
     """
     theirs = {one["seed"]: one for one in below if "curve" in one}
     pairs = [
@@ -220,7 +221,11 @@ def change_at_equal_steps(
         for one in row
         if "curve" in one and one["seed"] in theirs
     ]
-    pairs = [pair for pair in pairs if data_of(pair[0]) == data_of(pair[1])]
+    pairs = [
+        (one, other)
+        for one, other in pairs
+        if data_of(one) == data_of(other) and one.get("start") == other.get("start")
+    ]
     if not pairs:
         return None
     steps, bleu = equal_steps([one for pair in pairs for one in pair])

@@ -119,6 +119,10 @@ def test_changes_at_equal_steps_take_the_seeds_of_both_rows() -> None:
     assert change_at_equal_steps(row[:1], below)[1].verdict == "undecided"
     assert change_at_equal_steps(row[2:], below) is None
     assert change_at_equal_steps(seeds("random-split", 50.0, data="other"), below) is None
+    continued = seeds("continued", 40.0, curve=curve(38.0, 40.0), start="modern")
+    assert change_at_equal_steps(continued, below) is None
+    contrastive = seeds("contrastive", 41.0, curve=curve(39.0, 41.0), start="modern")
+    assert change_at_equal_steps(contrastive, continued)[1].value == 1.0
 
 
 def test_rows_on_different_sentences_differ_by_their_means_with_welchs_interval() -> None:
