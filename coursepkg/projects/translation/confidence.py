@@ -202,7 +202,8 @@ def log_probs(
     if translator.exported is not None:
         return translator.exported.log_probs(sources, targets)
     found = [0.0] * len(sources)
-    device = next(translator.model.parameters()).device
+    model: Any = translator.model
+    device = next(model.parameters()).device
     # Rows of about one length need little padding.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
     for first in range(0, len(order), AT_ONCE):
@@ -211,11 +212,11 @@ def log_probs(
         shared = dict.fromkeys(tuple(sources[i]) for i in chosen)
         rows = {source: row for row, source in enumerate(shared)}
         src, _ = pad_batch([[*source, EOS] for source in rows])
-        memory = translator.model.encode(src.to(device))
+        memory = model.encode(src.to(device))
         own = torch.tensor([rows[tuple(sources[i])] for i in chosen], device=device)
         memory = Memory(memory.outputs[own], memory.is_real[own])
         tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
-        logits = translator.model.decode(tgt[:, :-1].to(device), memory).float()
+        logits = model.decode(tgt[:, :-1].to(device), memory).float()
         losses = F.cross_entropy(
             logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
         )

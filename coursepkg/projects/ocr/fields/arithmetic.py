@@ -8,7 +8,8 @@ A digit that was read wrongly breaks these equations. Where two of them are brok
 agree on a total that is one digit apart, it is corrected and a note says so. One
 equation alone may be broken by its other numbers as well, such as an item that was not
 found, so a note tells of it and the total stays. It stays as well where the same amount
-was paid, since then it was read twice.
+was paid, since then it was read twice. Digits that are no amount are taken for the
+total that two equations agree on, where they are one symbol apart from it.
 """
 
 import re
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
+from coursepkg.metrics.edit import edit_distance
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.lines import (
     LEAST_SUM,
@@ -277,6 +279,34 @@ Sum = tuple[FieldLine, list[FieldLine], Amount]
 """The line that names a sum, all of its lines, and its amount; None if not printed."""
 
 
+def find_sums(lines: Sequence[FieldLine]) -> list[Sum[int | None]]:
+    """Every sum that a line names, from top to bottom.
+
+    Small numbers are sums where a line says that amounts are in thousands of dong.
+    """
+    columns = {one.row for one in lines if one.kind == kw.COLUMN}
+    named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
+    found = [(one, *amount_beside(one, lines)) for one in named]
+    if not says_thousands(lines):
+        return found
+    return [
+        (one, group, _small_sum(joined(group)) if value is None else value)
+        for one, group, value in found
+    ]
+
+
+def _small_sum(text: str) -> int | None:
+    """The small number at the end of a text; None without one.
+
+    A unit in brackets may stand behind it.
+    """
+    rest = _UNIT_BEHIND.sub("", text).replace(":", ": ").rstrip()
+    found = list(_SMALL.finditer(rest))
+    if not found or found[-1].end() < len(rest) or foreign_currency(text):
+        return None
+    return int(re.sub(r"\D", "", found[-1][0]))
+
+
 def to_pay(
     sums: Sequence[Sum[int]], lines: Sequence[FieldLine], items: Sequence[Item]
 ) -> Sum[int]:
@@ -390,18 +420,26 @@ def check_total(
     lines: Sequence[FieldLine],
     items: Sequence[Item],
     total: int | str | None,
+    text: str = "",
 ) -> tuple[int | None, tuple[str, ...]]:
     """The total by arithmetic, and what there is to say about it.
+
+    What was handed over may be printed apart from what was paid of it: where such a
+    line repeats the total, it is no matter what is left of another one.
 
     Args:
         lines: of the page.
         items: its goods.
         total: as it was read, in dong; None where there is none.
+        text: of the lines that name it.
     """
     if not isinstance(total, int):
-        return None, ()
+        return _missing_total(lines, items, text)
     known = equations(lines, items)
-    broken = [one for one in known if not one.holds(total)]
+    paid = _printed(lines, kw.PAID)
+    is_repeated = total in paid and len(set(paid)) > 1
+    checked = known[-1:] * bool(items) if is_repeated else known
+    broken = [one for one in checked if not one.holds(total)]
     if not broken:
         less = _open_discount(lines, total)
         if not less or any(one.expected == total for one in known):
@@ -410,12 +448,38 @@ def check_total(
         return total, (f"{words}; no line says what is left",)
     said = "; ".join(f"{one.words} = {one.expected:,}" for one in broken)
     expected = {one.expected for one in broken}
-    is_paid = total in _printed(lines, kw.PAID)
-    if len(broken) > 1 and len(expected) == 1 and not is_paid:
+    if len(broken) > 1 and len(expected) == 1 and total not in paid:
         value = expected.pop()
         if _one_digit_apart(total, value):
             return value, (f"total corrected from {total:,} to {value:,}: {said}",)
     return total, (f"the total {total:,} does not agree with the sums: {said}",)
+
+
+def _missing_total(
+    lines: Sequence[FieldLine], items: Sequence[Item], text: str
+) -> tuple[int | None, tuple[str, ...]]:
+    """The total where its digits are no amount, and what the sums say of it.
+
+    Two equations must agree on it, and one symbol at most be otherwise in the text.
+    """
+    known = equations(lines, items)
+    if not text or not known or foreign_currency(text) or foreign_goods(lines):
+        return None, ()
+    said = "; ".join(f"{one.words} = {one.expected:,}" for one in known)
+    if not any(map(str.isdigit, text)):
+        return None, (f"no digits of the total were read; the sums say: {said}",)
+    value = known[0].expected
+    is_agreed = len(known) > 1 and all(one.expected == value for one in known)
+    if is_agreed and value >= LEAST_SUM and _one_symbol_apart(text, value):
+        return value, (f"the total in {text!r} is read as {value:,}: {said}",)
+    return None, ()
+
+
+def _one_symbol_apart(text: str, value: int) -> bool:
+    """Whether the last number of a text is a value, but for one symbol at most."""
+    last = re.findall(r"\S*\d\S*", text)[-1]
+    symbols = re.sub(r"^\D*[:=]|[.,:'’]", "", last).strip("đĐdD₫")
+    return edit_distance(symbols, str(value)) <= 1
 
 
 def _one_digit_apart(one: int, other: int) -> bool:
@@ -430,6 +494,7 @@ _UNIT_LINE = re.compile(rf"{_UNIT}\b")
 _THOUSANDS = re.compile(
     rf"{_UNIT}\b.*\b(?:1 ?000 ?(?:d|dong|vnd)?|(?:nghin|ngan)(?: dong| vnd)?)$"
 )
+_UNIT_BEHIND = re.compile(r"\([^()\d]*\)\s*$")
 _SMALL = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:[.,]\d{3})?(?![\w.,/:%-])")
 MOST_THOUSANDS = 10_000
 """A total in thousands of dong is less."""

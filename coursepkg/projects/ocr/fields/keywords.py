@@ -347,11 +347,14 @@ def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     """Whether a word names a sum or a time where it stands in a line.
 
     Short names of sums are common syllables, such as `vat` in `vật liệu`: a number, a
-    currency or nothing follows them. `Sinh nhật` counts at the beginning alone: `Bánh
-    sinh nhật` is sold. Other words name what they name wherever they stand.
+    currency or nothing follows them. `Tổng công ty` is a shop. `Sinh nhật` counts at
+    the beginning alone: `Bánh sinh nhật` is sold. Other words name what they name
+    wherever they stand.
     """
     if found.kind not in (*MONEY, CHARGE, WHEN):
         return found.word != "sinh nhat" or found.start == 0
+    if found.kind in SUMS and words[found.end : found.end + 1] == ["ty"]:
+        return False
     if tolerance(found.word):
         return found.start <= 1
     behind = words[found.end : found.end + 1]

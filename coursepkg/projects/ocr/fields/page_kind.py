@@ -51,12 +51,13 @@ def looks_like_receipt(lines: Sequence[FieldLine]) -> bool:
 
     Signs of a sale: the name of a sum or of a count of goods; a title and a price; an
     address, a date, and the time of day or a price; a shop, its address and one price.
-    A business card has none of them, nor has a menu with its prices.
+    A business card has none of them, nor has a menu with its prices. What stands in a
+    line of contacts, such as a telephone number, is no price.
     """
     if _is_official(lines):
         return False
     kinds = {one.kind for one in lines}
-    priced = {one.row for one in lines if one.has_price}
+    priced = {one.row for one in lines if one.has_price and one.kind != kw.CONTACT}
     sums = [one for one in lines if one.kind in (*kw.SUMS, kw.PAID, kw.CHANGE)]
     has_title = kw.TITLE in kinds
     has_date = any(one.has_date for one in lines)
@@ -210,7 +211,8 @@ def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
 
     It begins with a title, a shop or an address, and then a date or the heads of
     columns. Between two sums that is enough; below goods alone or without a second sum,
-    the date is another one, and a price stands below it.
+    the date is another one, and a price stands below it, or all of a head stands below
+    a sum (`_has_head`).
 
     Args:
         lines: of the page.
@@ -230,11 +232,41 @@ def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
         is_between = bool(sums) and sums[0].row < begin < sums[-1].row
         if is_between and any(begin < row < sums[-1].row for row in (*dates, *columns)):
             return True
+        if sums and sums[0].row < begin and _has_head(lines, begin):
+            return True
         first = {day for row, day in dates.items() if row < begin}
         others = [row for row, day in dates.items() if row > begin and day not in first]
         if first and others and others[0] < priced[-1]:
             return True
     return False
+
+
+_NO_TITLE = re.compile(r"(?:hinh|phuong) thuc|thoi gian|khong co")
+_NO_GOODS = (*kw.MONEY, kw.CONTACT, kw.NOTHING, kw.NO_SALE)
+
+
+def _has_head(lines: Sequence[FieldLine], begin: int) -> bool:
+    """Whether a title, a shop or an address, a date and goods stand from a row on.
+
+    The date stands between the others and the price of the goods. A foot may have such
+    words as well: there the title is part of a sentence, and a price is of a sum.
+    """
+    below = [one for one in lines if one.row >= begin]
+    dated = [one.row for one in below if one.day and one.says_when]
+    if not dated:
+        return False
+    head = [one for one in below if one.row < dated[0] and _begins_receipt(one)]
+    is_titled = any(one.kind == kw.TITLE and _is_title(one) for one in head)
+    is_placed = any(one.kind != kw.TITLE for one in head)
+    other = {one.row for one in below if one.kind in _NO_GOODS}
+    is_sold = any(row > dated[0] and row not in other for row in priced_rows(below))
+    return is_titled and is_placed and is_sold
+
+
+def _is_title(line: FieldLine) -> bool:
+    """Whether a line is a title such as `Hóa đơn`, and two other words at most."""
+    is_short = len(line.words) <= line.kind_end + 2
+    return is_short and not _NO_TITLE.match(" ".join(line.words))
 
 
 def _begins_receipt(line: FieldLine) -> bool:
@@ -278,6 +310,23 @@ def is_entry(line: FieldLine) -> bool:
     is_code = (is_code or _NUMBERED.fullmatch(text)) and not kw.names_address(text)
     is_account = _ACCOUNT.match(" ".join(line.words))
     return bool(is_code or is_account) or not has_letters
+
+
+# `Liên 1: Lưu` is a copy of a receipt, `Mua 2 tặng 1` an offer.
+_SLOGAN = re.compile(r"lien \d\b|.*\bmua\b.*\btang\b")
+
+
+def _is_slogan(line: FieldLine) -> bool:
+    """Whether a line says whose copy a receipt is, calls out or makes an offer."""
+    return line.text.endswith("!") or bool(_SLOGAN.match(" ".join(line.words)))
+
+
+def without_slogans(head: Sequence[FieldLine]) -> list[FieldLine]:
+    """The lines of a head without slogans before the first line that names a shop."""
+    plain = [one for one in head if not _is_slogan(one)]
+    named = [one.number for one in plain if kw.seller_words(one.text)]
+    first = min(named, default=-1)
+    return [one for one in head if one in plain or one.number > first]
 
 
 def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:

@@ -21,6 +21,7 @@ from coursepkg.projects.ocr.fields.arithmetic import (
     check_total,
     equations,
     find_items,
+    find_sums,
     foreign_goods,
     in_thousands,
     says_thousands,
@@ -29,7 +30,6 @@ from coursepkg.projects.ocr.fields.arithmetic import (
 from coursepkg.projects.ocr.fields.lines import (
     LEAST_SUM,
     FieldLine,
-    amount_beside,
     as_field_lines,
     joined,
 )
@@ -44,6 +44,7 @@ from coursepkg.projects.ocr.fields.page_kind import (
     is_entry,
     shows_top,
     why_unreadable,
+    without_slogans,
 )
 from coursepkg.projects.ocr.fields.values import (
     foreign_currency,
@@ -226,13 +227,6 @@ def _field(
 # The total.
 
 
-def find_sums(lines: Sequence[FieldLine]) -> list[Sum[int | None]]:
-    """Every sum that a line names, from top to bottom."""
-    columns = {one.row for one in lines if one.kind == kw.COLUMN}
-    named = [one for one in lines if one.kind in kw.SUMS and one.row not in columns]
-    return [(one, *amount_beside(one, lines)) for one in named]
-
-
 def find_total(
     sums: Sequence[Sum[int | None]],
     lines: Sequence[FieldLine],
@@ -295,16 +289,19 @@ def checked_total(
 ) -> tuple[Field, tuple[str, ...]]:
     """The total after the check by arithmetic, and what it says (`check_total`).
 
-    A total that was corrected, contradicted or left open by a discount is less sure.
+    A total that was corrected, contradicted or left open by a discount is less sure, as
+    is one whose digits are no amount.
 
     Args:
         total: as it was read.
         lines: of the page.
         items: its goods.
     """
-    value, notes = check_total(lines, items, total.value)
-    if not notes:
-        return total, ()
+    value, notes = check_total(lines, items, total.value, total.text)
+    if not notes or value is None:
+        return total, notes
+    if total.value is None:
+        total = _field([lines[number] for number in total.lines], value)
     confidence = min(total.confidence, BY_PLACE)
     return replace(total, value=value, confidence=confidence), notes
 
@@ -409,6 +406,7 @@ def head_of(
         for one in head
         if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in SELLER_NAMES
     ]
+    head = without_slogans(head)
     below = {one.row for one in lines if one.kind == kw.TITLE}
     below |= {one.row for one in lines if one.number in timestamp.lines}
     ends = [row for row in below if head and row > head[0].row]

@@ -41,14 +41,20 @@ class Parsed(Generic[T]):
 CONFUSED = str.maketrans("OoQIl|SB", "00011158")
 """Letters that readers write for digits, and the digits."""
 _SYMBOL = "[0-9OoQIl|SB]"
-_RUN = re.compile(rf"(?<!\w){_SYMBOL}+(?:[.,:/-]{_SYMBOL}+)*(?![^\W\d_])")
+_CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
+_RUN = re.compile(
+    rf"(?<!\w)(?:[\dOo]{{1,3}}(?:[.,][\dOo]{{3}})+(?=(?i:{_CURRENCY}))"
+    rf"|{_SYMBOL}+(?:[.,:/-]{_SYMBOL}+)*(?![^\W\d_]))"
+)
+_LEADING_ZERO = re.compile(r"0\d{1,2}(?:[.,]\d{3})+")
 
 
 def repair_digits(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace letters by the digits that they stand for, inside of numbers alone.
 
     A number has four symbols or more; it begins with a digit, or at least half of it
-    are digits.
+    are digits. A letter O before a whole amount, as in `O55.000`, is no digit of it; a
+    space takes its place, so that all others keep theirs.
 
     Example:
         >>> repair_digits("Ngày O9/08/2020, SL 1O")
@@ -64,8 +70,10 @@ def repair_digits(text: str) -> tuple[str, tuple[str, ...]]:
         if len(symbols) < 4 or not is_number:
             return token
         fixed = token.translate(CONFUSED)
+        if token[0] in "Oo" and _LEADING_ZERO.fullmatch(fixed):
+            fixed = f" {fixed[1:]}"
         if fixed != token:
-            notes.append(f"{token!r} is read as {fixed!r}")
+            notes.append(f"{token!r} is read as {fixed.strip()!r}")
         return fixed
 
     return _RUN.sub(repaired, text), tuple(notes)
@@ -79,6 +87,7 @@ _FOREIGN = {
     "Canadian dollars": ("c$", "ca$", "cad"),
     "New Zealand dollars": ("nz$", "nzd"),
     "US dollars": ("us$", "usd", "$"),
+    "USDT": ("usdt",),
     "euros": ("€", "eur"),
     "pounds": ("£", "gbp"),
     "yen": ("jpy", "円"),
@@ -96,6 +105,17 @@ _FOREIGN = {
     "Swiss francs": ("chf",),
 }
 """Currencies of elsewhere, and how receipts write them."""
+_FOREIGN_WORDS = {
+    "euros": r"euros?",
+    "dollars": r"dollars?|đ[ôo] ?la|do ?la|đô(?= mỹ|(?! ?[^\W\d_]))",
+    "kroner": r"kr(?! ?[^\W\d_])|kron[aeo]r?",
+    "won": r"won(?! ?[^\W\d_])",
+    "yen": r"yen(?! ?[^\W\d_])",
+    "yuan": r"(?:nhân dân )?tệ(?! ?[^\W\d_])",
+}
+"""Currencies in words, which count directly behind a number alone. The short ones are
+syllables of names, too: no word stands behind them, as in `12 Đô Thị` and `2 won ton`.
+"""
 
 
 def _currency_pattern(written: tuple[str, ...]) -> str:
@@ -108,20 +128,28 @@ def _currency_pattern(written: tuple[str, ...]) -> str:
     )
 
 
-_FOREIGN_NAMES = {
-    name: re.compile(_currency_pattern(written), re.I)
-    for name, written in _FOREIGN.items()
-}
-_FOREIGN_NAME = "|".join(one.pattern for one in _FOREIGN_NAMES.values())
+_FOREIGN_NAME = "|".join(map(_currency_pattern, _FOREIGN.values()))
+_FOREIGN_WORD = rf"(?:{'|'.join(_FOREIGN_WORDS.values())})(?![^\W\d_])"
+_FOREIGN_NAMES = [
+    *(
+        (name, re.compile(_currency_pattern(written), re.I))
+        for name, written in _FOREIGN.items()
+    ),
+    *(
+        (name, re.compile(rf"\d ?(?:{written})(?![^\W\d_])(?! ?\d)", re.I))
+        for name, written in _FOREIGN_WORDS.items()
+    ),
+]
 _GROUPED = (
     r"\d{1,3}(?:(?:(?:[.,'’]\s?|\s[.,])\d{3})+(?:[.,]\d{2})?|(?:-\d{3}){2,})(?![\d-])"
 )
 _SPACED = r"\d{1,3}(?: \d{3})+(?!\d)"
 _PLAIN = r"\d{4,}[.,]00(?!\d)|\d+"
-_CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
 _AMOUNT = re.compile(
     r"(?<![\d.,/])(?<!\d:)(?<!tri[ệe]u )(?P<sign>-)?"
     r"(?:(?P<millions>(?!0\d)\d{1,3}(?:[.,]\d{1,2})?)\s?tri[ệe]u(?!\s?\d|[^\W\d_])"
+    r"|(?P<thousands>(?!0\d)\d{1,3}[.,]\d{1,2})"
+    r"(?:k|\s?ng(?:hìn|hin|àn|an))(?![^\W\d_])"
     rf"|(?P<number>{_GROUPED}|{_SPACED}|{_PLAIN})"
     r"(?![.,]?\d|(?: \d{3})*\s?tri[ệe]u)"
     rf"(?:\s?(?P<currency>{_CURRENCY})"
@@ -131,7 +159,7 @@ _AMOUNT = re.compile(
 _FIGURE = r"\d(?:[\d.,]*\d)?"
 _FOREIGN_AMOUNT = re.compile(
     rf"(?:{_FOREIGN_NAME})\.?\s?{_FIGURE}(?![.,]?\d|\s?{_CURRENCY})"
-    rf"|(?<![\d.,]){_FIGURE}\s?(?:{_FOREIGN_NAME})(?!\s?\d)",
+    rf"|(?<![\d.,]){_FIGURE}\s?(?:{_FOREIGN_NAME}|{_FOREIGN_WORD})(?!\s?\d)",
     re.I,
 )
 """An amount in another currency, written before or behind it."""
@@ -139,6 +167,41 @@ _DONG_BEFORE = re.compile(
     r"(?<![^\W\d_])(?<![\d.,]\s)(?<![\d.,])(?:vnđ|vnd)(?=\s?-?\d)", re.I
 )
 """Letters of dong directly before digits."""
+_PARTS = {
+    6: "6 33 24 42 222",
+    7: "7 34 43 133 223 232 322",
+    8: "8 44 134 233 323 332 2222",
+}
+"""Digits of the groups of a telephone number behind its first group."""
+
+
+def _grouped(n_digits: int, joint: str) -> str:
+    """A pattern of so many digits in groups with the same joint between them."""
+    ways = (
+        joint.join(rf"\d{{{size}}}" for size in sizes)
+        for sizes in _PARTS[n_digits].split()
+    )
+    return f"(?:{'|'.join(ways)})"
+
+
+_SIX, _SEVEN, _EIGHT = (_grouped(size, "(?P=joint)") for size in _PARTS)
+_TELEPHONE = re.compile(
+    r"(?<!\d)(?<!\d[.,])(?:"
+    r"\(?\+ ?84(?:[ .()-]{0,3}\d){9,10}"
+    rf"|\(0[2-9]\d{{0,2}}\)[ .-]?(?:{'|'.join(_grouped(n, '[ .-]') for n in _PARTS)})"
+    rf"|02\d ?{_grouped(8, '[ .-]')}(?<!000)"
+    r"|(?=(?:[01]\d*|84)(?P<joint>[ .-]))(?:"
+    r"84(?P=joint)[35789]\d\d(?P=joint)\d{3}(?P=joint)\d{3}"
+    r"|0[2-9](?P=joint)\d{4}(?P=joint)\d{4}"
+    rf"|0[2-9]\d(?P=joint)(?:{_SEVEN}|{_EIGHT})"
+    rf"|0[2-9]\d\d(?P=joint)(?:{_SIX}|{_SEVEN})|01\d\d(?P=joint){_SEVEN}"
+    # `1900 3800` may be a price and an amount.
+    rf"|1[89]00(?P=joint)(?:{_SIX}|\d{{4}})(?<!00)))"
+    r"(?![.,-]?\d| \d{3}(?![\d.,]))"
+)
+"""A telephone number in groups. Groups of an amount have three digits, and its first
+one does not begin with 0. A count such as `02`, a code such as `0123` or a price such
+as `1900 000` begins no telephone number by itself."""
 _LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
 _DIGITS = re.compile(r"\d $")
 MOST_DIGITS = 11
@@ -169,27 +232,28 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
     """Every amount in dong in a text whose digits are repaired, from left to right.
 
     Thousands are set apart by points, commas, spaces, or nothing; in millions also by
-    hyphens, which readers see in points. A long number without
-    separators and one that begins with 0 are codes; one of few digits is a count. A 0
-    at the end is an amount: there is no change. An amount in another currency is left
-    out; where such a currency stands alone, as in `Total (USD)`, an amount in dong has
-    its own.
+    hyphens, which readers see in points. A telephone number is none, a long number
+    without separators and one that begins with 0 are codes, one of few digits is a
+    count. A 0 at the end is an amount: there is no change. An amount in another
+    currency is left out; where such a currency stands alone, as in `Total (USD)`, an
+    amount in dong has its own.
 
     Example:
         >>> [one.value for one in find_amounts("2 x 37.000 = 74 000đ")]
         [37000, 74000]
     """
-    text = _DONG_BEFORE.sub(lambda found: " " * len(found[0]), text)
+    text = _blanked(_TELEPHONE, _blanked(_DONG_BEFORE, text))
     has_other = is_foreign = bool(foreign_currency(text))
     if is_foreign:
-        text = _FOREIGN_AMOUNT.sub(lambda found: " " * len(found[0]), text)
+        text = _blanked(_FOREIGN_AMOUNT, text)
         has_other = bool(foreign_currency(text))
     for found in _AMOUNT.finditer(text):
         before, sign = text[: found.start()], -1 if found["sign"] else 1
-        if found["millions"]:
-            value = sign * _in_millions(found["millions"])
-            follows_digit = _DIGITS.search(before) is not None
-            yield FoundAmount(value, *found.span(), True, follows_digit)
+        if short := found["millions"] or found["thousands"]:
+            unit = 1_000_000 if found["millions"] else 1000
+            value = sign * round(float(short.replace(",", ".")) * unit)
+            digit = (_DIGITS if found["millions"] else _LONE_DIGIT).search(before)
+            yield FoundAmount(value, *found.span(), True, digit is not None)
             continue
         number = found["number"]
         digits = re.sub(r"\D", "", _without_fraction(number))
@@ -209,9 +273,9 @@ def find_amounts(text: str) -> Iterator[FoundAmount]:
         yield FoundAmount(value, *found.span(), is_marked, follows_digit)
 
 
-def _in_millions(number: str) -> int:
-    """Dong of `1,2 triệu`."""
-    return round(float(number.replace(",", ".")) * 1_000_000)
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    """A text with spaces in place of what a pattern matches."""
+    return pattern.sub(lambda found: " " * len(found[0]), text)
 
 
 def _without_fraction(number: str) -> str:
@@ -232,7 +296,7 @@ def names_dong(text: str) -> bool:
 
 def foreign_currency(text: str) -> str:
     """The name of a foreign currency that a text names; else an empty text."""
-    for name, written in _FOREIGN_NAMES.items():
+    for name, written in _FOREIGN_NAMES:
         if written.search(text):
             return name
     return ""
@@ -486,6 +550,13 @@ def parse_timestamp(text: str) -> Parsed[str]:
     return Parsed(value, notes=notes, is_doubtful=day.is_doubtful)
 
 
+# `16/01/202108:58`
+_GLUED = re.compile(r"([-/.](?:19|20)\d{2})(?=[0-2]?\d:[0-5]\d)")
+
+
 def _folded(text: str) -> str:
-    """Text in small letters without marks, and with single spaces."""
-    return " ".join(without_marks(text).casefold().split())
+    """Text in small letters without marks, and with single spaces.
+
+    One stands between a year and a time of day as well.
+    """
+    return _GLUED.sub(r"\1 ", " ".join(without_marks(text).casefold().split()))

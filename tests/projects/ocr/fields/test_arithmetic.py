@@ -80,7 +80,7 @@ def test_the_last_discount_may_be_the_sum_of_the_others() -> None:
     assert fields.notes == ()
 
 
-CONTACTS = (("Thu ngân Lan",), ("ĐT: 0900 000 000",))
+CONTACTS = (("Thu ngân Lan",), ("ĐT: 0912 345 678",))
 
 
 def names_without_heads(goods: tuple[tuple[str, ...], ...], sums: tuple[tuple[str, ...], ...]) -> list[str]:
@@ -130,7 +130,7 @@ def test_goods_in_one_row_may_be_named_like_a_contact() -> None:
 
 def test_a_contact_without_a_price_is_no_good() -> None:
     assert names_without_heads((("Nước sâm", "12.000"),), (("Tổng tiền", "12.000"),)) == ["Nước sâm"]
-    foot = (*CONTACTS, ("Hotline 84 900 000 000",))
+    foot = (*CONTACTS, ("Hotline 84 912 345 678",))
     assert names_without_heads((("Nước sâm", "12.000"), ("Cam", "8.000")), foot) == ["Nước sâm", "Cam"]
 
 
@@ -260,6 +260,30 @@ def test_a_line_of_units_may_say_thousands(unit: str) -> None:
         assert "says thousands" in fields.total.reason
 
 
+@pytest.mark.parametrize(
+    "sums",
+    [
+        (("Thành tiền", "75"), ("(Đơn vị: nghìn đồng)",)),
+        (("(Đơn vị: nghìn đồng)",), ("Thành tiền:75",)),
+        (("Thành tiền 75 (nghìn đồng)",), ("ĐVT: 1000đ",)),
+        (("Tạm tính", "80"), ("Giảm giá", "5"), ("Khách phải trả", "75"), ("Đơn vị: ngàn",)),
+    ],
+)
+def test_small_sums_count_where_a_line_says_thousands(sums: tuple[tuple[str, ...], ...]) -> None:
+    goods = (("Trà chanh", "2", "30"), ("Hướng dương", "1", "10"), ("Nem chua", "1", "35"))
+    fields = extract_fields(page((*HEAD[:4], *goods, *sums)))
+    assert (fields.total.value, fields.total.confidence) == (75_000, 0.8)
+    assert "75 is read as 75,000 dong" in fields.notes[0]
+    rest = [row for row in sums if "Đơn" not in row[0] and "ĐVT" not in row[0]]
+    assert extract_fields(page((*HEAD[:4], *goods, *rest))).total.value is None
+
+
+@pytest.mark.parametrize("row", [("Tổng", "75 USD"), ("Tổng", "$75"), ("Tổng", "7.75"), ("Tổng 2 món",)])
+def test_other_numbers_are_no_sums_in_thousands(row: tuple[str, ...]) -> None:
+    fields = extract_fields(page((*HEAD[:4], *SMALL, row, ("Đơn vị: nghìn đồng",))))
+    assert fields.total.value is None
+
+
 def test_sums_below_a_total_in_thousands_do_not_contradict_it() -> None:
     paid = (("Tổng cộng", "1.200"), ("Khách đưa", "3.000"), ("Tiền thừa", "1.800"))
     fields = extract_fields(page((*HEAD, *SMALL, *paid)))
@@ -305,3 +329,57 @@ def test_goods_may_have_amounts_without_separators() -> None:
         (2, 15_000, 30_000),
         (1, 12_000, 12_000),
     ]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        (
+            ("Tiền khách trả", "42.000"),
+            ("Tiền mặt", "100.000"),
+            ("VinID", "2.000"),
+            ("Tiền trả lại", "60.000"),
+        ),
+        (("Tiền mặt", "100.000"), ("Tiền khách trả", "42.000"), ("Tiền trả lại", "60.000")),
+    ],
+)
+def test_a_paid_line_with_the_total_settles_what_was_paid(rest: tuple[tuple[str, ...], ...]) -> None:
+    for goods in (GOODS, ()):
+        fields = extract_fields(page((*HEAD, *goods, SUMS[0], *rest)))
+        assert (fields.total.value, fields.total.confidence, fields.notes) == (42_000, 1.0, ())
+
+
+def test_what_was_handed_over_does_not_settle_a_total() -> None:
+    fields = extract_fields(page((*HEAD, ("Tổng tiền", "50.000"), *SUMS[1:])))
+    assert "does not agree" in fields.notes[-1]
+
+
+@pytest.mark.parametrize("amount", ["042.000", "42.00", "4Z.000", "4 2.000", "42.000-", "42:000đ"])
+def test_digits_that_are_no_amount_are_read_by_two_equations(amount: str) -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng tiền:", amount), *SUMS[1:]), 0.9))
+    assert (fields.total.value, fields.total.confidence, fields.total.reason) == (42_000, 0.8, "")
+    assert fields.total.text == f"Tổng tiền: {amount}"
+    assert "is read as 42,000: paid 50,000 - change 8,000" in fields.notes[-1]
+
+
+@pytest.mark.parametrize(
+    "sums",
+    [
+        (("Tổng tiền", "4Z.000"),),
+        (("Tổng tiền", "4Z.000"), SUMS[1], ("Tiền thừa", "9.000")),
+        (("Tổng tiền", "4ZZ.000"), *SUMS[1:]),
+        (("Tổng tiền", "$42.00"), *SUMS[1:]),
+        (("Tổng tiền", "4Z.000"), ("Đơn vị: USD",), *SUMS[1:]),
+    ],
+)
+def test_digits_that_are_no_amount_stay_without_two_equations(sums: tuple[tuple[str, ...], ...]) -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, *sums)))
+    assert (fields.total.value, fields.total.confidence, fields.notes) == (None, 0.0, ())
+    assert fields.total.reason
+
+
+def test_what_the_sums_say_is_told_where_no_total_is_printed() -> None:
+    fields = extract_fields(page((*HEAD, *GOODS, ("Tổng cộng:",), *SUMS[1:])))
+    assert (fields.total.value, fields.total.reason) == (None, "no amount stands beside 'Tổng cộng:'")
+    assert "the sums say: paid 50,000 - change 8,000 = 42,000; goods 42,000 = 42,000" in fields.notes[-1]
+    assert extract_fields(page((*HEAD, *GOODS))).notes == ()

@@ -92,3 +92,15 @@ def test_sums_before_and_with_tax_and_the_tax_are_told_apart(text: str, kind: st
     named = kw.line_kind(text)
     assert named is not None
     assert named.kind == kind
+
+
+@pytest.mark.parametrize("text", ["Tổng công ty Lúa Vàng", "TONG CONG TY LUA VANG", "TỔNG CÔNG TY"])
+def test_a_corporation_is_no_total(text: str) -> None:
+    assert kw.line_kind(text) is None
+
+
+def test_a_total_before_another_word_is_one() -> None:
+    for text in ("Tổng cộng tiền 42.000", "Tổng công: 42.000"):
+        found = kw.line_kind(text)
+        assert found is not None
+        assert found.kind == kw.TOTAL

@@ -100,6 +100,10 @@ def test_one_receipt_in_columns_is_not_two(rows: Sequence[Sequence[str]]) -> Non
         page((*HEAD, *GOODS, *BARE)),
         page((*RECEIPT, *OTHER[:-1])),
         page((*RECEIPT, *BARE[:-1])),
+        page((*GOODS, *SUMS, *OTHER[:-1])),
+        page((*SUMS, *OTHER[:4], *OTHER[5:-1])),
+        page((*SUMS, OTHER[2], *OTHER[:2], *OTHER[3:-1])),
+        page((*RECEIPT, *OTHER[:3], HEAD[3], *OTHER[4:-1])),
         above_turned(RECEIPT, OTHER),
         above_turned(OTHER, RECEIPT),
     ],
@@ -112,13 +116,47 @@ def test_two_receipts_in_one_picture_have_no_fields(lines: list[PageLine]) -> No
 
 
 @pytest.mark.parametrize(
+    "foot",
+    [
+        (),
+        (("Hóa đơn GTGT xuất trong ngày",), HEAD[0]),
+        (("Phương thức thanh toán",), ("Cửa hàng Hoa Mai",)),
+        (HEAD[0], HEAD[1]),
+        (("HÓA ĐƠN ĐIỆN TỬ",), ("Tra cứu tại web",)),
+    ],
+)
+@pytest.mark.parametrize(
+    "last",
+    [
+        (),
+        (SUMS[1],),
+        (SUMS[2],),
+        (("Voucher", "20.000"),),
+        (("Hotline 0912 345 678",),),
+        (("Trà từ 9.000đ",),),
+    ],
+)
+def test_a_date_and_advertising_at_the_foot_are_no_second_receipt(
+    foot: tuple[tuple[str, ...], ...], last: tuple[tuple[str, ...], ...]
+) -> None:
+    for upper in ((*HEAD[:3], HEAD[4]), (HEAD[0], HEAD[4]), ()):
+        assert fields_of((*upper, *GOODS, *SUMS, *foot, HEAD[3], *last)).total.value == 42_000
+    assert (
+        fields_of((*HEAD[:3], HEAD[4], *GOODS, SUMS[0], *OTHER[:3], HEAD[3], *SUMS[1:])).total.value == 42_000
+    )
+
+
+@pytest.mark.parametrize(
     "rows",
     [
         [],
         [["Mùa thu trên núi"], ["Gió thổi qua đồi thông, lá rơi đầy lối."], ["Trang 12"]],
         [["CỘNG HÒA XÃ HỘI CHỦ NGHĨA VIỆT NAM"], ["Hà Nội, ngày 5 tháng 3 năm 2021"], ["Tổng cộng 12.000"]],
-        [["0900 000 000"]],
-        [["CÔNG TY LÚA VÀNG"], ["Nguyễn Văn An"], ["Số 12 đường Hoa Mai, Cần Thơ"], ["ĐT: 0900 000 000"]],
+        [["0912 345 678"]],
+        *(
+            [["CÔNG TY LÚA VÀNG"], ["Nguyễn Văn An"], ["Số 12 đường Hoa Mai, Cần Thơ"], [contact]]
+            for contact in ("ĐT: 0912 345 678", "ĐT: 0912 345.678")
+        ),
         [
             ["HỢP ĐỒNG THUÊ NHÀ"],
             ["Bên A: Công ty Lúa Vàng"],

@@ -229,6 +229,34 @@ def test_the_code_of_a_shop_is_its_name(text: str, name: str) -> None:
     assert (fields.seller.value, fields.address.value) == (name, HEAD[1][0])
 
 
+@pytest.mark.parametrize(
+    "text", ["Hotline: 0912 345 678", "0912 345 678", "(024) 3795 4888", "Tel 1900 636 467"]
+)
+def test_a_telephone_number_in_the_head_does_not_end_it(text: str) -> None:
+    for rows in ((HEAD[0], (text,), *RECEIPT[1:]), (*HEAD[:2], (text,), *RECEIPT[2:])):
+        fields = fields_of(rows)
+        assert (fields.seller.value, fields.address.value) == (HEAD[0][0], HEAD[1][0])
+        assert [one.amount for one in fields.items] == [30_000, 12_000]
+        assert fields.notes == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Liên 1: Lưu", "Liên 2: Giao khách", "Ngon từ tâm!", "Mua 2 tặng 1 cả tuần", "Mua sắm tại cửa hàng!"],
+)
+def test_a_slogan_above_a_shop_is_no_part_of_its_name(text: str) -> None:
+    for rows in (((text,), *RECEIPT), ((text,), HEAD[2], *HEAD[:2], *RECEIPT[3:])):
+        fields = fields_of(rows)
+        assert (fields.seller.value, fields.address.value) == (HEAD[0][0], HEAD[1][0])
+    assert fields_of((("Ngon!",), *RECEIPT[1:])).seller.value == "Ngon!"
+    assert fields_of((HEAD[0], ("Ngon!",), *RECEIPT[1:])).seller.value == f"{HEAD[0][0]} Ngon!"
+
+
+def test_a_corporation_is_a_shop() -> None:
+    fields = fields_of((("TỔNG CÔNG TY LÚA VÀNG",), *RECEIPT[1:]))
+    assert (fields.seller.value, fields.total.value) == ("TỔNG CÔNG TY LÚA VÀNG", 42_000)
+
+
 def test_one_letter_again_and_again_is_no_shop() -> None:
     assert fields_of((("lll",), *HEAD[2:], *GOODS, *SUMS)).seller.value is None
 
@@ -452,6 +480,8 @@ def test_too_small_a_total_has_a_reason() -> None:
         (("Total RM 12.50",), "in ringgit, not in dong"),
         (("Tổng cộng", "2,500 Baht"), "in Thai baht, not in dong"),
         (("Total (USD)", "4,200"), "in US dollars, not in dong"),
+        (("Tổng cộng", "42.000 Euro"), "in euros, not in dong"),
+        (("Tổng cộng", "40 đô"), "in dollars, not in dong"),
     ],
 )
 def test_a_total_that_is_not_read_has_its_own_reason(row: tuple[str, ...], reason: str) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from coursepkg.projects.ocr.fields.values import (
     find_amounts,
+    foreign_currency,
     has_hours,
     parse_amount,
     parse_timestamp,
@@ -53,6 +54,10 @@ MOMENT = "2020-08-11T08:06"
         ("Ngày 11 tháng 08 năm 20", "2020-08-11"),
         ("Ngày: 20200811", "2020-08-11"),
         ("11/08/20luc8:06", MOMENT),
+        ("11/08/202008:06", MOMENT),
+        ("11-08-20208:06:59", MOMENT),
+        ("2020-08-11 - 8:06", MOMENT),
+        ("Ngày bán:11/O8/2O20O8:06", MOMENT),
     ],
 )
 def test_times_are_read_in_every_notation(text: str, value: str) -> None:
@@ -130,7 +135,7 @@ def test_a_year_in_the_far_future_has_a_reason(text: str) -> None:
         "Kỳ 1 tháng 01/2021",
         "20210116",
         "16 Jan 08:58",
-        "11/08/202008:06",
+        "11/08/202099:06",
         "31/02/2021",
         "13/88/2021",
         "01/01/1875",
@@ -195,6 +200,21 @@ def test_millions_may_be_a_word(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["55.5K", "55,5k", "55.5 nghìn", "55,50 ngàn đồng", "O55.5OO", "55.5OOđ", "55.5ooVND", "O55,500đ"]
+)
+def test_thousands_may_be_a_word_and_a_zero_the_letter_o(text: str) -> None:
+    (found,) = find_amounts(repair_digits(text)[0])
+    assert (found.value, found.is_marked) == (55_500, True)
+    assert parse_amount(f"Tổng cộng: {text}").value == 55_500
+    assert bool(parse_amount(text).notes) == ("o" in text.split()[0].casefold())
+
+
+@pytest.mark.parametrize("text", ["5kg", "5 km", "5,5kg", "1.5 km", "5.5 K", "OBOd", "8OS1D", "2.5"])
+def test_weights_distances_and_codes_are_no_thousands(text: str) -> None:
+    assert list(find_amounts(repair_digits(text)[0])) == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *("1 triệu 200 nghìn", "1.200.000 triệu", "12 000 000 triệu", "1.200 triệu", "1.2 triệuđ"),
@@ -250,6 +270,20 @@ def test_hyphens_alone_make_no_thousands(text: str) -> None:
         ("4.200 ₽", "roubles"),
         ("Total (USD): 4,200", "US dollars"),
         ("HD 123456 Total $12.50", "US dollars"),
+        ("55.500 Euro", "euros"),
+        ("1.250 euros", "euros"),
+        ("1,250 dollars", "dollars"),
+        ("1.250 Đô la", "dollars"),
+        ("55.500 đôla", "dollars"),
+        ("1.250 do la", "dollars"),
+        ("40 đô", "dollars"),
+        ("55.500 đô Mỹ", "dollars"),
+        ("USDT 1.250", "USDT"),
+        ("1.250 USDT", "USDT"),
+        ("1.250 kr", "kroner"),
+        ("55.000 won", "won"),
+        ("5.500 Yen", "yen"),
+        ("1.250 nhân dân tệ", "yuan"),
     ],
 )
 def test_a_foreign_currency_is_refused(text: str, currency: str) -> None:
@@ -259,7 +293,27 @@ def test_a_foreign_currency_is_refused(text: str, currency: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["42.000đ ($1.80)", "42.000 (USD 1.80)", "1.80 USD = 42,000 VND", "$1.80 42.000đ"]
+    "text",
+    [
+        *("Thủ đô 42.000", "12 Đô Thị 42.000", "2 won ton 42.000", "Số 5 Yen Bai 42.000", "Won 42.000"),
+        *("Eurowindow 42.000", "Euro 4 42.000", "Đô la 42.000", "2 đô thị 42.000đ", "2 krông 42.000"),
+    ],
+)
+def test_syllables_of_names_are_no_currency(text: str) -> None:
+    assert list(find_amounts(text))[-1].value == 42_000
+    assert foreign_currency(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "42.000đ ($1.80)",
+        "1.80 đô 42.000đ",
+        "42.000đ (2 Euro)",
+        "42.000 (USD 1.80)",
+        "1.80 USD = 42,000 VND",
+        "$1.80 42.000đ",
+    ],
 )
 def test_dong_beside_another_currency_are_read(text: str) -> None:
     assert parse_amount(text).value == 42_000
@@ -308,6 +362,40 @@ def test_words_keep_their_letters() -> None:
 @pytest.mark.parametrize("text", ["Tổng:45.000", "Tổng cộng:45.000", "Khách đưa:45.000đ", "Tổng cộng:45000"])
 def test_an_amount_may_stand_directly_behind_a_colon(text: str) -> None:
     assert [one.value for one in find_amounts(text)] == [45_000]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0912 345 678", "0912.345.678", "0912-345-678", "091 234 5678", "0912 345678", "0912 34 56 78"),
+        *("+84 912 345 678", "(+84) 24 3795 4888", "84 912 345 678", "024 38 221 234", "024 38.221.234"),
+        *("(024) 3795 4888", "0236 3 822 123", "04 3795 4888", "0123 456 7890", "1900 636 467", "1900 1234"),
+        *("Hotline:0912 345 678 - 0987 654 321", "ĐT.0912 345 678/024 3795 4888", "MST: 0312 345 678"),
+    ],
+)
+def test_a_telephone_number_is_no_amount(text: str) -> None:
+    assert list(find_amounts(text)) == []
+    assert [one.value for one in find_amounts(f"Nạp {text} 100.000")] == [100_000]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2 15.000 30.000", [15_000, 30_000]),
+        ("0,5 30.000 15.000", [30_000, 15_000]),
+        ("02 5.000 10.000", [5_000, 10_000]),
+        ("05 10 000 50 000", [10_000, 50_000]),
+        ("0123 150.000", [150_000]),
+        ("0123 150 000", [150_000]),
+        ("1900 3800", [1_900, 3_800]),
+        ("1900 000", [1_900]),
+        ("1 900 636 467", [1_900_636_467]),
+        ("84.500.000", [84_500_000]),
+        ("021 10.000.000", [10_000_000]),
+    ],
+)
+def test_counts_codes_and_prices_are_no_telephone_number(text: str, values: list[int]) -> None:
+    assert [one.value for one in find_amounts(text)] == values
 
 
 def test_the_minutes_of_a_time_are_no_amount() -> None:
