@@ -1,4 +1,5 @@
-// The translator of the course: the same answers as coursepkg.projects.translation.Translator, a sentence at a time.
+// The translator of the course: the same answers as coursepkg.projects.translation.Translator, for a sentence that it
+// does not cut into parts.
 import { lostMarks, mask, nLost, restore, withOwnMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
 import { beamSearch } from "./search.js";

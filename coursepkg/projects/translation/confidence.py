@@ -32,6 +32,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from coursepkg.blocks.cache import Memory
+from coursepkg.blocks.transformer import Transformer
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked
 from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
@@ -202,24 +203,29 @@ def log_probs(
     if translator.exported is not None:
         return translator.exported.log_probs(sources, targets)
     found = [0.0] * len(sources)
-    model: Any = translator.model
+    model = translator.model
     device = next(model.parameters()).device
     # Rows of about one length need little padding.
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
     for first in range(0, len(order), AT_ONCE):
         chosen = order[first : first + AT_ONCE]
-        # A source that several targets share is encoded once.
-        shared = dict.fromkeys(tuple(sources[i]) for i in chosen)
-        rows = {source: row for row, source in enumerate(shared)}
-        src, _ = pad_batch([[*source, EOS] for source in rows])
-        memory = model.encode(src.to(device))
-        own = torch.tensor([rows[tuple(sources[i])] for i in chosen], device=device)
-        memory = Memory(memory.outputs[own], memory.is_real[own])
+        src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
         tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
-        logits = model.decode(tgt[:, :-1].to(device), memory).float()
+        logits = _logits(model, src.to(device), tgt[:, :-1].to(device)).float()
         losses = F.cross_entropy(
             logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
         )
         for i, loss in zip(chosen, losses.sum(dim=1).tolist(), strict=True):
             found[i] = -loss
     return found
+
+
+def _logits(model: Any, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """What a model predicts; a source that all targets share is encoded once."""
+    if not isinstance(model, Transformer) or not (src == src[0]).all():
+        logits: Tensor = model(src, tgt_in)
+        return logits
+    memory = model.encode(src[:1])
+    n = len(tgt_in)
+    shared = Memory(memory.outputs.expand(n, -1, -1), memory.is_real.expand(n, -1))
+    return model.decode(tgt_in, shared)

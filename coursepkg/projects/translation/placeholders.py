@@ -22,9 +22,6 @@ from coursepkg.projects.translation.corpus import SentencePair
 
 MARKS = "①②③④⑤⑥⑦⑧⑨"
 """What stands in the model's text, one for each different string of a sentence."""
-MOST_MARKS = 6
-"""Different strings to copy in a text that is translated as a whole: nearly no training
-pair has more, and a model that carries more loses some."""
 LATIN = "[A-Za-z0-9\u00c0-\u024f\u1e00-\u1eff]"
 """A digit or a letter, those of Vietnamese among them."""
 _BEFORE, _BEHIND = rf"(?<!_)(?<!{LATIN})", rf"(?!_)(?!{LATIN})"
@@ -47,6 +44,7 @@ COPIED = re.compile(
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores
 or in camel case (`DeviceInfo`, YouTube), numbers, also with a unit behind a colon or
 comma (`10:30am`, `1,024MB`), and the marks themselves."""
+COMMA = re.compile(r"[，、；：]|[,;:](?=\s)")
 ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 """English ordinals in digits; Vietnamese and Chinese write the number alone."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -71,9 +69,28 @@ def copied_strings(text: str) -> list[str]:
     return COPIED.findall(text)
 
 
-def n_copied(text: str) -> int:
-    """How many different strings a translation of the text must hold."""
-    return len(set(copied_strings(text)))
+def is_crowded(text: str) -> bool:
+    """Whether a text has more different strings to copy than there are marks."""
+    return len(set(copied_strings(text))) > len(MARKS)
+
+
+def cut_crowded(text: str) -> list[str]:
+    """A text in parts with no more different strings to copy than there are marks.
+
+    It is cut behind the last comma before the next string, or else before that string;
+    never inside one.
+    """
+    found = list(COPIED.finditer(text))
+    seen: set[str] = set()
+    for number, one in enumerate(found):
+        if one[0] not in seen and len(seen) == len(MARKS):
+            spans = [other.span() for other in found[:number]]
+            commas = (comma.end() for comma in COMMA.finditer(text, 0, one.start()))
+            ends = [at for at in commas if not any(i < at < j for i, j in spans)]
+            end = ends[-1] if ends else one.start()
+            return [text[:end].strip(), *cut_crowded(text[end:].strip())]
+        seen.add(one[0])
+    return [text]
 
 
 def mask(text: str) -> Masked:
@@ -156,12 +173,8 @@ def _is_latin(sign: str) -> bool:
 
 
 def n_lost(line: str, part: Masked) -> int:
-    """Marks of a source that a line of the model lacks, repeats or invents."""
-    return sum(
-        (mark in part.values and mark not in line)
-        or line.count(mark) > part.text.count(mark)
-        for mark in MARKS
-    )
+    """Marks of a source that a line of the model lacks, or invents."""
+    return sum((mark in line) != (mark in part.values) for mark in MARKS)
 
 
 INVENTED = "number not in the source"

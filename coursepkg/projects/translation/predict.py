@@ -37,10 +37,11 @@ from coursepkg.projects.translation.models import (
     search,
 )
 from coursepkg.projects.translation.placeholders import (
-    MOST_MARKS,
+    MARKS,
     Masked,
+    cut_crowded,
+    is_crowded,
     mask,
-    n_copied,
     n_lost,
     notes_on_codes,
     restore,
@@ -290,21 +291,20 @@ class Translator:
     def parts_of(self, text: str, source: str, target: str) -> list[str]:
         """A text in parts that the model takes: cut at sentence ends, else at commas.
 
-        What has neither is cut where the longest part that the model takes ends.
+        What has neither is cut where the model's longest source ends. What has more
+        numbers and codes than it carries is cut between them.
         """
 
         def fits(part: str) -> bool:
             (ids,) = self.subwords.encode_sources([part], source, target)
-            return self._fits(part, ids)
+            return len(ids) <= self.longest
 
         # No piece is shorter than a character: a longer text needs no look.
         most = MOST_CHARACTERS * self.longest
-        return cut_text(text.strip(), fits, most, self._space(source))
-
-    def _fits(self, text: str, ids: Sequence[int]) -> bool:
-        """Whether the model takes a text, with marks, as a whole."""
-        is_crowded = self.recipe.placeholders == "mask" and n_copied(text) > MOST_MARKS
-        return len(ids) <= self.longest and not is_crowded
+        parts = cut_text(text.strip(), fits, most, self._space(source))
+        if self.recipe.placeholders != "mask":
+            return parts
+        return [piece for part in parts for piece in cut_crowded(part)]
 
     @staticmethod
     def _space(language: str) -> str:
@@ -366,7 +366,7 @@ class Translator:
             []
             if not has_words(one.text)
             else [one]
-            if self._fits(one.text, own)
+            if len(own) <= self.longest and not is_crowded(one.text)
             # Each part has all marks for itself.
             else [
                 self.masked(unmask(part, one.values))
@@ -398,8 +398,8 @@ class Translator:
         ]
         judged = iter(self._judged(each, made, source, target))
         joined = (
-            self._joined(text, list(islice(judged, len(own))), target)
-            for text, own in zip(texts, parts, strict=True)
+            self._joined(text, list(islice(judged, len(own))), len(ids), target)
+            for text, own, ids in zip(texts, parts, whole, strict=True)
         )
         return [_noted(one, source, target) for one in joined]
 
@@ -510,9 +510,9 @@ class Translator:
         return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]
 
     def _joined(
-        self, text: str, parts: Sequence[Translation], target: str
+        self, text: str, parts: Sequence[Translation], length: int, target: str
     ) -> Translation:
-        """The translation of a text whose parts were translated one by one."""
+        """The translation of a text of so many tokens, translated in parts."""
         if not parts:
             copy = Alternative(text, text, (), 1.0, 0.0)
             return Translation(
@@ -536,8 +536,8 @@ class Translator:
             )
         tokens = tuple(token for part in parts for token in part.source_tokens)
         why = f"{IN_PARTS[0]} {self.longest} tokens"
-        if len(tokens) <= self.longest:
-            why = f"{IN_PARTS[1]} {MOST_MARKS}"
+        if length <= self.longest:
+            why = f"{IN_PARTS[1]} {len(MARKS)}"
         note = f"{why} that the model takes, so translated in {len(parts)} parts"
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]

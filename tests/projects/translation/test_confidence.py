@@ -11,10 +11,11 @@ from coursepkg.files import write_json
 from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility, log_probs
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.models import build_model
 from coursepkg.projects.translation.placeholders import Masked
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.calibration import calibrate, fit, reliability
-from tests.projects.translation.tiny import pairs
+from tests.projects.translation.tiny import fast, pairs, subwords
 
 GOOD, ODD = "你们 看见 三 只 猫 。", "只 只 了 本 五 五 我 。"
 
@@ -43,6 +44,17 @@ def test_targets_that_share_a_source_have_the_probabilities_that_each_has_alone(
     alone = [log_probs(translator, [src], [tgt])[0] for src, tgt in zip(sources, targets, strict=True)]
     assert log_probs(translator, sources, targets) == pytest.approx(alone, abs=1e-4)
     assert log_probs(translator, [good, odd], [(20,), (20,)])[0] != pytest.approx(alone[1], abs=1e-2)
+
+
+def test_a_decoder_only_model_has_probabilities_too() -> None:
+    torch.manual_seed(0)
+    settings = fast(architecture="decoder-only", max_len=12)
+    model = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
+    (ids,) = model.encode(["我 看见"], "zh", "vi")
+    together = log_probs(model, [ids, ids], [(20,), (20, 21)])
+    assert together == pytest.approx(
+        [log_probs(model, [ids], [one])[0] for one in ((20,), (20, 21))], abs=1e-4
+    )
 
 
 def test_a_rare_word_has_more_tokens_for_each_letter_and_marks_count_for_nothing() -> None:

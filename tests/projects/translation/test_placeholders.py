@@ -13,8 +13,10 @@ from coursepkg.projects.translation.placeholders import (
     capitalised_words,
     copied_strings,
     copies,
+    cut_crowded,
     emptied_tags,
     invented_numbers,
+    is_crowded,
     mask,
     mask_pair,
     n_lost,
@@ -176,14 +178,35 @@ def test_a_part_of_a_text_is_unmasked_as_it_stood() -> None:
     assert unmask("② ⑨", {"②": "5"}) == "5 ⑨"
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("1 2 3 4 5 6 7 8 9", ["1 2 3 4 5 6 7 8 9"]),
+        ("1 1 2 2 3 3 4 5 6 7 8 9 9", ["1 1 2 2 3 3 4 5 6 7 8 9 9"]),
+        ("1 2 3 4 5 6 7 8 9 10", ["1 2 3 4 5 6 7 8 9", "10"]),
+        ('1 2 3 4 5 6 7 8 9 <a href="x"> go', ["1 2 3 4 5 6 7 8 9", '<a href="x"> go']),
+        ('① ② ③ ④ ⑤ ⑥ ⑦ ⑧ <a href="x, y"> 9 10', ['① ② ③ ④ ⑤ ⑥ ⑦ ⑧ <a href="x, y">', "9 10"]),
+        (
+            "1、2、3、4、5、6、7、8、9和10元联系a.b@example.org吧",
+            ["1、2、3、4、5、6、7、8、", "9和10元联系a.b@example.org吧"],
+        ),
+        (
+            "1, 2, 3, 4, 5, 6, 7, 8, 9 and 1,024 of {{name}}",
+            ["1, 2, 3, 4, 5, 6, 7, 8,", "9 and 1,024 of {{name}}"],
+        ),
+    ],
+)
+def test_a_text_with_more_strings_than_marks_is_cut_between_them(text: str, parts: list[str]) -> None:
+    assert cut_crowded(text) == parts
+    assert is_crowded(text) == (len(parts) > 1)
+
+
 def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:
     values = {"①": "%1$s", "②": "{0}"}
     assert restore("③ và ②", values) == "%1$s và {0}"
     assert restore("③ và ④", values) == " và "
     part = Masked("Dùng ① và ②", values)
-    lines = ("② ①", "①", "① ② ③", "③", "① ② ①", "①①")
-    assert [n_lost(line, part) for line in lines] == [0, 1, 1, 3, 1, 2]
-    assert n_lost("① và ① ②", Masked("① ① ②", values)) == 0
+    assert [n_lost(line, part) for line in ("② ①", "①", "① ② ③", "③")] == [0, 1, 1, 3]
 
 
 def test_copies_are_counted_as_whole_numbers_that_the_reference_has() -> None:
