@@ -232,7 +232,7 @@ def _gpu_times(variants: dict[str, Work]) -> dict[str, list[float]]:
 
 
 def _finish(work: Work) -> None:
-    """A call, until the GPU has done it."""
+    """Call, then wait until the GPU has finished."""
     work()
     torch.cuda.synchronize()
 

@@ -38,8 +38,9 @@ NOT_DRAWN = re.compile(
     r" Resort|STIX|Icon|Keyboard|Initials|CJK|[Cc]aps\b|Dunhill|Unslanted|Quotation|^cm"
     r"|Sample|D050000L"
 )
-"""Families made for formulas, symbols, titles or another script, and small capitals,
-which draw "a" as "A"."""
+"""Families made for formulas, symbols (D050000L is URW's Dingbats), titles or another
+script; small capitals, which draw "a" as "A"; and samples, which draw signs of their
+own for characters that they lack."""
 STYLES_NOT_DRAWN = re.compile(r"^08\b|Hairline|Thin")
 """Words in the name of a face: strokes that are thinner than a pixel at these sizes;
 and EB Garamond 08, whose italic draws Đ as D and ẵ as ã, although its table of

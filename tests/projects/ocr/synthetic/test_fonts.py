@@ -65,7 +65,15 @@ def test_families_keep_their_side() -> None:
     assert not any(
         map(
             is_drawable,
-            ["Noto Sans Thai", "Latin Modern Mono Caps", "DejaVu Math TeX Gyre", "cmsy10", "Go Smallcaps"],
+            [
+                "Noto Sans Thai",
+                "Latin Modern Mono Caps",
+                "DejaVu Math TeX Gyre",
+                "cmsy10",
+                "Go Smallcaps",
+                "D050000L",
+                "Unifont Sample",
+            ],
         )
     )
 

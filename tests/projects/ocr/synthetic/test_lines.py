@@ -22,7 +22,6 @@ DIGEST = """
 import hashlib
 from coursepkg.projects.ocr.synthetic.render import LineConfig, SyntheticLines
 from coursepkg.projects.ocr.synthetic.texts import TextConfig
-from coursepkg.text.vietnamese import without_marks
 lines = SyntheticLines(5, config=LineConfig(texts=TextConfig(sentences=0.0)))
 whole = hashlib.sha256()
 for i in (9, 2, 30, 4):
