@@ -424,8 +424,9 @@ def check_total(
 ) -> tuple[int | None, tuple[str, ...]]:
     """The total by arithmetic, and what there is to say about it.
 
-    What was handed over may be printed apart from what was paid of it: where such a
-    line repeats the total, it is no matter what is left of another one.
+    What was handed over may be printed apart from what was paid of it: where a line
+    repeats the total, and others less the change are the total as well, then the change
+    of another amount is not checked.
 
     Args:
         lines: of the page.
@@ -437,8 +438,9 @@ def check_total(
         return _missing_total(lines, items, text)
     known = equations(lines, items)
     paid = _printed(lines, kw.PAID)
-    is_repeated = total in paid and len(set(paid)) > 1
-    checked = known[-1:] * bool(items) if is_repeated else known
+    is_settled = total in paid and _repeats_paid(lines, total)
+    goods = known[-1:] if items else []
+    checked = goods if is_settled else known
     broken = [one for one in checked if not one.holds(total)]
     if not broken:
         less = _open_discount(lines, total)
@@ -453,6 +455,25 @@ def check_total(
         if _one_digit_apart(total, value):
             return value, (f"total corrected from {total:,} to {value:,}: {said}",)
     return total, (f"the total {total:,} does not agree with the sums: {said}",)
+
+
+def _repeats_paid(lines: Sequence[FieldLine], total: int) -> bool:
+    """Whether amounts that were handed over, less the change, are the total.
+
+    That is one paid amount other than the total, or all of them; a line without a name
+    among them, such as `VinID 10.000`, may tell the rest.
+    """
+    change = _printed(lines, kw.CHANGE)[-1:]
+    others = [one for one in _printed(lines, kw.PAID) if one != total]
+    if not others or not change:
+        return False
+    first = min(one.row for one in lines if one.kind == kw.PAID)
+    last = max(one.row for one in lines if one.kind == kw.CHANGE)
+    between = [one for one in lines if first < one.row < last]
+    named = {one.row for one in between if one.kind is not None}
+    rest = {a.value for one in between if one.row not in named for a in one.amounts}
+    handed = total + change[0]
+    return not {handed - one for one in (*others, sum(others))}.isdisjoint({0, *rest})
 
 
 def _missing_total(

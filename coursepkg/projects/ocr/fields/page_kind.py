@@ -241,15 +241,18 @@ def _stand_above(lines: Sequence[FieldLine], sums: Sequence[FieldLine]) -> bool:
     return False
 
 
-_NO_TITLE = re.compile(r"(?:hinh|phuong) thuc|thoi gian|khong co")
+_NO_TITLE = re.compile(
+    r"(?:hinh|phuong) thuc|thoi gian|khong co|hoa don (?:dien tu|gtgt)\b"
+)
 _NO_GOODS = (*kw.MONEY, kw.CONTACT, kw.NOTHING, kw.NO_SALE)
 
 
 def _has_head(lines: Sequence[FieldLine], begin: int) -> bool:
     """Whether a title, a shop or an address, a date and goods stand from a row on.
 
-    The date stands between the others and the price of the goods. A foot may have such
-    words as well: there the title is part of a sentence, and a price is of a sum.
+    The date stands between the others and the goods: two prices, perhaps in one row, or
+    one below the heads of columns. A foot may have such words as well: there the title
+    is part of a sentence, and a price is of a sum or alone, as in `Phí gửi xe 5.000`.
     """
     below = [one for one in lines if one.row >= begin]
     dated = [one.row for one in below if one.day and one.says_when]
@@ -259,7 +262,10 @@ def _has_head(lines: Sequence[FieldLine], begin: int) -> bool:
     is_titled = any(one.kind == kw.TITLE and _is_title(one) for one in head)
     is_placed = any(one.kind != kw.TITLE for one in head)
     other = {one.row for one in below if one.kind in _NO_GOODS}
-    is_sold = any(row > dated[0] and row not in other for row in priced_rows(below))
+    rows = {row for row in priced_rows(below) if row > dated[0] and row not in other}
+    n_prices = sum(len(one.amounts) for one in below if one.row in rows)
+    has_columns = any(one.kind == kw.COLUMN and one.row > dated[0] for one in below)
+    is_sold = n_prices > 1 or (n_prices == 1 and has_columns)
     return is_titled and is_placed and is_sold
 
 
@@ -312,13 +318,21 @@ def is_entry(line: FieldLine) -> bool:
     return bool(is_code or is_account) or not has_letters
 
 
-# `Liên 1: Lưu` is a copy of a receipt, `Mua 2 tặng 1` an offer.
-_SLOGAN = re.compile(r"lien \d\b|.*\bmua\b.*\btang\b")
+# `Liên 1: Lưu` is a copy of a receipt, `Mua 2 tặng 1` an offer; `tầng` is a floor.
+_COPY = re.compile(r"lien \d\b")
+_OFFER = re.compile(r"(?i:\bmua\b.*\btặng\s+\d)|\bMUA\s+\d+\b.*\bTANG\s+\d")
 
 
 def _is_slogan(line: FieldLine) -> bool:
-    """Whether a line says whose copy a receipt is, calls out or makes an offer."""
-    return line.text.endswith("!") or bool(_SLOGAN.match(" ".join(line.words)))
+    """Whether a line says whose copy a receipt is, calls out or makes an offer.
+
+    The name of a shop or an address does not; behind `tại` it is where to buy.
+    """
+    is_shop = kw.seller_words(re.split(r"(?i)\btại\b", line.text)[0]) > 0
+    if is_shop or kw.address_strength(line.text) >= kw.NAMED:
+        return False
+    is_offer = _OFFER.search(line.text) or _COPY.match(" ".join(line.words))
+    return line.text.endswith("!") or bool(is_offer)
 
 
 def without_slogans(head: Sequence[FieldLine]) -> list[FieldLine]:

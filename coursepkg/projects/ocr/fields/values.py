@@ -42,6 +42,8 @@ CONFUSED = str.maketrans("OoQIl|SB", "00011158")
 """Letters that readers write for digits, and the digits."""
 _SYMBOL = "[0-9OoQIl|SB]"
 _CURRENCY = r"(?:đồng|đong|dong|vnđ|vnd|đ|₫|d)(?![^\W\d_])"
+# Letters end a code, as in `8OS1D`, so none may stand behind a number. Those of a
+# currency may behind groups of thousands, which no code has: `55.5OOđ`.
 _RUN = re.compile(
     rf"(?<!\w)(?:[\dOo]{{1,3}}(?:[.,][\dOo]{{3}})+(?=(?i:{_CURRENCY}))"
     rf"|{_SYMBOL}+(?:[.,:/-]{_SYMBOL}+)*(?![^\W\d_]))"
@@ -192,16 +194,18 @@ _TELEPHONE = re.compile(
     rf"|02\d ?{_grouped(8, '[ .-]')}(?<!000)"
     r"|(?=(?:[01]\d*|84)(?P<joint>[ .-]))(?:"
     r"84(?P=joint)[35789]\d\d(?P=joint)\d{3}(?P=joint)\d{3}"
-    r"|0[2-9](?P=joint)\d{4}(?P=joint)\d{4}"
-    rf"|0[2-9]\d(?P=joint)(?:{_SEVEN}|{_EIGHT})"
-    rf"|0[2-9]\d\d(?P=joint)(?:{_SIX}|{_SEVEN})|01\d\d(?P=joint){_SEVEN}"
-    # `1900 3800` may be a price and an amount.
-    rf"|1[89]00(?P=joint)(?:{_SIX}|\d{{4}})(?<!00)))"
-    r"(?![.,-]?\d| \d{3}(?![\d.,]))"
+    # `02 1500 3000` is a count, a price and an amount.
+    r"|0[48](?:(?P=joint)\d{4}(?<!00)){2}"
+    rf"|0[2-9]\d(?P=joint)(?:{_SEVEN}|{_EIGHT})(?<![ .-]000)"
+    rf"|0[2-9]\d\d(?P=joint)(?:{_SIX}(?<!000)|{_SEVEN}(?<![ .-]000))"
+    rf"|01\d\d(?P=joint){_SEVEN}(?<![ .-]000)"
+    # `1900 3800` and `1900 2850` may be a price and an amount.
+    rf"|1[89]00(?P=joint)(?:{_SIX}|\d{{4}}(?<!50))(?<!00)))"
+    rf"(?![.,-]?\d| \d{{3}}(?![\d.,])|(?i:\s?{_CURRENCY}))"
 )
-"""A telephone number in groups. Groups of an amount have three digits, and its first
-one does not begin with 0. A count such as `02`, a code such as `0123` or a price such
-as `1900 000` begins no telephone number by itself."""
+"""A telephone number in groups. Its first digits may as well be a count such as `02`, a
+code such as `0235` or a price such as `1900`: where the others end as amounts do, or
+with a currency, it is none."""
 _LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
 _DIGITS = re.compile(r"\d $")
 MOST_DIGITS = 11
@@ -550,7 +554,8 @@ def parse_timestamp(text: str) -> Parsed[str]:
     return Parsed(value, notes=notes, is_doubtful=day.is_doubtful)
 
 
-# `16/01/202108:58`
+# Readers drop the space between a date and a time of day, as in `16/01/202108:58`. The
+# digits of the hour would then belong to the year, and neither would be found.
 _GLUED = re.compile(r"([-/.](?:19|20)\d{2})(?=[0-2]?\d:[0-5]\d)")
 
 

@@ -322,6 +322,13 @@ def test_taxes_charges_and_discounts_explain_a_total(row: tuple[str, str], total
     assert len(fields.items) == 2
 
 
+def test_a_count_and_prices_are_no_telephone_number() -> None:
+    goods = (("Kẹo dẻo 02 1500 3000",), ("Bánh quy 03 5000 15000",))
+    fields = extract_fields(page((*HEAD, *goods, ("Tổng tiền", "18.000"))))
+    assert [(one.name, one.amount) for one in fields.items] == [("Kẹo dẻo", 3_000), ("Bánh quy", 15_000)]
+    assert (fields.total.value, fields.notes) == (18_000, ())
+
+
 def test_goods_may_have_amounts_without_separators() -> None:
     goods = (("Bánh tráng mè", "2", "15000", "30000"), ("Nước sâm", "1", "12000", "12000"))
     items = extract_fields(page((*HEAD, *goods, ("Tổng tiền", "42000")))).items
@@ -341,6 +348,7 @@ def test_goods_may_have_amounts_without_separators() -> None:
             ("Tiền trả lại", "60.000"),
         ),
         (("Tiền mặt", "100.000"), ("Tiền khách trả", "42.000"), ("Tiền trả lại", "60.000")),
+        (("Tiền mặt", "50.000"), ("Tiền khách trả", "42.000"), ("Tiền trả lại", "8.000")),
     ],
 )
 def test_a_paid_line_with_the_total_settles_what_was_paid(rest: tuple[tuple[str, ...], ...]) -> None:
@@ -352,6 +360,28 @@ def test_a_paid_line_with_the_total_settles_what_was_paid(rest: tuple[tuple[str,
 def test_what_was_handed_over_does_not_settle_a_total() -> None:
     fields = extract_fields(page((*HEAD, ("Tổng tiền", "50.000"), *SUMS[1:])))
     assert "does not agree" in fields.notes[-1]
+
+
+@pytest.mark.parametrize("goods", [GOODS, ()])
+@pytest.mark.parametrize(
+    "sums",
+    [
+        (("Tổng tiền", "50.000"), ("Tiền mặt", "50.000"), ("Khách đưa", "100.000"), ("Tiền thừa", "58.000")),
+        (("Tổng tiền", "42.000"), ("Khách đưa", "42.000"), ("Khách đưa", "50.000"), ("Tiền thừa", "3.000")),
+    ],
+)
+def test_a_change_that_agrees_with_no_paid_amount_is_told(
+    goods: tuple[tuple[str, ...], ...], sums: tuple[tuple[str, ...], ...]
+) -> None:
+    fields = extract_fields(page((*HEAD, *goods, *sums)))
+    assert (f"{fields.total.value:,}", fields.total.confidence) == (sums[0][1].replace(".", ","), 0.8)
+    assert "does not agree" in fields.notes[-1]
+
+
+def test_several_paid_amounts_together_may_settle_a_total() -> None:
+    paid = (("TIỀN KHÁCH TRẢ", "60.100"), ("TIỀN MẶT", "100.000"), ("VinID", "10.000"))
+    fields = extract_fields(page((*HEAD, ("Tổng tiền", "60.100"), *paid, ("Tiền thừa", "49.900"))))
+    assert (fields.total.value, fields.total.confidence, fields.notes) == (60_100, 1.0, ())
 
 
 @pytest.mark.parametrize("amount", ["042.000", "42.00", "4Z.000", "4 2.000", "42.000-", "42:000đ"])

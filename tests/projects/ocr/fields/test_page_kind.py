@@ -147,6 +147,28 @@ def test_a_date_and_advertising_at_the_foot_are_no_second_receipt(
 
 
 @pytest.mark.parametrize(
+    "foot",
+    [
+        (
+            *(("Hóa đơn điện tử",), ("Công ty TNHH Lúa Vàng",)),
+            *(("Xuất trong ngày 16/01/2021",), ("Điểm: 1.250",)),
+        ),
+        (
+            *(("Hóa đơn",), ("Cửa hàng Hoa Mai",), ("Số 7 đường Lê Lợi, Huế",)),
+            *(("Ngày 16/01/2021",), ("Phí gửi xe 5.000",)),
+        ),
+        (("HÓA ĐƠN",), ("Cửa hàng Hoa Mai",), ("Ngày 02/03/2021",), ("STK 0071 0001 2345",)),
+        (*(("Hóa đơn GTGT",), ("Cửa hàng Hoa Mai",), HEAD[3]), ("Điểm: 1.250",), ("Xu: 2.500",)),
+    ],
+)
+def test_a_title_a_shop_and_a_number_at_the_foot_are_no_second_receipt(
+    foot: tuple[tuple[str, ...], ...],
+) -> None:
+    for upper in (HEAD, (*HEAD[:3], HEAD[4]), ()):
+        assert fields_of((*upper, *GOODS, *SUMS, *foot)).total.value == 42_000
+
+
+@pytest.mark.parametrize(
     "rows",
     [
         [],

@@ -242,7 +242,10 @@ def test_a_telephone_number_in_the_head_does_not_end_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Liên 1: Lưu", "Liên 2: Giao khách", "Ngon từ tâm!", "Mua 2 tặng 1 cả tuần", "Mua sắm tại cửa hàng!"],
+    [
+        *("Liên 1: Lưu", "Liên 2: Giao khách", "Ngon từ tâm!", "Mua 2 tặng 1 cả tuần", "MUA 2 TANG 1"),
+        "Mua sắm tại cửa hàng!",
+    ],
 )
 def test_a_slogan_above_a_shop_is_no_part_of_its_name(text: str) -> None:
     for rows in (((text,), *RECEIPT), ((text,), HEAD[2], *HEAD[:2], *RECEIPT[3:])):
@@ -250,6 +253,16 @@ def test_a_slogan_above_a_shop_is_no_part_of_its_name(text: str) -> None:
         assert (fields.seller.value, fields.address.value) == (HEAD[0][0], HEAD[1][0])
     assert fields_of((("Ngon!",), *RECEIPT[1:])).seller.value == "Ngon!"
     assert fields_of((HEAD[0], ("Ngon!",), *RECEIPT[1:])).seller.value == f"{HEAD[0][0]} Ngon!"
+
+
+def test_an_address_and_a_shop_are_no_slogan() -> None:
+    address = "Số 12 đường Mua Sắm, tầng 2, Cần Thơ"
+    assert fields_of(((address,), HEAD[0], *RECEIPT[2:])).address.value == address
+    for name in ("CÀ PHÊ MÙA ĐÔNG tầng 1", "SIÊU THỊ HOA MAI!"):
+        seller = fields_of(((name,), ("Công ty TNHH Lúa Vàng",), *RECEIPT[1:])).seller.value
+        assert name in str(seller)
+    name = "MUA SAM TANG 1"
+    assert fields_of(((name,), *RECEIPT[2:])).seller.value == name
 
 
 def test_a_corporation_is_a_shop() -> None:
