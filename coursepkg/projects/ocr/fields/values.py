@@ -201,11 +201,11 @@ _TELEPHONE = re.compile(
     rf"|01\d\d(?P=joint){_SEVEN}(?<![ .-]000)"
     # `1900 3800` and `1900 2850` may be a price and an amount.
     rf"|1[89]00(?P=joint)(?:{_SIX}|\d{{4}}(?<!50))(?<!00)))"
-    rf"(?![.,-]?\d| \d{{3}}(?![\d.,])|(?i:\s?{_CURRENCY}))"
+    rf"(?![.,-]?\d| \d{{3}}(?![\d.,])|(?i:\s?{_CURRENCY}(?! ?[^\W\d_])))"
 )
 """A telephone number in groups. Its first digits may as well be a count such as `02`, a
 code such as `0235` or a price such as `1900`: where the others end as amounts do, or
-with a currency, it is none."""
+with a currency, it is none; the province Đồng Nai is no currency."""
 _LONE_DIGIT = re.compile(r"(?<![^\s:=])\d $")
 _DIGITS = re.compile(r"\d $")
 MOST_DIGITS = 11

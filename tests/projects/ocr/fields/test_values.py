@@ -379,6 +379,7 @@ def test_an_amount_may_stand_directly_behind_a_colon(text: str) -> None:
             "1900 1234",
         ),
         *("Hotline:0912 345 678 - 0987 654 321", "ĐT.0912 345 678/024 3795 4888", "MST: 0312 345 678"),
+        "ĐT 0912 345 678 Đồng Nai",
     ],
 )
 def test_a_telephone_number_is_no_amount(text: str) -> None:
