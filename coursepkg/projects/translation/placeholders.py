@@ -18,7 +18,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
-from coursepkg.projects.translation.corpus import SentencePair
+from coursepkg.projects.translation.corpus import CUTS, SentencePair
 
 MARKS = "①②③④⑤⑥⑦⑧⑨"
 """What stands in the model's text, one for each different string of a sentence."""
@@ -44,7 +44,6 @@ COPIED = re.compile(
 """Links, mail addresses, printf and brace codes, tags, escapes, names with underscores
 or in camel case (`DeviceInfo`, YouTube), numbers, also with a unit behind a colon or
 comma (`10:30am`, `1,024MB`), and the marks themselves."""
-COMMA = re.compile(r"[，、；：]|[,;:](?=\s)")
 ORDINAL = re.compile(r"(?<![\w.,])(\d+)(?:st|nd|rd|th)(?!\w)")
 """English ordinals in digits; Vietnamese and Chinese write the number alone."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -77,20 +76,27 @@ def is_crowded(text: str) -> bool:
 def cut_crowded(text: str) -> list[str]:
     """A text in parts with no more different strings to copy than there are marks.
 
-    It is cut behind the last comma before the next string, or else before that string;
-    never inside one.
+    It is cut before the next string: at the last end of a sentence there, else at the
+    last comma, or else directly before it; never inside a string.
     """
-    found = list(COPIED.finditer(text))
     seen: set[str] = set()
-    for number, one in enumerate(found):
+    for one in COPIED.finditer(text):
         if one[0] not in seen and len(seen) == len(MARKS):
-            spans = [other.span() for other in found[:number]]
-            commas = (comma.end() for comma in COMMA.finditer(text, 0, one.start()))
-            ends = [at for at in commas if not any(i < at < j for i, j in spans)]
-            end = ends[-1] if ends else one.start()
+            end = _last_cut(text, one.start())
             return [text[:end].strip(), *cut_crowded(text[end:].strip())]
         seen.add(one[0])
     return [text]
+
+
+def _last_cut(text: str, end: int) -> int:
+    """The last of the best places to cut a text before an end; see `CUTS`."""
+    inside = [found.span() for found in COPIED.finditer(text)]
+    for cut in CUTS:
+        places = [found.end() for found in cut.finditer(text, 0, end)]
+        free = [at for at in places if not any(i < at < j for i, j in inside)]
+        if free:
+            return free[-1]
+    return end
 
 
 def mask(text: str) -> Masked:
