@@ -39,8 +39,12 @@ def test_chinese_stands_beside_training_sentences_alone() -> None:
 
 
 def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
-    general = [row for name in script.GENERAL for row in rows(name, 3)]
-    for en, vi, zh in general:
+    names = set(script.COPIES["seventh"]) - {script.CHINESE}
+    assert names == {path.name for path in FOLDER.glob("*.tsv")} - {script.CHINESE}
+    general = [row for name in sorted(names - {"short.tsv"}) for row in rows(name, 3)]
+    short = rows("short.tsv", 3)
+    assert len({tuple(row) for row in short}) == len(short)
+    for en, vi, zh in general + short:
         assert HAN.search(zh), en
         assert not HAN.search(en + vi), en
         assert unicode_form(vi) in ("NFC", "either"), vi
@@ -93,10 +97,9 @@ def test_a_scored_sentence_is_left_out_of_both_files(tmp_path: Path, monkeypatch
     general = [(scored.source, "Một câu mới.", "新句子。"), ("A new sentence.", scored.target, "另一个。")]
     kept = ("Another new sentence.", "Một câu khác hẳn.", "完全不同的句子。")
     lines = ["\t".join(row) for row in (*general, kept)]
-    monkeypatch.setattr(script, "GENERAL", ("general.tsv",))
     (tmp_path / "general.tsv").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     (tmp_path / "tatoeba_chinese.tsv").write_text(f"{known.line}\t1\t译文。\n", "utf-8")
-    found = script.read_written()
+    found = script.read_written({"general.tsv": 1, script.CHINESE: 2})
     assert [(p.source, p.target) for p in found["en"]] == [kept[:2]]
-    assert ("译文。", known.target) in [(p.source, p.target) for p in found["zh"]]
+    assert [p.target for p in found["zh"] if p.source == "译文。"] == [known.target] * 2
     assert scored.target not in [p.target for own in found.values() for p in own]
