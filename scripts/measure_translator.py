@@ -37,7 +37,12 @@ from coursepkg.metrics.scoring import (
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.errors.surface import words
-from coursepkg.projects.translation.evaluate import bleu_of, evaluate, translate_pairs
+from coursepkg.projects.translation.evaluate import (
+    bleu_of,
+    evaluate,
+    search_note,
+    translate_pairs,
+)
 from coursepkg.projects.translation.predict import Translation, Translator
 from coursepkg.projects.translation.studies.calibration import (
     USABLE,
@@ -79,7 +84,7 @@ def rows_of(
             raise SystemExit("error: the open corpus is not here; set COURSEPKG_DATA")
         pairs: Sequence[SentencePair] = getattr(parts, part)
         found, notes = translate_pairs(translator, pairs, *way)
-        protocol = f"{corpus} {part}, beam {translator.recipe.beam_size}"
+        protocol = f"{corpus} {part}, {search_note(translator, *way)}"
         lines = [one.line for one in found]
         result = evaluate(lines, pairs, *way, protocol=protocol, notes=notes)
         print(" to ".join(way), domain, result, sep="\n", flush=True)

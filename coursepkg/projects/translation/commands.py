@@ -111,6 +111,9 @@ class Search:
     """Beams; 1 is greedy. The model's recipe decides if it is not given."""
     length_penalty: float | None = None
     """Exponent of the length penalty. The model's recipe decides if it is not given."""
+    reverse_weight: float | None = None
+    """Weight of log p(source | translation) in the ranking of the translations; 0 keeps
+    the order of the search. The model's recipe decides if it is not given."""
     batch_size: int = 64
     """Sentences at once."""
     neighbours: Flag = False
@@ -122,7 +125,7 @@ class Search:
 
     def options(self) -> dict[str, Any]:
         """What `Translator.translate` takes."""
-        names = ("beam_size", "length_penalty", "batch_size")
+        names = ("beam_size", "length_penalty", "reverse_weight", "batch_size")
         return {name: getattr(self, name) for name in names}
 
 

@@ -39,7 +39,11 @@ from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, pad_batch
 
 if TYPE_CHECKING:
-    from coursepkg.projects.translation.predict import Translation, Translator
+    from coursepkg.projects.translation.predict import (
+        Alternative,
+        Translation,
+        Translator,
+    )
 
 FILE = "confidence.json"
 """In the folder of a model."""
@@ -132,7 +136,7 @@ def features_of(
     ]
     rows = {
         "log_prob": [math.log(max(one.confidence, 1e-300)) for one in best],
-        "reverse": _reverse(translator, sources, found, source, target),
+        "reverse": _reverse(translator, sources, best, source, target),
         "ratio": ratios,
         "ratio_squared": [ratio**2 for ratio in ratios],
         "size": [math.log(max(1, len(tokens))) for tokens in own],
@@ -165,26 +169,45 @@ def fertility(tokens: Sequence[str]) -> float:
 def _reverse(
     translator: "Translator",
     sources: Sequence[Masked],
-    found: Sequence["Translation"],
+    best: Sequence["Alternative"],
     source: str,
     target: str,
 ) -> list[float]:
-    """Mean log-probability of each source under the model that translates back."""
-    is_gru = translator.recipe.architecture.startswith("gru")
-    if (target, source) not in translator.directions or is_gru or not found:
-        return [0.0] * len(found)
+    """Mean log-probability of each source's tokens, read back from its translation."""
+    known = [one.reverse for one in best if one.reverse is not None]
+    if len(known) == len(best):
+        return known
+    if not translator.reads_back(source, target):
+        return [0.0] * len(best)
+    pairs = [
+        (masked.text, marked(one.line, masked.values))
+        for one, masked in zip(best, sources, strict=True)
+    ]
+    return [total / n for total, n in read_back(translator, pairs, source, target)]
+
+
+def read_back(
+    translator: "Translator",
+    pairs: Sequence[tuple[str, str]],
+    source: str,
+    target: str,
+) -> list[tuple[float, int]]:
+    """log p of sources given translations, and each one's number of tokens with EOS.
+
+    What is longer than the model takes is cut.
+
+    Args:
+        translator: that translates `target` into `source`, too.
+        pairs: a source and a translation, both with marks.
+    """
+    if not pairs:
+        return []
+    texts, lines = [text for text, _ in pairs], [line for _, line in pairs]
     most, subwords = translator.longest, translator.subwords
-    wanted = [
-        ids[:most]
-        for ids in subwords.encode_targets([one.text for one in sources], source)
-    ]
-    lines = [
-        marked(one.line, masked.values)
-        for one, masked in zip(found, sources, strict=True)
-    ]
+    wanted = [ids[:most] for ids in subwords.encode_targets(texts, source)]
     read = [ids[:most] for ids in subwords.encode_sources(lines, target, source)]
     sums = log_probs(translator, read, wanted)
-    return [total / (len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]
+    return [(total, len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]
 
 
 @torch.inference_mode()

@@ -270,6 +270,19 @@ def translate_pairs(
     return translator.translate(texts, source=source, target=target, **options), notes
 
 
+def search_note(
+    translator: Translator,
+    source: str,
+    target: str,
+    beam_size: int | None = None,
+    reverse_weight: float | None = None,
+) -> str:
+    """What a signature says of a search, such as "beam 5, reverse 0.4"."""
+    weight = translator.reverse_weight_of(source, target, reverse_weight)
+    read_back = f", reverse {weight:g}" if weight else ""
+    return f"beam {beam_size or translator.recipe.beam_size}{read_back}"
+
+
 def _cut(
     translator: Translator, text: str, source: str, target: str
 ) -> tuple[str, bool]:

@@ -42,12 +42,12 @@ from coursepkg.projects.translation.placeholders import (
     cut_crowded,
     is_crowded,
     mask,
-    n_lost,
     notes_on_codes,
     restore,
     unmask,
     with_own_marks,
 )
+from coursepkg.projects.translation.ranking import Ranked, keep_marks, rank
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import (
     LANGUAGES,
@@ -58,7 +58,13 @@ from coursepkg.text.languages import (
 )
 from coursepkg.text.vocabulary import BOS, EOS
 from coursepkg.training.saved_model import load_model
-from coursepkg.validation import as_list, check_count, check_finite, check_largest
+from coursepkg.validation import (
+    as_list,
+    check_at_least,
+    check_count,
+    check_finite,
+    check_largest,
+)
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.confidence import Calibration
@@ -76,8 +82,6 @@ PUT_IN = "put in after the search, look where"
 """How it begins on those that the search lost."""
 IN_PARTS = ("longer than the", "more numbers and codes than the")
 """How it begins on a text that was translated in parts."""
-WIDE_BEAM = 20
-"""Beams of the second search, for a sentence whose beams all lose a mark or number."""
 DEFAULT = Path(__file__).parent / "checkpoint"
 """The model that ships with the package: it learnt real sentences in four directions.
 """
@@ -100,6 +104,9 @@ class Alternative:
     """Geometric mean of the probabilities of its tokens, in (0, 1]."""
     score: float
     """What the search ranks by: the log-probability after the length penalty."""
+    reverse: float | None = None
+    """Mean log-probability of the source's tokens, read back from it; None where it was
+    not read back."""
 
 
 @dataclass(frozen=True)
@@ -322,6 +329,7 @@ class Translator:
         n_best: int = 1,
         alignments: bool = False,
         batch_size: int = 64,
+        reverse_weight: float | None = None,
     ) -> list[Translation]:
         """Translate sentences, in order.
 
@@ -340,10 +348,12 @@ class Translator:
                 several of them read the same.
             alignments: also compute where the best translation looks, in a
                 `Transformer`.
+            reverse_weight: of what the model reads back, see `rank`; None takes the
+                recipe's where the model also translates back.
 
         Raises:
-            ValueError: the direction is not the model's, a sentence is empty, or an
-                option is out of range.
+            ValueError: the direction is not the model's, a sentence is empty, an option
+                is out of range, or the model does not translate back.
         """
         if isinstance(texts, str):
             raise ValueError(
@@ -359,6 +369,8 @@ class Translator:
         check_count("n_best", n_best, most=beams)
         check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
+        weight = self.reverse_weight_of(source, target, reverse_weight)
+        is_chosen = weight or self.recipe.placeholders == "mask"
         masked = [self.masked(text) for text in texts]
         plain = [one.text for one in masked]
         whole = self.encode(plain, source, target, name="sentence")
@@ -381,20 +393,19 @@ class Translator:
             beam_size=beams,
             length_penalty=alpha,
             # Duplicates, which read the same, are replaced by the next candidates, and
-            # so is what loses a mark or a number.
-            n_best=beams if n_best > 1 or self.recipe.placeholders == "mask" else 1,
+            # so is what loses a mark or from which the source is not read back.
+            n_best=beams if n_best > 1 or is_chosen else 1,
             batch_size=batch_size,
         )
-        losing = self._losing(each, found) if beams > 1 else []
-        if losing and beams < WIDE_BEAM:
-            self._search_wider(losing, ids, found, alpha, batch_size)
-        added = {
-            i: self._with_marks(each[i], ids[i], found[i], target, alpha)
-            for i in losing
-        }
+        put_in = (
+            keep_marks(self, each, ids, found, target, alpha, batch_size)
+            if beams > 1
+            else {}
+        )
+        ranked = rank(self, each, found, source, target, weight, alpha)
         made = [
-            self._translation(*one, added.get(i), target, n_best, alignments)
-            for i, one in enumerate(zip(each, ids, found, strict=True))
+            self._translation(*one, put_in.get(i, []), target, n_best, alignments)
+            for i, one in enumerate(zip(each, ids, ranked, strict=True))
         ]
         judged = iter(self._judged(each, made, source, target))
         joined = (
@@ -423,75 +434,40 @@ class Translator:
             return self.exported.search(sources, extra_length=EXTRA_LENGTH, **options)
         return search(self.fast, sources, max_len=self.recipe.max_len, **options)
 
-    def _line(self, one: Hypothesis, part: Masked) -> str:
+    def line_of(self, one: Hypothesis, part: Masked) -> str:
         """What a hypothesis says, in the form of the training data, with marks."""
         return with_own_marks(self.subwords.target.decode(one.ids), part.values)
 
-    def _losing(
-        self, parts: Sequence[Masked], found: Sequence[Sequence[Hypothesis]]
-    ) -> list[int]:
-        """Places of the sources whose hypotheses all lose a mark."""
-        return [
-            i
-            for i, (part, own) in enumerate(zip(parts, found, strict=True))
-            if part.values and all(n_lost(self._line(one, part), part) for one in own)
-        ]
+    def penalised(self, log_prob: float, n_tokens: int, alpha: float) -> float:
+        """A log-probability after the search's length penalty of exponent `alpha`."""
+        if self.exported is not None:
+            return log_prob / n_tokens**alpha
+        return log_prob / length_penalty_of(torch.tensor(n_tokens), alpha).item()
 
-    def _search_wider(
-        self,
-        chosen: Sequence[int],
-        ids: Sequence[Sequence[int]],
-        found: list[list[Hypothesis]],
-        length_penalty: float,
-        batch_size: int,
-    ) -> None:
-        """More hypotheses of the chosen sources, with more beams."""
-        wider = self.search(
-            [ids[i] for i in chosen],
-            beam_size=WIDE_BEAM,
-            length_penalty=length_penalty,
-            n_best=WIDE_BEAM,
-            batch_size=max(1, batch_size // 4),
-        )
-        for i, own in zip(chosen, wider, strict=True):
-            found[i] += own
+    def reads_back(self, source: str, target: str) -> bool:
+        """Whether it is one Transformer that also translates the other way."""
+        is_one = not (self.members or self.looked_up)
+        is_gru = self.recipe.architecture.startswith("gru")
+        return is_one and not is_gru and (target, source) in self.directions
 
-    def _with_marks(
-        self,
-        part: Masked,
-        ids: Sequence[int],
-        found: Sequence[Hypothesis],
-        target: str,
-        length_penalty: float,
-    ) -> tuple[Hypothesis, list[str]] | None:
-        """The hypothesis that loses fewest marks, with them, and what they stand for.
+    def reverse_weight_of(
+        self, source: str, target: str, given: float | None = None
+    ) -> float:
+        """The given weight of reading back, else the recipe's where that is possible.
 
-        Each is put where the model finds it most likely. None where none is lost,
-        where there is no room, or where the model is no single Transformer.
+        Raises:
+            ValueError: the weight is negative, or it is not possible.
         """
-        best = min(found, key=lambda one: n_lost(self._line(one, part), part))
-        line = self._line(best, part)
-        lost = [mark for mark in part.values if mark not in line]
-        added = self.subwords.encode_targets(lost, target)
-        is_full = len(best.ids) + sum(map(len, added)) >= self.longest
-        is_one = self.exported is not None or isinstance(self.model, Transformer)
-        if not lost or not is_one or is_full:
-            return None
-        from coursepkg.projects.translation.confidence import log_probs
-
-        written, log_prob = best.ids, 0.0
-        for own in added:
-            tried = [
-                (*written[:i], *own, *written[i:]) for i in range(len(written) + 1)
-            ]
-            scores = log_probs(self, [ids] * len(tried), tried)
-            log_prob, written = max(zip(scores, tried, strict=True))
-        n = len(written) + 1
-        ours = length_penalty_of(torch.tensor(n), length_penalty).item()
-        penalty = ours if self.exported is None else n**length_penalty
-        score = log_prob / penalty
-        made = Hypothesis(written, (log_prob / n,) * n, log_prob, score, True)
-        return made, [part.values[mark] for mark in lost]
+        reads_back = self.reads_back(source, target)
+        if given is None:
+            return self.recipe.reverse_weight if reads_back else 0.0
+        check_at_least("reverse_weight", given, 0)
+        if given and not reads_back:
+            raise ValueError(
+                "reverse_weight needs one Transformer that also translates"
+                f" {LANGUAGES[target].name} into {LANGUAGES[source].name}; leave it out"
+            )
+        return given
 
     def _judged(
         self,
@@ -552,39 +528,37 @@ class Translator:
         self,
         part: Masked,
         ids: list[int],
-        found: list[Hypothesis],
-        added: tuple[Hypothesis, list[str]] | None,
+        ranked: list[Ranked],
+        put_in: list[str],
         target: str,
         n_best: int,
         aligned: bool,
     ) -> Translation:
-        # Sorting is stable: among those that keep as much the search decides.
-        every = found if added is None else [*found, added[0]]
-        lines = [(one, self._line(one, part)) for one in every]
-        if self.recipe.placeholders == "mask":
-            lines.sort(key=lambda one: n_lost(one[1], part))
         by_text: dict[str, Alternative] = {}
-        for one, line in lines:
-            alternative = self._alternative(one, line, part.values, target)
+        for one in ranked:
+            alternative = self._alternative(one, part.values, target)
             by_text.setdefault(alternative.text, alternative)
             if len(by_text) == n_best:
                 break
-        alignment = self._alignment(ids, lines[0][0].ids) if aligned else None
+        best = ranked[0]
+        alignment = self._alignment(ids, best.hypothesis.ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        lost = [value for mark, value in part.values.items() if mark not in lines[0][1]]
+        lost = [value for mark, value in part.values.items() if mark not in best.line]
         notes = [f"{NOT_COPIED}: {', '.join(lost)}"] if lost else []
-        notes += [f"{PUT_IN}: {', '.join(added[1])}"] if added is not None else []
+        notes += [f"{PUT_IN}: {', '.join(put_in)}"] if put_in else []
         note = "; ".join(notes)
         return Translation(part.text, tokens, tuple(by_text.values()), alignment, note)
 
     def _alternative(
-        self, one: Hypothesis, line: str, values: dict[str, str], target: str
+        self, ranked: Ranked, values: dict[str, str], target: str
     ) -> Alternative:
+        one = ranked.hypothesis
         tokens = tuple(self.subwords.target.pieces[i] for i in one.ids)
         mean = sum(one.token_log_probs) / max(1, len(one.token_log_probs))
-        text = restore(to_reader(line, target), values)
+        text = restore(to_reader(ranked.line, target), values)
+        line = restore(ranked.line, values)
         return Alternative(
-            text, restore(line, values), tokens, math.exp(mean), one.score
+            text, line, tokens, math.exp(mean), one.score, ranked.reverse
         )
 
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:

@@ -127,6 +127,8 @@ def _system(document: Row) -> str:
     """Beams, ensemble and neighbours in a few words."""
     search = document["search"]
     parts = [f"beam {search['beam_size']}"]
+    if search.get("reverse_weight"):
+        parts.append(f"reverse {search['reverse_weight']:g}")
     if search.get("ensemble"):
         parts.append(f"ensemble of {len(search['ensemble'])}")
     if search.get("neighbours"):

@@ -26,6 +26,7 @@ ADDED_SETTINGS = {
     "norm_eps": 1e-6,
     "placeholders": "keep",
     "optimizer": "adamw",
+    "reverse_weight": 0.0,
 }
 """Fields that files of older runs do not name, with the defaults that they had then."""
 
@@ -133,6 +134,9 @@ class Recipe:
     """Beams of the search that translates; 1 is greedy."""
     length_penalty: float = 1.0
     """Exponent alpha of the length penalty."""
+    reverse_weight: NonNegative = 0.0
+    """Weight of what the model reads back when translations are ranked, see
+    `coursepkg.projects.translation.ranking`; of a model that also translates back."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -270,6 +270,10 @@ class Draws:
         drawn: dict[str, Any] = {"temperature": self.temperature, "seed": self.seed}
         drawn |= {"top_k": self.top_k or None}
         given, penalty = search.beam_size, search.length_penalty
+        if search.reverse_weight is not None:
+            raise ValueError(
+                "--reverse-weight is for predict and evaluate; leave it out"
+            )
         if not self.sample:
             beams = recipe.beam_size if given is None else given
             alpha = recipe.length_penalty if penalty is None else penalty

@@ -37,6 +37,7 @@ from coursepkg.projects.translation.evaluate import (
     Evaluation,
     compare_systems,
     evaluate,
+    search_note,
     seen_by,
     translate_pairs,
 )
@@ -183,12 +184,15 @@ def _translated(
         alignments=options.common.out is not None,
         **options.search.options(),
     )
-    beams = options.search.beam_size or translator.recipe.beam_size
+    search = options.search
+    asked = search_note(
+        translator, parts.source, parts.target, search.beam_size, search.reverse_weight
+    )
     return found, scored(
         [one.line for one in found],
         parts,
         test.pairs,
-        f"{test.name}, beam {beams}{system_note(translator)}",
+        f"{test.name}, {asked}{system_note(translator)}",
         translator=translator,
         notes=[*notes, *more],
         repairs=test.repairs(translator.recipe.underscores == "keep"),
@@ -218,6 +222,9 @@ def _origin(
         for name in ("beam_size", "length_penalty")
         if search[name] is None
     }
+    search["reverse_weight"] = translator.reverse_weight_of(
+        options.common.source, options.common.target, search["reverse_weight"]
+    )
     search |= {"repair": options.repair} | _members(options, translator, folder)
     origin = origin_of(translator.recipe, stored_card(folder), folder)
     return {"model": folder.name, **origin, "search": search}
@@ -305,7 +312,7 @@ def train_command(options: "Train") -> int:
         [one.line for one in found],
         parts,
         parts.dev,
-        f"{parts.corpus} dev, beam {translator.recipe.beam_size}",
+        f"{parts.corpus} dev, {search_note(translator, parts.source, parts.target)}",
         translator=translator,
         notes=notes,
     )

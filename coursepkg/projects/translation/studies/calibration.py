@@ -19,6 +19,7 @@ from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import to_scorer
+from coursepkg.projects.translation.evaluate import search_note
 from coursepkg.projects.translation.predict import DOUBTFUL, Translator
 from coursepkg.text.languages import language_of
 
@@ -196,7 +197,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     written = [one.line for one in found], [pair.target for pair in parts.dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
-    protocol = f"{parts.corpus} dev, beam {translator.recipe.beam_size}"
+    protocol = f"{parts.corpus} dev, {search_note(translator, *languages)}"
     signed = score_as_json(score(CHRF(), *scored, protocol=protocol))
     least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
     usable = [one >= least for one in chrf]
