@@ -1,13 +1,14 @@
 """Measures the translator that ships: scores by domain, what its notes are worth, what is copied, speed, examples.
 
     coursepkg translation export --out runs/export --quantization int8
-    .venv-dev/bin/python scripts/measure_translator.py --model runs/export --against runs/export-of-third-stage
+    .venv-dev/bin/python scripts/measure_translator.py --model runs/export --against runs/export-of-sixth-stage
 
 Scored are the test parts of the open corpus, domain by domain, and all of them together by the length of the source
 and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each
 direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
-even steps from the worst to the best. `--against` compares each score, by a paired bootstrap, with that of another
-export, here of the third stage of training. COURSEPKG_DATA names the data folder.
+even steps from the worst to the best. Each score is compared, by a paired bootstrap, with that of the same search
+without reading back, and `--against` with that of another export, here of the sixth stage of training as it shipped.
+On dev some searches are compared. COURSEPKG_DATA names the data folder.
 """
 
 import argparse
@@ -61,6 +62,20 @@ EXAMPLE_WORDS = (5, 30)
 N_EXAMPLES = 10
 N_LINES, N_SINGLE = 10_000, 50
 THREADS = 2
+SEARCHES = (
+    (1, 0.0),
+    (3, 0.0),
+    (5, 0.0),
+    (10, 0.0),
+    (3, 0.2),
+    (3, 0.4),
+    (3, 1.0),
+    (5, 0.4),
+    (10, 0.4),
+)
+"""Beams and weights of reading back that are compared on dev."""
+N_SEARCHED = 300
+"""Sentences of each dev part for that."""
 
 
 class Scored(NamedTuple):
@@ -89,23 +104,52 @@ def rows_of(
         result = evaluate(lines, pairs, *way, protocol=protocol, notes=notes)
         print(" to ".join(way), domain, result, sep="\n", flush=True)
         rows.append({"domain": domain, **result.as_json()})
+        others: dict[str, tuple[Translator, dict[str, float]]] = {
+            "search alone": (translator, {"reverse_weight": 0.0})
+        }
         if other is not None:
-            theirs = [
-                to_scorer(one.line, way[1])
-                for one in translate_pairs(other, pairs, *way)[0]
-            ]
+            others["earlier model"] = other, {}
+        rows[-1]["against"] = {}
+        for name, (baseline, options) in others.items():
+            theirs = translate_pairs(baseline, pairs, *way, **options)[0]
             difference = compare(
                 bleu_of(way[1]),
-                theirs,
+                [to_scorer(one.line, way[1]) for one in theirs],
                 result.hypotheses,
                 result.references,
                 protocol=protocol,
             )
-            rows[-1]["against"] = comparison_as_json(difference)
+            rows[-1]["against"][name] = comparison_as_json(difference)
         own = sentence_scores(CHRF(), result.hypotheses, result.references).tolist()
         triples = zip(pairs, found, own, strict=True)
         sentences += [Scored(domain, *one) for one in triples]
     return rows, sentences
+
+
+def compared_searches(translator: Translator) -> list[dict[str, float]]:
+    """BLEU and chrF of some searches, means over the domains and directions of dev."""
+    parts = [load_parts(f"open-{domain}", *way) for way in WAYS for domain in DOMAINS]
+    rows = []
+    for beams, weight in SEARCHES:
+        found: dict[str, list[float]] = {"BLEU": [], "chrF": []}
+        for one in parts:
+            pairs, options = (
+                one.dev[:N_SEARCHED],
+                {"beam_size": beams, "reverse_weight": weight},
+            )
+            made, _ = translate_pairs(
+                translator, pairs, one.source, one.target, **options
+            )
+            ours = [to_scorer(each.line, one.target) for each in made]
+            true = [to_scorer(pair.target, one.target) for pair in pairs]
+            for name, metric in (("BLEU", bleu_of(one.target)), ("chrF", CHRF())):
+                found[name].append(float(score(metric, ours, true).value))
+        means = {
+            name: round(statistics.fmean(values), 2) for name, values in found.items()
+        }
+        rows.append({"beams": beams, "reverse_weight": weight, **means})
+        print(rows[-1], flush=True)
+    return rows
 
 
 def groups(
@@ -212,7 +256,7 @@ def main() -> None:
     torch.set_num_threads(THREADS)
     translator = Translator.load(chosen.model)
     other = Translator.load(chosen.against) if chosen.against else None
-    document: dict[str, Any] = {"schema": "coursepkg.translation.shipped/1"}
+    document: dict[str, Any] = {"schema": "coursepkg.translation.shipped/2"}
     document |= {"part": chosen.part, "model": translator.card, "ways": {}}
     for way in WAYS:
         rows, sentences = rows_of(translator, way, chosen.part, other)
@@ -227,6 +271,7 @@ def main() -> None:
         if way[1] == "vi":
             found["examples"] = examples(sentences)
         document["ways"]["-".join(way)] = found
+    document["searches"] = compared_searches(translator)
     default = Translator.load_default()
     document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
     print(document["speed"], flush=True)

@@ -19,13 +19,21 @@ nearly no text that the model cannot spell, so a fitted weight would be noise. A
 translation that is more likely unusable than usable is doubtful. Estimates of this kind
 are known as quality estimation; for the features see Fomicheva et al. (arXiv
 2005.10608).
+
+What is read back also chooses between the hypotheses y of a search for a source x:
+
+    score(y) = log p(y | x) / penalty(|y|) + weight * log p(x | y) / penalty(|x|)
+
+This is noisy-channel reranking (Yee et al., arXiv 1908.05731): from a hypothesis that
+leaves something out the source is not likely.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,8 +41,9 @@ from torch.nn import functional as F
 
 from coursepkg.blocks.cache import Memory
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.decoding.step import Hypothesis
 from coursepkg.files import read_json, write_json
-from coursepkg.projects.translation.placeholders import Masked, marked
+from coursepkg.projects.translation.placeholders import Masked, marked, n_lost
 from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
 from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, pad_batch
 
@@ -208,6 +217,66 @@ def read_back(
     read = [ids[:most] for ids in subwords.encode_sources(lines, target, source)]
     sums = log_probs(translator, read, wanted)
     return [(total, len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]
+
+
+class Ranked(NamedTuple):
+    """A hypothesis in its place."""
+
+    hypothesis: Hypothesis
+    line: str
+    """What it says, in the form of the training data, with marks."""
+    score: float
+    """What ranks it among those that keep as many marks."""
+    reverse: float | None = None
+    """Mean log-probability of the source's tokens, read back; None where it was not."""
+
+
+def rank(
+    translator: "Translator",
+    parts: Sequence[Masked],
+    found: Sequence[Sequence[Hypothesis]],
+    source: str,
+    target: str,
+    reverse_weight: float,
+    length_penalty: float,
+) -> list[list[Ranked]]:
+    """Hypotheses of each source, best first.
+
+    Args:
+        parts: the sources, masked.
+        reverse_weight: of the formula above; 0 keeps the order of the search.
+        length_penalty: exponent of the search's length penalty.
+    """
+    rows = [
+        [Ranked(one, translator.line_of(one, part), one.score) for one in own]
+        for part, own in zip(parts, found, strict=True)
+    ]
+    if reverse_weight:
+        pairs = [
+            (part.text, row.line)
+            for part, own in zip(parts, rows, strict=True)
+            for row in own
+        ]
+        known = iter(read_back(translator, pairs, source, target))
+        rows = [
+            [
+                row._replace(
+                    score=row.score
+                    + reverse_weight * translator.penalised(*back, length_penalty),
+                    reverse=back[0] / back[1],
+                )
+                for row, back in zip(own, islice(known, len(own)), strict=True)
+            ]
+            for own in rows
+        ]
+    is_masked = translator.recipe.placeholders == "mask"
+    for part, own in zip(parts, rows, strict=True):
+        if reverse_weight:
+            own.sort(key=lambda row: (not row.hypothesis.finished, -row.score))
+        if is_masked:
+            # Sorting is stable: among those that keep as much the score decides.
+            own.sort(key=lambda row: n_lost(row.line, part))
+    return rows
 
 
 @torch.inference_mode()

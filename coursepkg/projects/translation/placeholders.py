@@ -6,7 +6,8 @@ before translation and come back behind it:
     Allow %1$s to use 1,024 MB   ->   Allow ① to use ② MB   ->   Cho phép ① dùng ② MB
 
 The model learns to carry marks over. Which mark stands for what is drawn in training,
-so that all are learnt alike. Such text is known as placeholders or protected sequences;
+so that all are learnt alike. Where every hypothesis of a search loses a mark, a wider
+search tries again, and what that loses, too, is put in. Such text is known as placeholders or protected sequences;
 for masking rare words so, see Luong et al. (arXiv 1410.8206).
 """
 
@@ -14,11 +15,15 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.corpus import CUTS, SentencePair
+
+if TYPE_CHECKING:
+    from coursepkg.projects.translation.predict import Translator
 
 MARKS = "①②③④⑤⑥⑦⑧⑨"
 """What stands in the model's text, one for each different string of a sentence."""
@@ -181,6 +186,89 @@ def _is_latin(sign: str) -> bool:
 def n_lost(line: str, part: Masked) -> int:
     """Marks of a source that a line of the model lacks, or invents."""
     return sum((mark in line) != (mark in part.values) for mark in MARKS)
+
+
+WIDE_BEAM = 20
+"""Beams of the second search, for a source whose hypotheses all lose a mark."""
+
+
+def keep_marks(
+    translator: "Translator",
+    parts: Sequence[Masked],
+    ids: Sequence[Sequence[int]],
+    found: list[list[Hypothesis]],
+    target: str,
+    length_penalty: float,
+    batch_size: int,
+) -> dict[int, list[str]]:
+    """Add hypotheses to those of a source where all of them lose a mark.
+
+    Args:
+        parts: the sources, masked.
+        ids: of the sources, tags in front.
+        found: hypotheses of each source, some of which get more.
+
+    Returns:
+        By place of a source the values that the search lost and that were put in.
+    """
+    losing = [
+        i
+        for i, (part, own) in enumerate(zip(parts, found, strict=True))
+        if part.values
+        and all(n_lost(translator.line_of(one, part), part) for one in own)
+    ]
+    searched = [i for i in losing if len(found[i]) < WIDE_BEAM]
+    wider = translator.search(
+        [ids[i] for i in searched],
+        beam_size=WIDE_BEAM,
+        length_penalty=length_penalty,
+        n_best=WIDE_BEAM,
+        batch_size=max(1, batch_size // 4),
+    )
+    for i, own in zip(searched, wider, strict=True):
+        found[i] += own
+    put_in = {}
+    for i in losing:
+        made = _with_marks(
+            translator, parts[i], ids[i], found[i], target, length_penalty
+        )
+        if made is not None:
+            found[i].append(made[0])
+            put_in[i] = made[1]
+    return put_in
+
+
+def _with_marks(
+    translator: "Translator",
+    part: Masked,
+    ids: Sequence[int],
+    found: Sequence[Hypothesis],
+    target: str,
+    length_penalty: float,
+) -> tuple[Hypothesis, list[str]] | None:
+    """The hypothesis that loses fewest marks, with them, and what they stand for.
+
+    Each is put where the model finds it most likely. None where none is lost, where
+    there is no room, or where the model is a GRU.
+    """
+    best = min(found, key=lambda one: n_lost(translator.line_of(one, part), part))
+    line = translator.line_of(best, part)
+    lost = [mark for mark in part.values if mark not in line]
+    added = translator.subwords.encode_targets(lost, target)
+    is_full = len(best.ids) + sum(map(len, added)) >= translator.longest
+    if not lost or translator.is_gru or is_full:
+        return None
+    from coursepkg.projects.translation.confidence import log_probs
+
+    written, log_prob = best.ids, 0.0
+    for own in added:
+        tried = [(*written[:i], *own, *written[i:]) for i in range(len(written) + 1)]
+        scores = log_probs(translator, [ids] * len(tried), tried)
+        log_prob, written = max(zip(scores, tried, strict=True))
+    n = len(written) + 1
+    score = translator.penalised(log_prob, n, length_penalty)
+    made = Hypothesis(written, (log_prob / n,) * n, log_prob, score, True)
+    return made, [part.values[mark] for mark in lost]
 
 
 INVENTED = "number not in the source"

@@ -26,6 +26,12 @@ from coursepkg.blocks.packed import pack_where_possible
 from coursepkg.blocks.transformer import Transformer, attention_maps
 from coursepkg.decoding.beam import length_penalty_of
 from coursepkg.decoding.step import Hypothesis
+from coursepkg.projects.translation.confidence import (
+    Calibration,
+    Ranked,
+    features_of,
+    rank,
+)
 from coursepkg.projects.translation.corpus import cut_text, to_reader
 from coursepkg.projects.translation.models import (
     EXTRA_LENGTH,
@@ -41,13 +47,13 @@ from coursepkg.projects.translation.placeholders import (
     Masked,
     cut_crowded,
     is_crowded,
+    keep_marks,
     mask,
     notes_on_codes,
     restore,
     unmask,
     with_own_marks,
 )
-from coursepkg.projects.translation.ranking import Ranked, keep_marks, rank
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import (
     LANGUAGES,
@@ -67,7 +73,6 @@ from coursepkg.validation import (
 )
 
 if TYPE_CHECKING:
-    from coursepkg.projects.translation.confidence import Calibration
     from coursepkg.projects.translation.export.runtime import ExportedNetwork
 
 LONGEST_TEXT = 100_000
@@ -215,8 +220,6 @@ class Translator:
             model = model.to(default_device())
             made = cls(model, subwords, recipe, meta["directions"], meta)
         if (folder / "confidence.json").is_file():
-            from coursepkg.projects.translation.confidence import Calibration
-
             made.calibration = Calibration.load(folder)
         return made
 
@@ -250,6 +253,11 @@ class Translator:
     def longest(self) -> int:
         """Most tokens of a source, its tag included and EOS not."""
         return self.recipe.max_len - 1
+
+    @property
+    def is_gru(self) -> bool:
+        """Whether its network is recurrent; `log_probs` then does not know it."""
+        return self.recipe.architecture.startswith("gru")
 
     def check_direction(self, source: str, target: str) -> None:
         """Raises a ValueError unless the model knows the direction."""
@@ -446,9 +454,8 @@ class Translator:
 
     def reads_back(self, source: str, target: str) -> bool:
         """Whether it is one Transformer that also translates the other way."""
-        is_one = not (self.members or self.looked_up)
-        is_gru = self.recipe.architecture.startswith("gru")
-        return is_one and not is_gru and (target, source) in self.directions
+        is_one = not (self.members or self.looked_up or self.is_gru)
+        return is_one and (target, source) in self.directions
 
     def reverse_weight_of(
         self, source: str, target: str, given: float | None = None
@@ -479,8 +486,6 @@ class Translator:
         """Translations with the probability that they are usable, where it is known."""
         if self.calibration is None or not self.calibration.knows(source, target):
             return made
-        from coursepkg.projects.translation.confidence import features_of
-
         features = features_of(self, sources, made, source, target)
         known = self.calibration.probabilities(features, source, target)
         return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]

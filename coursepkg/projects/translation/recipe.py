@@ -136,7 +136,7 @@ class Recipe:
     """Exponent alpha of the length penalty."""
     reverse_weight: NonNegative = 0.0
     """Weight of what the model reads back when translations are ranked, see
-    `coursepkg.projects.translation.ranking`; of a model that also translates back."""
+    `coursepkg.projects.translation.confidence`; of a model that also translates back."""
 
     def __post_init__(self) -> None:
         check_fields(self)

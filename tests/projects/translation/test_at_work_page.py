@@ -29,6 +29,45 @@ def test_the_scores_are_those_of_the_shipped_model() -> None:
     assert [row for row in rows if row not in PAGE] == []
 
 
+def test_what_reading_back_and_the_last_stages_changed_is_as_stored() -> None:
+    rows = []
+    for way, told in stored("shipped.json")["ways"].items():
+        source, target = way.split("-")
+        for one in told["domains"]:
+            alone, earlier = one["against"]["search alone"], one["against"]["earlier model"]
+            assert alone["system"] == earlier["system"] == one["scores"]["BLEU"]["value"]
+            rows.append(
+                f"| {NAMES[source]} to {NAMES[target]} | {one['domain']} | {earlier['baseline']:.1f} |"
+                f" {alone['baseline']:.1f} | {alone['system']:.1f} | {difference(alone)} | {difference(earlier)} |"
+            )
+    assert [row for row in rows if row not in PAGE] == []
+
+
+def difference(told: dict[str, Any]) -> str:
+    low, high = told["interval"]
+    return f"{told['difference']:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def test_searches_and_notes_are_as_stored() -> None:
+    found = stored("shipped.json")
+    rows = [
+        f"| {one['beams']} | {one['reverse_weight']:g} | {one['BLEU']:.1f} | {one['chrF']:.1f} |"
+        for one in found["searches"]
+    ]
+    for way, told in found["ways"].items():
+        source, target = way.split("-")
+        notes = told["notes"]
+        rows.append(
+            f"| {NAMES[source]} to {NAMES[target]} | {notes['n_doubtful']:,} of {notes['n']:,} |"
+            f" {notes['chrf']['sure']:.1f} | {notes['chrf']['doubtful']:.1f} | {notes['auc']:.2f} |"
+        )
+    assert [row for row in rows if row not in PAGE] == []
+    for way, told in stored("calibration.json")["directions"].items():
+        source, target = way.split("-")
+        shares = " | ".join(f"{100 * told['risk'][n]:.0f}%" for n in ("100", "90", "80", "70", "50", "30"))
+        assert f"| {NAMES[source]} to {NAMES[target]} | {shares} |" in PAGE
+
+
 def test_the_open_corpus_is_counted_as_stored() -> None:
     counted = stored("audit_open.json")["pairs"]
     for domain, head in (

@@ -12,7 +12,7 @@ from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.confidence import log_probs
 from coursepkg.projects.translation.corpus import to_scorer
-from coursepkg.projects.translation.placeholders import copied_strings, copies, mask
+from coursepkg.projects.translation.placeholders import _with_marks, copied_strings, copies, mask
 from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
 from coursepkg.projects.translation.readers.open_corpus import read_embedded
 from coursepkg.projects.translation.synthetic import Phrasebook
@@ -87,7 +87,7 @@ def test_a_mark_is_put_where_the_model_finds_it_most_likely(shipped: Translator)
     (ids,) = shipped.encode([part.text], "en", "vi")
     (written,) = shipped.subwords.encode_targets(["Nó có giá đô la."], "vi")
     lacking = Hypothesis(tuple(written), (), 0.0, 0.0, True)
-    found = shipped._with_marks(part, ids, [lacking], "vi", 1.0)
+    found = _with_marks(shipped, part, ids, [lacking], "vi", 1.0)
     assert found is not None
     best, strings = found
     assert strings == ["5"]

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from coursepkg.decoding.step import Hypothesis
+from coursepkg.projects.translation.confidence import rank
 from coursepkg.projects.translation.models import Subwords, build_model
-from coursepkg.projects.translation.placeholders import Masked
+from coursepkg.projects.translation.placeholders import Masked, _with_marks
 from coursepkg.projects.translation.predict import Translation, Translator
 from tests.projects.translation.tiny import RECIPE, fast, pairs, subwords, toy_parts
 
@@ -66,7 +67,9 @@ def test_alternatives_that_read_the_same_are_there_once(translator: Translator) 
         Hypothesis(tuple(ids), (-0.1,) * len(ids), -1.0 - i, -1.0 - i, True)
         for i, ids in enumerate(translator.subwords.target.encode_batch(lines))
     ]
-    one = translator._translation(Masked("你们喜欢三只猫。", {}), [5, 6], found, None, "vi", 2, False)
+    part = Masked("你们喜欢三只猫。", {})
+    (ranked,) = rank(translator, [part], [found], "zh", "vi", 0.0, 1.0)
+    one = translator._translation(part, [5, 6], ranked, [], "vi", 2, False)
     assert [a.text for a in one.n_best] == ["Các bạn thích ba con mèo.", "Tôi thích ba con mèo."]
     assert [(a.line, a.score) for a in one.n_best] == [(lines[0], -1.0), (lines[2], -3.0)]
     assert one.line == lines[0]
@@ -123,7 +126,7 @@ def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room() -> None:
     (ids,) = model.encode([part.text], "zh", "vi")
     for n, fits in ((6, True), (8, False)):
         lacking = Hypothesis((20,) * n, (), 0.0, 0.0, True)
-        found = model._with_marks(part, ids, [lacking], "vi", 1.0)
+        found = _with_marks(model, part, ids, [lacking], "vi", 1.0)
         assert (found is not None) == fits
 
 

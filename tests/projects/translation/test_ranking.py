@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from coursepkg.decoding.rerank import reverse_scorer
+from coursepkg.projects.translation.confidence import rank
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.evaluate import search_note
 from coursepkg.projects.translation.placeholders import MARKS, Masked
 from coursepkg.projects.translation.predict import Translator
-from coursepkg.projects.translation.ranking import rank
 from tests.projects.translation.tiny import translation
 
 TEXTS = ["你们 看见 三 只 猫 。", "他 买了 两 本 书 。", "只 只 了 本 五 五 我 。"]

@@ -25,7 +25,8 @@ def test_a_field_that_came_later_decides_only_where_it_is_set() -> None:
     assert added == ADDED_SETTINGS
     assert Recipe(**described) == Recipe(reverse=1.0)
     assert Recipe(reverse=1.0).decisive() == described
-    changed = {"reverse_fault": "unswapped", "norm_eps": 1e-8, "placeholders": "mask", "optimizer": "muon"}
+    changed = {"reverse_fault": "unswapped", "norm_eps": 1e-8, "placeholders": "mask"}
+    changed |= {"optimizer": "muon", "reverse_weight": 0.5}
     assert changed.keys() == ADDED_SETTINGS.keys()
     spoilt = Recipe(reverse=1.0, **changed)
     assert spoilt.decisive() == spoilt.described()

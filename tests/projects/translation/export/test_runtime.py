@@ -47,6 +47,18 @@ def test_greedy_translations_scores_and_confidence_are_ours(translator: Translat
     )
 
 
+@pytest.mark.parametrize("weight", [0.4, 20.0])
+def test_it_reads_back_as_ours_does(translator: Translator, exported: Path, weight: float) -> None:
+    # Without a length penalty the two searches rank by the same scores.
+    options = {"beam_size": 4, "n_best": 4, "length_penalty": 0.0, "reverse_weight": weight}
+    ours = translator.translate(TEXTS, **options)
+    theirs = Translator.load(exported).translate(TEXTS, **options)
+    assert [one.text for one in theirs] == [one.text for one in ours]
+    assert [one.n_best[0].reverse for one in theirs] == pytest.approx(
+        [one.n_best[0].reverse for one in ours], abs=1e-3
+    )
+
+
 def test_it_judges_and_cuts_as_ours_does(exported: Path) -> None:
     runtime = Translator.load(exported)
     (long,) = runtime.translate(["三五" * 40])
