@@ -1,6 +1,6 @@
 // Beam search as in coursepkg.decoding.beam: score(y) = log p(y | x) / ((5 + |y|) / 6)^alpha, |y| counting EOS.
 
-const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+export const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
 // The `count` best continuations of all rows, best first. Sums are rounded to float32, as PyTorch's are.
 function bestContinuations(logProbs, rows, nTokens, count) {
@@ -33,13 +33,14 @@ export async function beamSearch(step, { bos, eos, nTokens, limit, beamSize, alp
       looks: [...rows[one.parent].looks, alignment[one.parent]],
     }));
     for (const one of found.slice(0, beamSize).filter((one) => one.token === eos)) {
-      finished.push({ ...one, ids: one.ids.slice(0, -1), score: one.total / penalty(length, alpha) });
+      const score = one.total / penalty(length, alpha);
+      finished.push({ ...one, ids: one.ids.slice(0, -1), score, finished: true });
     }
     finished.sort((a, b) => b.score - a.score);
     rows = found.filter((one) => one.token !== eos).slice(0, beamSize);
     if (finished.length >= beamSize) return finished.slice(0, beamSize);
     if (length === limit) {
-      const cut = rows.map((row) => ({ ...row, score: row.total / penalty(limit, alpha) }));
+      const cut = rows.map((row) => ({ ...row, score: row.total / penalty(limit, alpha), finished: false }));
       return [...finished, ...cut].slice(0, beamSize);
     }
     tokens = rows.map((row) => row.token);

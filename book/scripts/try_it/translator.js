@@ -2,7 +2,7 @@
 // does not cut into parts.
 import { lostMarks, mask, nLost, restore, withOwnMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
-import { beamSearch } from "./search.js";
+import { beamSearch, penalty } from "./search.js";
 import { Subwords } from "./subwords.js";
 import { hasWords, toModel, toReader } from "./text.js";
 
@@ -33,7 +33,24 @@ export class Translator {
     if (ids.length > longest) {
       throw new Error(`The text has ${ids.length} subwords, the model takes ${longest}: translate it in parts.`);
     }
-    return this.#chosen(masked, ids, await this.#search(masked, ids, target), target);
+    const { found, added } = await this.#search(masked, ids, target);
+    return this.#chosen(masked, ids, await this.#ranked(masked, found, source, target), added, target);
+  }
+
+  // The hypotheses, best first: by the score of the search and, with a weight, that of the source read back from each.
+  async #ranked({ text, values }, found, source, target) {
+    const { tags, directions, length_penalty: alpha, reverse_weight: weight } = this.card;
+    if (!weight || !directions.some(([from, to]) => from === target && to === source)) return found;
+    const longest = this.card.max_len - 1;
+    const wanted = this.subwords.encode(toModel(text, source)).slice(0, longest);
+    const tag = this.subwords.pieces.indexOf(tags[source]);
+    const rows = [];
+    for (const one of found) {
+      const read = [tag, ...this.subwords.encode(toModel(this.#line(one, values), target))].slice(0, longest);
+      const { total } = await this.#likeliest(await this.#encoded(read), [wanted]);
+      rows.push({ ...one, score: one.score + (weight * total) / penalty(wanted.length + 1, alpha) });
+    }
+    return rows.sort((a, b) => b.finished - a.finished || b.score - a.score);
   }
 
   async #search(masked, ids, target) {
@@ -63,7 +80,8 @@ export class Translator {
       const places = [...written, null].map((_, i) => [...written.slice(0, i), ...own, ...written.slice(i)]);
       made = await this.#likeliest(source, places);
     }
-    return { found: [...found, made], added: lost.map((mark) => values.get(mark)) };
+    const score = made.total / penalty(made.ids.length + 1, this.card.length_penalty);
+    return { found: [...found, { ...made, score, finished: true }], added: lost.map((mark) => values.get(mark)) };
   }
 
   // The most probable of some translations of equal length.
@@ -87,9 +105,9 @@ export class Translator {
     return rows.reduce((best, one) => (one.total > best.total ? one : best));
   }
 
-  #chosen({ values }, ids, { found, added }, target) {
-    const lines = found.map((one) => ({ one, line: this.#line(one, values) }));
-    // Sorting is stable: among those that keep as many marks the search decides.
+  #chosen({ values }, ids, ranked, added, target) {
+    const lines = ranked.map((one) => ({ one, line: this.#line(one, values) }));
+    // Sorting is stable: among those that keep as many marks the score decides.
     lines.sort((a, b) => nLost(a.line, values) - nLost(b.line, values));
     const { one, line } = lines[0];
     const lost = lostMarks(line, values).map((mark) => values.get(mark));

@@ -326,6 +326,7 @@ def _card(translator: Translator) -> dict[str, Any]:
         "extra_length": EXTRA_LENGTH,
         "beam_size": translator.recipe.beam_size,
         "length_penalty": translator.recipe.length_penalty,
+        "reverse_weight": translator.recipe.reverse_weight,
         "placeholders": translator.recipe.placeholders,
         "special ids": {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK},
         "directions": [list(way) for way in directions],
