@@ -75,7 +75,7 @@ SEARCHES = (
 )
 """Beams and weights of reading back that are compared on dev."""
 N_SEARCHED = 300
-"""Sentences of each dev part for that."""
+"""Sentences of each dev part for that, the first ones; all where there are fewer."""
 
 
 class Scored(NamedTuple):

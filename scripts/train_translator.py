@@ -120,7 +120,7 @@ Beside the corpus the model learnt sentences that a large language model made: t
 FOURTH_SHARE = 3
 """Of what the stages before learnt the later stages learn every third pair again."""
 FIRST = {"eighth": 1}
-"""Which pair of three is the first; in the other stages it is number 0."""
+"""The number of the first pair that is learnt again; in the other stages it is 0."""
 EVERYDAY_COPIES = 3
 """Everyday sentences are few, so each one stands several times in an epoch."""
 STEPS_A_POINT = 50

@@ -40,7 +40,7 @@ export class Translator {
   // The hypotheses, best first: by the score of the search and, with a weight, that of the source read back from each.
   async #ranked({ text, values }, found, source, target) {
     const { tags, directions, length_penalty: alpha, reverse_weight: weight } = this.card;
-    if (!weight || !directions.some(([from, to]) => from === target && to === source)) return found;
+    if (!weight || found.length === 1 || !directions.some(([from, to]) => from === target && to === source)) return found;
     const longest = this.card.max_len - 1;
     const wanted = this.subwords.encode(toModel(text, source)).slice(0, longest);
     const tag = this.subwords.pieces.indexOf(tags[source]);
@@ -58,7 +58,8 @@ export class Translator {
     const found = await this.#beams(source, this.card.beam_size);
     const loses = (one) => nLost(this.#line(one, masked.values), masked.values);
     if (masked.values.size === 0 || !found.every(loses)) return { found, added: [] };
-    found.push(...(await this.#beams(source, WIDE_BEAM)));
+    const known = new Set(found.map((one) => one.ids.join()));
+    found.push(...(await this.#beams(source, WIDE_BEAM)).filter((one) => !known.has(one.ids.join())));
     return this.#withMarks(masked, source, found, target);
   }
 

@@ -112,8 +112,8 @@ class Search:
     length_penalty: float | None = None
     """Exponent of the length penalty. The model's recipe decides if it is not given."""
     reverse_weight: float | None = None
-    """Weight of log p(source | translation) in the ranking of the translations; 0 keeps
-    the order of the search. The model's recipe decides if it is not given."""
+    """Weight of log p(source | translation) when predict and evaluate rank; 0 keeps the
+    order of the search. The model's recipe decides if it is not given."""
     batch_size: int = 64
     """Sentences at once."""
     neighbours: Flag = False

@@ -24,8 +24,9 @@ What is read back also chooses between the hypotheses y of a search for a source
 
     score(y) = log p(y | x) / penalty(|y|) + weight * log p(x | y) / penalty(|x|)
 
-This is noisy-channel reranking (Yee et al., arXiv 1908.05731): from a hypothesis that
-leaves something out the source is not likely.
+This is noisy-channel reranking (Yee et al., arXiv 1908.05731): given a hypothesis that
+leaves something out, the source is less likely. `coursepkg.decoding.rerank` has the
+mechanism for any scores; here marks go first, and an exported model takes part.
 """
 
 import math
@@ -37,15 +38,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from coursepkg.blocks.cache import Memory
-from coursepkg.blocks.transformer import Transformer
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.files import read_json, write_json
 from coursepkg.projects.translation.placeholders import Masked, marked, n_lost
 from coursepkg.text.tokenizer import BYTE_TOKENS, WORD_MARK
-from coursepkg.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, pad_batch
+from coursepkg.text.vocabulary import SPECIALS, UNK
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.predict import (
@@ -68,8 +66,6 @@ FEATURES = (
 USUAL = 5, 20
 """Tokens and letters that are added to those of each source, since a sentence of two
 short words has few letters for each token and no rare word."""
-AT_ONCE = 64
-"""Translations that are read back at a time."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
 
 
@@ -215,7 +211,7 @@ def read_back(
     most, subwords = translator.longest, translator.subwords
     wanted = [ids[:most] for ids in subwords.encode_targets(texts, source)]
     read = [ids[:most] for ids in subwords.encode_sources(lines, target, source)]
-    sums = log_probs(translator, read, wanted)
+    sums = translator.log_probs(read, wanted)
     return [(total, len(ids) + 1) for total, ids in zip(sums, wanted, strict=True)]
 
 
@@ -226,7 +222,7 @@ class Ranked(NamedTuple):
     line: str
     """What it says, in the form of the training data, with marks."""
     score: float
-    """What ranks it among those that keep as many marks."""
+    """What ranks it among those that keep as many marks and ended."""
     reverse: float | None = None
     """Mean log-probability of the source's tokens, read back; None where it was not."""
 
@@ -277,47 +273,3 @@ def rank(
             # Sorting is stable: among those that keep as much the score decides.
             own.sort(key=lambda row: n_lost(row.line, part))
     return rows
-
-
-@torch.inference_mode()
-def log_probs(
-    translator: "Translator",
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
-) -> list[float]:
-    """log p of each target, EOS included, given its source, by a Transformer.
-
-    Args:
-        translator: whose network reads them.
-        sources: ids, tags in front, EOS not yet behind.
-        targets: ids, without BOS and EOS.
-    """
-    if translator.exported is not None:
-        return translator.exported.log_probs(sources, targets)
-    found = [0.0] * len(sources)
-    model = translator.model
-    device = next(model.parameters()).device
-    # Rows of about one length need little padding.
-    order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
-    for first in range(0, len(order), AT_ONCE):
-        chosen = order[first : first + AT_ONCE]
-        src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
-        tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
-        logits = _logits(model, src.to(device), tgt[:, :-1].to(device)).float()
-        losses = F.cross_entropy(
-            logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
-        )
-        for i, loss in zip(chosen, losses.sum(dim=1).tolist(), strict=True):
-            found[i] = -loss
-    return found
-
-
-def _logits(model: Any, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """What a model predicts; a source that all targets share is encoded once."""
-    if not isinstance(model, Transformer) or not (src == src[0]).all():
-        logits: Tensor = model(src, tgt_in)
-        return logits
-    memory = model.encode(src[:1])
-    n = len(tgt_in)
-    shared = Memory(memory.outputs.expand(n, -1, -1), memory.is_real.expand(n, -1))
-    return model.decode(tgt_in, shared)

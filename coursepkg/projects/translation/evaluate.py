@@ -278,9 +278,9 @@ def search_note(
     reverse_weight: float | None = None,
 ) -> str:
     """What a signature says of a search, such as "beam 5, reverse 0.4"."""
-    weight = translator.reverse_weight_of(source, target, reverse_weight)
-    read_back = f", reverse {weight:g}" if weight else ""
-    return f"beam {beam_size or translator.recipe.beam_size}{read_back}"
+    beams = beam_size or translator.recipe.beam_size
+    weight = translator.reverse_weight_of(source, target, reverse_weight, beams)
+    return f"beam {beams}" + (f", reverse {weight:g}" if weight else "")
 
 
 def _cut(

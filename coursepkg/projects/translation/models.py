@@ -12,7 +12,9 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
+from coursepkg.blocks.cache import Memory
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.language_model import PrefixTransformer
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
@@ -26,7 +28,7 @@ from coursepkg.projects.translation.corpus import SentencePair, to_model
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.subword import SentencePiece
 from coursepkg.text.tokenizer import LANGUAGE_TAGS, WORD_MARK
-from coursepkg.text.vocabulary import EOS, pad_batch
+from coursepkg.text.vocabulary import BOS, EOS, PAD, pad_batch
 
 EXTRA_LENGTH = 30
 """Tokens by which a translation may be longer than its source."""
@@ -348,3 +350,47 @@ def _one_batch(
         n_best=n_best,
         filters=filters,
     )
+
+
+@torch.inference_mode()
+def log_probs(
+    model: nn.Module,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    *,
+    batch_size: int = 64,
+) -> list[float]:
+    """log p of each target, EOS included, given its source.
+
+    Args:
+        model: a Transformer, decoder-only or not, in evaluation mode; no GRU.
+        sources: ids, tags in front, EOS not yet behind.
+        targets: ids, without BOS and EOS.
+        batch_size: pairs at once.
+    """
+    found = [0.0] * len(sources)
+    device = next(model.parameters()).device
+    # Rows of about one length need little padding.
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]) + len(targets[i]))
+    for first in range(0, len(order), batch_size):
+        chosen = order[first : first + batch_size]
+        src, _ = pad_batch([[*sources[i], EOS] for i in chosen])
+        tgt, _ = pad_batch([[BOS, *targets[i], EOS] for i in chosen])
+        logits = _logits(model, src.to(device), tgt[:, :-1].to(device)).float()
+        losses = F.cross_entropy(
+            logits.mT, tgt[:, 1:].to(device), ignore_index=PAD, reduction="none"
+        )
+        for i, loss in zip(chosen, losses.sum(dim=1).tolist(), strict=True):
+            found[i] = -loss
+    return found
+
+
+def _logits(model: Any, src: torch.Tensor, tgt_in: torch.Tensor) -> torch.Tensor:
+    """What a model predicts; a source that all targets share is encoded once."""
+    if not isinstance(model, Transformer) or not (src == src[0]).all():
+        logits: torch.Tensor = model(src, tgt_in)
+        return logits
+    memory = model.encode(src[:1])
+    n = len(tgt_in)
+    shared = Memory(memory.outputs.expand(n, -1, -1), memory.is_real.expand(n, -1))
+    return model.decode(tgt_in, shared)

@@ -6,9 +6,9 @@ before translation and come back behind it:
     Allow %1$s to use 1,024 MB   ->   Allow ① to use ② MB   ->   Cho phép ① dùng ② MB
 
 The model learns to carry marks over. Which mark stands for what is drawn in training,
-so that all are learnt alike. Where every hypothesis of a search loses a mark, a wider
-search tries again, and what that loses, too, is put in. Such text is known as placeholders or protected sequences;
-for masking rare words so, see Luong et al. (arXiv 1410.8206).
+so that all are learnt alike. Such text is known as placeholders or protected sequences;
+for masking rare words so, see Luong et al. (arXiv 1410.8206). Where every hypothesis
+of a search loses a mark, a wider search tries again, and what that loses is put in.
 """
 
 import random
@@ -226,7 +226,8 @@ def keep_marks(
         batch_size=max(1, batch_size // 4),
     )
     for i, own in zip(searched, wider, strict=True):
-        found[i] += own
+        known = {one.ids for one in found[i]}
+        found[i] += [one for one in own if one.ids not in known]
     put_in = {}
     for i in losing:
         made = _with_marks(
@@ -258,12 +259,10 @@ def _with_marks(
     is_full = len(best.ids) + sum(map(len, added)) >= translator.longest
     if not lost or translator.is_gru or is_full:
         return None
-    from coursepkg.projects.translation.confidence import log_probs
-
     written, log_prob = best.ids, 0.0
     for own in added:
         tried = [(*written[:i], *own, *written[i:]) for i in range(len(written) + 1)]
-        scores = log_probs(translator, [ids] * len(tried), tried)
+        scores = translator.log_probs([ids] * len(tried), tried)
         log_prob, written = max(zip(scores, tried, strict=True))
     n = len(written) + 1
     score = translator.penalised(log_prob, n, length_penalty)

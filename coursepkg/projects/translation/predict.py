@@ -37,6 +37,7 @@ from coursepkg.projects.translation.models import (
     EXTRA_LENGTH,
     Subwords,
     check_plain,
+    log_probs,
     rebuilder,
     recipe_from,
     recipe_in,
@@ -110,8 +111,8 @@ class Alternative:
     score: float
     """What the search ranks by: the log-probability after the length penalty."""
     reverse: float | None = None
-    """Mean log-probability of the source's tokens, read back from it; None where it was
-    not read back."""
+    """Mean log-probability of the source's tokens given it; None where there is no
+    `reverse_weight`, and of a text in parts."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class Translation:
     source_tokens: tuple[str, ...]
     """Its subwords, tag included."""
     n_best: tuple[Alternative, ...]
-    """Translations, best first."""
+    """Translations, best first: those that keep all marks, then by `score` and, with a
+    `reverse_weight`, by `reverse`, too."""
     alignment: Tensor | None
     """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
     asked for; rows sum to 1. None for a sentence that was translated in parts."""
@@ -356,8 +358,8 @@ class Translator:
                 several of them read the same.
             alignments: also compute where the best translation looks, in a
                 `Transformer`.
-            reverse_weight: of what the model reads back, see `rank`; None takes the
-                recipe's where the model also translates back.
+            reverse_weight: of log p(source | translation) in the ranking, see `rank`;
+                None takes the recipe's where the model also translates back.
 
         Raises:
             ValueError: the direction is not the model's, a sentence is empty, an option
@@ -377,8 +379,8 @@ class Translator:
         check_count("n_best", n_best, most=beams)
         check_count("batch_size", batch_size)
         check_finite("length_penalty", alpha)
-        weight = self.reverse_weight_of(source, target, reverse_weight)
-        is_chosen = weight or self.recipe.placeholders == "mask"
+        weight = self.reverse_weight_of(source, target, reverse_weight, beams)
+        is_reranked = weight or self.recipe.placeholders == "mask"
         masked = [self.masked(text) for text in texts]
         plain = [one.text for one in masked]
         whole = self.encode(plain, source, target, name="sentence")
@@ -402,7 +404,7 @@ class Translator:
             length_penalty=alpha,
             # Duplicates, which read the same, are replaced by the next candidates, and
             # so is what loses a mark or from which the source is not read back.
-            n_best=beams if n_best > 1 or is_chosen else 1,
+            n_best=beams if n_best > 1 or is_reranked else 1,
             batch_size=batch_size,
         )
         put_in = (
@@ -442,6 +444,14 @@ class Translator:
             return self.exported.search(sources, extra_length=EXTRA_LENGTH, **options)
         return search(self.fast, sources, max_len=self.recipe.max_len, **options)
 
+    def log_probs(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[float]:
+        """log p of each target given its source; see the function `log_probs`."""
+        if self.exported is not None:
+            return self.exported.log_probs(sources, targets)
+        return log_probs(self.model, sources, targets)
+
     def line_of(self, one: Hypothesis, part: Masked) -> str:
         """What a hypothesis says, in the form of the training data, with marks."""
         return with_own_marks(self.subwords.target.decode(one.ids), part.values)
@@ -458,23 +468,30 @@ class Translator:
         return is_one and (target, source) in self.directions
 
     def reverse_weight_of(
-        self, source: str, target: str, given: float | None = None
+        self,
+        source: str,
+        target: str,
+        given: float | None = None,
+        beam_size: int | None = None,
     ) -> float:
-        """The given weight of reading back, else the recipe's where that is possible.
+        """The weight of log p(source | translation): the given one, else the recipe's.
+
+        It is 0 with one beam, which leaves nothing to rank, and without a given one in
+        a model that does not translate back.
 
         Raises:
-            ValueError: the weight is negative, or it is not possible.
+            ValueError: the given one is negative, or the model does not translate back.
         """
         reads_back = self.reads_back(source, target)
         if given is None:
-            return self.recipe.reverse_weight if reads_back else 0.0
+            given = self.recipe.reverse_weight if reads_back else 0.0
         check_at_least("reverse_weight", given, 0)
         if given and not reads_back:
             raise ValueError(
                 "reverse_weight needs one Transformer that also translates"
                 f" {LANGUAGES[target].name} into {LANGUAGES[source].name}; leave it out"
             )
-        return given
+        return 0.0 if beam_size == 1 else given
 
     def _judged(
         self,

@@ -135,8 +135,8 @@ class Recipe:
     length_penalty: float = 1.0
     """Exponent alpha of the length penalty."""
     reverse_weight: NonNegative = 0.0
-    """Weight of what the model reads back when translations are ranked, see
-    `coursepkg.projects.translation.confidence`; of a model that also translates back."""
+    """Weight of log p(source | translation) when translations are ranked; a model of
+    one direction ignores it."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -270,7 +270,7 @@ class Draws:
         drawn: dict[str, Any] = {"temperature": self.temperature, "seed": self.seed}
         drawn |= {"top_k": self.top_k or None}
         given, penalty = search.beam_size, search.length_penalty
-        if search.reverse_weight is not None:
+        if search.reverse_weight:
             raise ValueError(
                 "--reverse-weight is for predict and evaluate; leave it out"
             )

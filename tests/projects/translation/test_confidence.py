@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from coursepkg.files import write_json
-from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility, log_probs
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, features_of, fertility
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.models import build_model
@@ -41,9 +41,9 @@ def test_targets_that_share_a_source_have_the_probabilities_that_each_has_alone(
 ) -> None:
     good, odd = translator.encode([GOOD, ODD], "zh", "vi")
     sources, targets = [good, odd, good, good], [(20, 21), (22,), (23, 24, 25), ()]
-    alone = [log_probs(translator, [src], [tgt])[0] for src, tgt in zip(sources, targets, strict=True)]
-    assert log_probs(translator, sources, targets) == pytest.approx(alone, abs=1e-4)
-    assert log_probs(translator, [good, odd], [(20,), (20,)])[0] != pytest.approx(alone[1], abs=1e-2)
+    alone = [translator.log_probs([src], [tgt])[0] for src, tgt in zip(sources, targets, strict=True)]
+    assert translator.log_probs(sources, targets) == pytest.approx(alone, abs=1e-4)
+    assert translator.log_probs([good, odd], [(20,), (20,)])[0] != pytest.approx(alone[1], abs=1e-2)
 
 
 def test_a_decoder_only_model_has_probabilities_too() -> None:
@@ -51,9 +51,9 @@ def test_a_decoder_only_model_has_probabilities_too() -> None:
     settings = fast(architecture="decoder-only", max_len=12)
     model = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
     (ids,) = model.encode(["我 看见"], "zh", "vi")
-    together = log_probs(model, [ids, ids], [(20,), (20, 21)])
+    together = model.log_probs([ids, ids], [(20,), (20, 21)])
     assert together == pytest.approx(
-        [log_probs(model, [ids], [one])[0] for one in ((20,), (20, 21))], abs=1e-4
+        [model.log_probs([ids], [one])[0] for one in ((20,), (20, 21))], abs=1e-4
     )
 
 

@@ -10,7 +10,6 @@ from coursepkg.data import attribution_of
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.metrics.bleu import BLEU
 from coursepkg.metrics.scoring import score
-from coursepkg.projects.translation.confidence import log_probs
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.placeholders import _with_marks, copied_strings, copies, mask
 from coursepkg.projects.translation.predict import DEFAULT, PHRASEBOOK, Translator
@@ -93,7 +92,7 @@ def test_a_mark_is_put_where_the_model_finds_it_most_likely(shipped: Translator)
     assert strings == ["5"]
     (mark,) = set(best.ids) - set(written)
     others = [[*written[:i], mark, *written[i:]] for i in range(len(written) + 1)]
-    assert best.log_prob == pytest.approx(max(log_probs(shipped, [ids] * len(others), others)), abs=1e-4)
+    assert best.log_prob == pytest.approx(max(shipped.log_probs([ids] * len(others), others)), abs=1e-4)
 
 
 def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:

@@ -118,9 +118,10 @@ def test_a_gru_that_loses_a_mark_says_so() -> None:
     assert one.note.split("; ")[0] == "not copied: 5"
 
 
-def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room() -> None:
+@pytest.mark.parametrize("architecture", ["modern", "decoder-only"])
+def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room(architecture: str) -> None:
     torch.manual_seed(0)
-    settings = fast(max_len=12, placeholders="mask")
+    settings = fast(max_len=12, placeholders="mask", architecture=architecture)
     model = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
     part = Masked("我 ① ②", {"①": "5", "②": "6"})
     (ids,) = model.encode([part.text], "zh", "vi")

@@ -10,9 +10,10 @@ from coursepkg.decoding.rerank import reverse_scorer
 from coursepkg.projects.translation.confidence import rank
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.evaluate import search_note
-from coursepkg.projects.translation.placeholders import MARKS, Masked
+from coursepkg.projects.translation.models import build_model
+from coursepkg.projects.translation.placeholders import MARKS, Masked, keep_marks
 from coursepkg.projects.translation.predict import Translator
-from tests.projects.translation.tiny import translation
+from tests.projects.translation.tiny import fast, subwords, translation
 
 TEXTS = ["你们 看见 三 只 猫 。", "他 买了 两 本 书 。", "只 只 了 本 五 五 我 。"]
 
@@ -91,6 +92,25 @@ def test_a_lost_mark_weighs_more_than_any_score(
     assert [one.hypothesis.ids for one in own] == [last.ids, *others]
 
 
+def test_the_wider_search_adds_what_is_new_and_its_put_in_mark_comes_first() -> None:
+    torch.manual_seed(0)
+    settings = fast(max_len=64, placeholders="mask", reverse=1.0)
+    both = [("zh", "vi"), ("vi", "zh")]
+    model = Translator(build_model(settings, 170, 170), subwords(), settings, both)
+    part = Masked("我 ①", {"①": "5"})
+    (ids,) = model.encode([part.text], "zh", "vi")
+    found = model.search([ids], beam_size=2, length_penalty=1.0, n_best=2, batch_size=4)
+    first = [one.ids for one in found[0]]
+    put_in = keep_marks(model, [part], [ids], found, "vi", 1.0, 4)
+    assert put_in == {0: ["5"]}
+    assert [one.ids for one in found[0]][:2] == first
+    searched = [one.ids for one in found[0][:-1]]
+    assert len(set(searched)) == len(searched) > 2
+    (own,) = rank(model, [part], found, "zh", "vi", 5.0, 1.0)
+    assert own[0].hypothesis is found[0][-1]
+    assert "①" in own[0].line
+
+
 def test_the_recipe_decides_where_the_model_reads_back(translator: Translator) -> None:
     weighing = with_weight(translator, 50.0)
     plain = translator.translate(TEXTS, n_best=4)
@@ -101,10 +121,12 @@ def test_the_recipe_decides_where_the_model_reads_back(translator: Translator) -
     assert [one.text for one in found] == [
         one.text for one in translator.translate(TEXTS, reverse_weight=50.0)
     ]
-    assert found != plain
+    assert [[a.text for a in one.n_best] for one in found] != [[a.text for a in one.n_best] for one in plain]
     assert all(alternative.reverse < 0 for one in found for alternative in one.n_best)
     assert search_note(weighing, "zh", "vi") == f"beam {weighing.recipe.beam_size}, reverse 50"
     assert search_note(weighing, "zh", "vi", 3, 0.0) == "beam 3"
+    assert search_note(weighing, "zh", "vi", 1) == "beam 1"  # which leaves nothing to rank
+    assert weighing.translate(TEXTS, beam_size=1)[0].n_best[0].reverse is None
     one_way = with_weight(translator, 50.0)
     one_way.directions = [("zh", "vi")]
     assert [one.text for one in one_way.translate(TEXTS)] == [one.text for one in plain]

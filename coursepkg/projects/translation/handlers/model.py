@@ -223,7 +223,10 @@ def _origin(
         if search[name] is None
     }
     search["reverse_weight"] = translator.reverse_weight_of(
-        options.common.source, options.common.target, search["reverse_weight"]
+        options.common.source,
+        options.common.target,
+        search["reverse_weight"],
+        search["beam_size"],
     )
     search |= {"repair": options.repair} | _members(options, translator, folder)
     origin = origin_of(translator.recipe, stored_card(folder), folder)

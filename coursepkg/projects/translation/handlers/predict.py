@@ -314,6 +314,7 @@ def _as_json(one: Translation) -> dict[str, Any]:
         "confidence": one.confidence,
         "n_best": [
             {"text": a.text, "confidence": a.confidence, "score": a.score}
+            | ({} if a.reverse is None else {"reverse": a.reverse})
             for a in one.n_best
         ],
         "source_tokens": list(one.source_tokens),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coursepkg.app.model_folder import check_finished
-from coursepkg.projects.translation.confidence import FEATURES, Calibration, log_probs
+from coursepkg.projects.translation.confidence import FEATURES, Calibration, rank
 from coursepkg.projects.translation.ensemble import together
 from coursepkg.projects.translation.export.runtime import ExportedNetwork
 from coursepkg.projects.translation.predict import Translator
@@ -42,9 +42,26 @@ def test_greedy_translations_scores_and_confidence_are_ours(translator: Translat
     )
     sources = translator.encode(TEXTS, "zh", "vi")
     targets = translator.subwords.encode_targets([one.line for one in ours], "vi")
-    assert log_probs(runtime, sources, targets) == pytest.approx(
-        log_probs(translator, sources, targets), abs=1e-3
+    assert runtime.log_probs(sources, targets) == pytest.approx(
+        translator.log_probs(sources, targets), abs=1e-3
     )
+
+
+def test_its_length_penalty_is_a_power_of_the_length(exported: Path) -> None:
+    runtime = Translator.load(exported)
+    parts = [runtime.masked(text) for text in TEXTS]
+    ids = runtime.encode(TEXTS, "zh", "vi")
+    found = runtime.search(ids, beam_size=3, length_penalty=0.7, n_best=3, batch_size=8)
+    for part, searched, own in zip(
+        parts, found, rank(runtime, parts, found, "zh", "vi", 0.4, 0.7), strict=True
+    ):
+        lines = [runtime.line_of(one, part) for one in searched]
+        (wanted,) = runtime.subwords.encode_targets([part.text], "zh")
+        read = runtime.subwords.encode_sources(lines, "vi", "zh")
+        back = runtime.log_probs(read, [wanted] * len(read))
+        n = len(wanted) + 1
+        scores = [one.score + 0.4 * log_prob / n**0.7 for one, log_prob in zip(searched, back, strict=True)]
+        assert [one.score for one in own] == pytest.approx(sorted(scores, reverse=True))
 
 
 @pytest.mark.parametrize("weight", [0.4, 20.0])
