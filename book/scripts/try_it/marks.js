@@ -74,5 +74,8 @@ export function restore(text, values) {
   return made;
 }
 
+// A text without marks: what is left to translate.
+export const withoutMarks = (text) => text.replace(new RegExp(`[${MARKS.join("")}]`, "gu"), "");
+
 // Marks that a line of the model lacks, or invents.
 export const nLost = (line, values) => MARKS.filter((mark) => line.includes(mark) !== values.has(mark)).length;

@@ -1,6 +1,6 @@
 // The translator of the course: the same answers as coursepkg.projects.translation.Translator, for a sentence that it
 // does not cut into parts.
-import { lostMarks, mask, nLost, restore, withOwnMarks } from "./marks.js";
+import { lostMarks, mask, nLost, restore, withOwnMarks, withoutMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
 import { beamSearch, penalty } from "./search.js";
 import { Subwords } from "./subwords.js";
@@ -26,7 +26,7 @@ export class Translator {
     const read = masked.text;
     if (read.includes("▁")) throw new Error("The sentence holds ▁ (U+2581); put a space in its place.");
     if (/^\s*<2[\p{L}\p{N}_]+>/u.test(read)) throw new Error("The sentence begins with a language tag; leave it out.");
-    if (!hasWords(read)) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
+    if (!hasWords(withoutMarks(read))) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
     const tag = this.subwords.pieces.indexOf(this.card.tags[target]);
     const ids = [tag, ...this.subwords.encode(toModel(masked.text, source))];
     const longest = this.card.max_len - 1;

@@ -183,6 +183,11 @@ def _is_latin(sign: str) -> bool:
     return re.match(LATIN, sign) is not None
 
 
+def without_marks(text: str) -> str:
+    """A text of the model without its marks: what is left to translate."""
+    return re.sub(f"[{MARKS}]", "", text)
+
+
 def n_lost(line: str, part: Masked) -> int:
     """Marks of a source that a line of the model lacks, or invents."""
     return sum((mark in line) != (mark in part.values) for mark in MARKS)

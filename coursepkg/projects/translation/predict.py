@@ -54,6 +54,7 @@ from coursepkg.projects.translation.placeholders import (
     restore,
     unmask,
     with_own_marks,
+    without_marks,
 )
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import (
@@ -386,7 +387,7 @@ class Translator:
         whole = self.encode(plain, source, target, name="sentence")
         parts = [
             []
-            if not has_words(one.text)
+            if not has_words(without_marks(one.text))
             else [one]
             if len(own) <= self.longest and not is_crowded(one.text)
             # Each part has all marks for itself.

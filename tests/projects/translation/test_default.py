@@ -109,9 +109,7 @@ def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
     assert all(one.doubtful for one in shipped.translate(letters, source="en", target="vi"))
     (foreign,) = shipped.translate(["Where is the hotel?"], source="zh", target="vi")
     assert "does not look like Chinese" in foreign.note
-    repeated, wrong = shipped.translate(
-        ["Thank you very much.", "I won't come today."], source="vi", target="en"
-    )
+    repeated, wrong = shipped.translate(["Open the file.", "I won't come today."], source="vi", target="en")
     assert repeated.note.startswith("the translation repeats its source")
     assert "the translation does not look like English" in wrong.note
     for copied in shipped.translate(["Microsoft Azure", "12 + 30 = 42"], source="vi", target="en"):
@@ -123,9 +121,33 @@ def test_it_doubts_what_it_does_not_know(shipped: Translator) -> None:
 def test_it_does_not_doubt_short_sentences_and_what_it_copies(shipped: Translator) -> None:
     short = ["It is 8:30.", "Room 305, floor 3.", "Where is it?", "Open the file."]
     assert not any(one.doubtful for one in shipped.translate(short, source="en", target="vi"))
+    codes = ["12/03/2024", "https://a.b/c", "12 + 30 = 42", "%1$s: ②"]
     for source, target in shipped.directions:
-        copied = shipped.translate(["12/03/2024", "https://a.b/c"], source=source, target=target)
+        copied = shipped.translate(codes, source=source, target=target)
+        assert [one.text for one in copied] == codes
+        assert all("no word to translate, so copied" in one.note for one in copied)
         assert not any(one.doubtful for one in copied)
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        (
+            ("en", "vi"),
+            {
+                "Hello.": "Xin chào.",
+                "How are you?": "Bạn khỏe không?",
+                "Goodbye.": "Tạm biệt.",
+                "I love you.": "Tôi yêu bạn.",
+            },
+        ),
+        (("zh", "vi"), {"你好！": "Xin chào!", "再见。": "Tạm biệt.", "你好吗？": "Bạn khỏe không?"}),
+        (("vi", "en"), {"Xin chào.": "Hello.", "Tạm biệt.": "Goodbye."}),
+    ],
+)
+def test_it_greets(shipped: Translator, way: tuple[str, str], said: dict[str, str]) -> None:
+    found = shipped.translate([*said], source=way[0], target=way[1])
+    assert dict(zip(said, (one.text for one in found), strict=True)) == said
 
 
 def test_its_confidence_does_not_depend_on_the_unicode_form(shipped: Translator) -> None:
