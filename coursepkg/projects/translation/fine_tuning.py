@@ -45,8 +45,7 @@ SETTINGS: Mapping[str, Any] = {
 def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
     """The recipe that gives the flags of `train` their defaults, by its arguments.
 
-    Both directions go on where the model knows both. Where it does not, what it reads
-    back cannot rank its translations, and it has the usual number of beams.
+    Both directions go on where the model knows both.
 
     Returns:
         None where the arguments name no model to begin with, or a preset.
@@ -62,10 +61,6 @@ def recipe_to_start(arguments: Sequence[str]) -> Recipe | None:
     way = [value_in(arguments, "--from") or "zh", value_in(arguments, "--to") or "vi"]
     known = stored_card(folder).get("directions", [])
     both = recipe.joint and way in known and way[::-1] in known
-    if recipe.reverse_weight and not both:  # no ranking that makes few beams do
-        recipe = dataclasses.replace(
-            recipe, reverse_weight=0.0, beam_size=Recipe.beam_size
-        )
     return dataclasses.replace(recipe, **SETTINGS, reverse=float(both))
 
 

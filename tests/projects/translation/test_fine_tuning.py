@@ -62,17 +62,6 @@ def test_versions_that_no_loss_compares_any_more_are_not_taken_over(
     assert (begun.self_contrastive, begun.versions) == (0.0, "mask")
 
 
-def test_what_cannot_read_back_has_the_usual_beams(monkeypatch: pytest.MonkeyPatch, tiny_run: Path) -> None:
-    ranking = dataclasses.replace(RECIPE, reverse_weight=0.4, beam_size=3)
-    monkeypatch.setattr("coursepkg.projects.translation.fine_tuning.recipe_from", lambda folder: ranking)
-    both = recipe_to_start(["--start", str(tiny_run), *WAY])
-    one = recipe_to_start(["--start", str(tiny_run), "--from", "en", "--to", "vi"])
-    assert both is not None
-    assert one is not None
-    assert (both.beam_size, both.reverse_weight) == (3, 0.4)
-    assert (one.beam_size, one.reverse_weight) == (5, 0.0)
-
-
 def test_a_preset_that_is_named_is_the_recipe(tiny_run: Path) -> None:
     assert recipe_to_start(["--start", str(tiny_run), "--preset", "small"]) is None
     assert Train.defaults(["--start", str(tiny_run), "--preset=small"]).recipe == PRESETS["small"]
