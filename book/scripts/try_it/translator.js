@@ -26,9 +26,9 @@ export class Translator {
     const read = masked.text;
     if (read.includes("▁")) throw new Error("The sentence holds ▁ (U+2581); put a space in its place.");
     if (/^\s*<2[\p{L}\p{N}_]+>/u.test(read)) throw new Error("The sentence begins with a language tag; leave it out.");
-    if (!hasWords(withoutMarks(read))) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
-    const tag = this.subwords.pieces.indexOf(this.card.tags[target]);
-    const ids = [tag, ...this.subwords.encode(toModel(masked.text, source))];
+    const isCopied = !hasWords(withoutMarks(read));
+    if (isCopied) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
+    const ids = this.#sourceIds(read, source, target);
     const longest = this.card.max_len - 1;
     if (ids.length > longest) {
       throw new Error(`The text has ${ids.length} subwords, the model takes ${longest}: translate it in parts.`);
@@ -37,16 +37,22 @@ export class Translator {
     return this.#chosen(masked, ids, await this.#ranked(masked, found, source, target), added, target);
   }
 
+  // A text as the encoder reads it: the tag of the language to translate into, then its pieces.
+  #sourceIds(text, language, into) {
+    const tag = this.subwords.pieces.indexOf(this.card.tags[into]);
+    return [tag, ...this.subwords.encode(toModel(text, language))];
+  }
+
   // The hypotheses, best first: by the score of the search and, with a weight, that of the source read back from each.
   async #ranked({ text, values }, found, source, target) {
-    const { tags, directions, length_penalty: alpha, reverse_weight: weight } = this.card;
-    if (!weight || found.length === 1 || !directions.some(([from, to]) => from === target && to === source)) return found;
+    const { directions, length_penalty: alpha, reverse_weight: weight } = this.card;
+    const translatesBack = directions.some(([from, to]) => from === target && to === source);
+    if (!weight || found.length === 1 || !translatesBack) return found;
     const longest = this.card.max_len - 1;
     const wanted = this.subwords.encode(toModel(text, source)).slice(0, longest);
-    const tag = this.subwords.pieces.indexOf(tags[source]);
     const rows = [];
     for (const one of found) {
-      const read = [tag, ...this.subwords.encode(toModel(this.#line(one, values), target))].slice(0, longest);
+      const read = this.#sourceIds(this.#line(one, values), target, source).slice(0, longest);
       const { total } = await this.#likeliest(await this.#encoded(read), [wanted]);
       rows.push({ ...one, score: one.score + (weight * total) / penalty(wanted.length + 1, alpha) });
     }
