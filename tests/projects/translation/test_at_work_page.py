@@ -68,6 +68,22 @@ def test_searches_and_notes_are_as_stored() -> None:
         assert f"| {NAMES[source]} to {NAMES[target]} | {shares} |" in PAGE
 
 
+def test_what_is_copied_is_as_stored() -> None:
+    for way in ("en-vi", "zh-vi"):
+        for domain in ("everyday", "documentation", "interface"):
+            if (way, domain) == ("zh-vi", "everyday"):
+                continue
+            with_marks, without = (
+                stored(f"copied/{way}_{domain}-dev_{kind}-marks.json") for kind in ("with", "without")
+            )
+            assert with_marks["scores"]["BLEU"]["signature"] == without["scores"]["BLEU"]["signature"]
+            cells = [
+                f"{one['kept']} of {one['of']}"
+                for one in (with_marks["copied"], without["copied"], with_marks["capitalised"])
+            ]
+            assert f"| {NAMES[way[:2]]} | {domain} | {' | '.join(cells)}" in PAGE
+
+
 def test_the_open_corpus_is_counted_as_stored() -> None:
     counted = stored("audit_open.json")["pairs"]
     for domain, head in (
