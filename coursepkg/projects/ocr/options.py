@@ -257,12 +257,12 @@ class EvaluateFields:
     data: str = "mc-ocr"
     """mc-ocr, whose table holds the lines with a field alone; receipts, generated ones
     with all of their lines; varied-receipts, with more layouts; photographs of
-    generated receipts, read by the detector and a recogniser; or a folder: with a JSON
-    export of Label Studio or a table in the form of MC-OCR, whose true lines are taken,
-    or with photographs and a fields.csv, which are read:
-    file,total,date,seller,address, a receipt a line, as
-    a.jpg,45000,2021-01-16,Quán Phở,Huế. Where mc-ocr is missing, receipts stand in for
-    it."""
+    generated receipts, read by the detector and a recogniser; varied-photographs, of
+    varied receipts with worn print and paper; or a folder: with a JSON export of Label
+    Studio or a table in the form of MC-OCR, whose true lines are taken, or with
+    photographs and a fields.csv, which are read: file,total,date,seller,address, a
+    receipt a line, as a.jpg,45000,2021-01-16,Quán Phở,Huế. Where mc-ocr is missing,
+    receipts stand in for it."""
     split: FieldSplit = "auto"
     part: ScoredPart = "dev"
     generate: int = 0

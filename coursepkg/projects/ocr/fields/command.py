@@ -56,7 +56,9 @@ TRAIN_SEED, DEV_SEED = 1, 2
 N_DEV = 100
 N_RECEIPTS = {"train": 2000, "receipts": 200, "photographs": 60}
 """Receipts to generate where --generate does not say."""
-GENERATED = (*RECEIPTS, "photographs")
+PHOTOGRAPHS = {"photographs": "receipts", "varied-photographs": "varied-receipts"}
+"""Photographs that are generated and read, and the kind of their receipts."""
+GENERATED = (*RECEIPTS, *PHOTOGRAPHS)
 """What `evaluate-fields --data` generates; `train-fields` has no photographs."""
 
 
@@ -315,7 +317,7 @@ def _scored_set(options: EvaluateFields) -> ScoredSet:
         ValueError: there is no such set, or the part is empty; or an option is given
             that has no use.
     """
-    is_read = options.data == "photographs"
+    is_read = options.data in PHOTOGRAPHS
     given = {"--recognizer": options.recognizer is not None and not is_read}
     why = f"reads photographs, and of {options.data} the true lines are known"
     refuse_given(given, f"{why}; leave it out")
@@ -324,7 +326,7 @@ def _scored_set(options: EvaluateFields) -> ScoredSet:
         return _scored_part(table, options)
     if is_read:
         count = options.generate or N_RECEIPTS["photographs"]
-        return _photographs(count, _recognizer(options))
+        return _photographs(PHOTOGRAPHS[options.data], count, _recognizer(options))
     kind, config = _kind(options.data)
     count = options.generate or N_RECEIPTS["receipts"]
     drawn = list(generated_fields(count, config=config))
@@ -346,15 +348,17 @@ def _scored_part(table: Table, options: EvaluateFields) -> ScoredSet:
     return ScoredSet(chosen, told, is_table=True, notes=notes)
 
 
-def _photographs(count: int, recognizer: "Recognizer | ExportedReader") -> ScoredSet:
+def _photographs(
+    kind: str, count: int, recognizer: "Recognizer | ExportedReader"
+) -> ScoredSet:
     from coursepkg.projects.ocr.fields.photographs import (
         held_out_faces,
         read_photographs,
     )
 
     fonts = sorted({face.family for face in held_out_faces()})
-    receipts = list(read_photographs(count, recognizer))
-    told = f"{counted(count, 'photograph')} of generated receipts, read"
+    receipts = list(read_photographs(count, recognizer, config=receipt_config(kind)))
+    told = f"{counted(count, 'photograph')} of generated {kind}, read"
     told += f", held-out font families: {len(fonts)}"
     facts = {"fonts": fonts, "recognizer": recognizer.fingerprint}
     return ScoredSet(receipts, told, facts=facts)

@@ -15,6 +15,7 @@ from coursepkg.projects.ocr.detector.engines import DetectorSettings
 from coursepkg.projects.ocr.line import LineRecognizer
 from coursepkg.projects.ocr.page.read import PageLine, read_page
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
+from coursepkg.projects.ocr.synthetic.receipt_config import ReceiptConfig
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.projects.ocr.synthetic.sheet import PrintedLine
 from coursepkg.validation import check_count
@@ -39,7 +40,11 @@ def held_out_faces() -> tuple[Face, ...]:
 
 
 def read_photographs(
-    count: int, recognizer: LineRecognizer, *, seed: int = SEED
+    count: int,
+    recognizer: LineRecognizer,
+    *,
+    seed: int = SEED,
+    config: ReceiptConfig | None = None,
 ) -> Iterator[ReadReceipt]:
     """Photographs of generated receipts, read one after another.
 
@@ -47,6 +52,7 @@ def read_photographs(
         count: how many.
         recognizer: reads the lines.
         seed: from 0.
+        config: how often layout, print and wear are other than usual.
 
     Raises:
         ImportError: the detector's packages are missing.
@@ -56,7 +62,7 @@ def read_photographs(
     detector = open_detector(DetectorSettings(), cache=False)
     try:
         for number in range(count):
-            photo = make_receipt(seed, number, faces=faces)
+            photo = make_receipt(seed, number, faces=faces, config=config)
             page = read_page(photo.image, detector, recognizer)
             yield ReadReceipt(page.lines, _true_texts(photo.lines))
     finally:

@@ -1,6 +1,10 @@
+import json
+import re
+
 import numpy as np
 import pytest
 
+from coursepkg.cli import main
 from coursepkg.projects.ocr.detector.detector import open_detector
 from coursepkg.projects.ocr.detector.engines import DetectorSettings, what_is_missing
 from coursepkg.projects.ocr.fields.photographs import SEED, held_out_faces, read_photographs
@@ -40,3 +44,21 @@ def test_a_photograph_gives_its_total_the_right_way_up_and_upside_down(
     finally:
         detector.close()
     assert extract_fields(turned.lines).total.value == true
+
+
+def test_worn_photographs_are_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COURSEPKG_FONTS", raising=False)
+    found = {}
+    for data in ("photographs", "varied-photographs"):
+        assert main(["ocr", "evaluate-fields", "--data", data, "--generate", "1", "--json"]) == 0
+        found[data] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    usual, worn = found.values()
+    assert usual["protocol"].startswith("1 photograph of generated receipts, read, ")
+    assert worn["protocol"].startswith("1 photograph of generated varied-receipts, read, ")
+    hashes = [
+        re.findall("data:[0-9a-f]+", one["ways"]["rules"]["challenge_cer"]["signature"]) for one in (usual, worn)
+    ]
+    assert len(hashes[0]) == 1
+    assert hashes[0] != hashes[1]
