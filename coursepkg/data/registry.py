@@ -120,6 +120,12 @@ tst2013.vi 183855 1268
 """Name, bytes, lines and SHA-256 of each file."""
 
 
+_SCANNED_RECEIPTS = """
+10_2 12_2 18_3 21_2 2_2 3 4_1 4_3 7_2 8_2 no_0164 no_0178 no_0258
+"""
+"""Names of the pages of `vi_receipts`."""
+
+
 def _iwslt() -> tuple[DataFile, ...]:
     words = _IWSLT.split()
     rows = zip(*(words[i::4] for i in range(4)), strict=True)
@@ -227,6 +233,19 @@ SETS: dict[str, DataSet] = {
             "no public address is known; ask your instructor. labels.tsv holds path,"
             " tab, text",
             (DataFile("labels.tsv"), DataFile("documents"), DataFile("directive")),
+        ),
+        DataSet(
+            "vi_receipts",
+            "13 scanned Vietnamese receipts with a box and a text for each word; some"
+            " labels lack digits or marks: for comparing readers alone",
+            "none stated; do not pass it on",
+            "no public address is known; ask your instructor. Beside each NAME.jpg lies"
+            " NAME.txt: x1,y1,...,x4,y4,text, a word a line",
+            tuple(
+                DataFile(f"{name}{end}")
+                for name in _SCANNED_RECEIPTS.split()
+                for end in (".jpg", ".txt")
+            ),
         ),
         DataSet(
             "signs",

@@ -17,7 +17,7 @@ from coursepkg.data.registry import (
 )
 from tests.said import said
 
-FOLDERS = ("open", "zh_vi", "en_vi", "nom_vi", "mc_ocr", "vi_lines", "signs")
+FOLDERS = ("open", "zh_vi", "en_vi", "nom_vi", "mc_ocr", "vi_lines", "vi_receipts", "signs")
 
 
 def test_every_folder_of_the_data_folder_has_an_entry() -> None:

@@ -58,7 +58,8 @@ def test_worn_photographs_are_others(
     assert usual["protocol"].startswith("1 photograph of generated receipts, read, ")
     assert worn["protocol"].startswith("1 photograph of generated varied-receipts, read, ")
     hashes = [
-        re.findall("data:[0-9a-f]+", one["ways"]["rules"]["challenge_cer"]["signature"]) for one in (usual, worn)
+        re.findall("data:[0-9a-f]+", one["ways"]["rules"]["challenge_cer"]["signature"])
+        for one in (usual, worn)
     ]
     assert len(hashes[0]) == 1
     assert hashes[0] != hashes[1]
