@@ -34,6 +34,7 @@ from coursepkg.metrics.scoring import (
     score,
     score_as_json,
     sentence_scores,
+    signature,
 )
 from coursepkg.projects.translation.corpora import load_parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
@@ -150,6 +151,24 @@ def compared_searches(translator: Translator) -> list[dict[str, float]]:
         rows.append({"beams": beams, "reverse_weight": weight, **means})
         print(rows[-1], flush=True)
     return rows
+
+
+def searched_signatures() -> list[dict[str, str]]:
+    """Of the scores on each part that `compared_searches` averages."""
+    found = []
+    for way in WAYS:
+        for domain in DOMAINS:
+            dev = load_parts(f"open-{domain}", *way).dev
+            true = [to_scorer(pair.target, way[1]) for pair in dev[:N_SEARCHED]]
+            protocol = f"open-{domain} dev, the first {N_SEARCHED}"
+            metrics = {"BLEU": bleu_of(way[1]), "chrF": CHRF()}
+            found.append(
+                {
+                    name: signature(metric, true, n_in_file=len(dev), protocol=protocol)
+                    for name, metric in metrics.items()
+                }
+            )
+    return found
 
 
 def groups(
@@ -272,6 +291,7 @@ def main() -> None:
             found["examples"] = examples(sentences)
         document["ways"]["-".join(way)] = found
     document["searches"] = compared_searches(translator)
+    document["searched"] = searched_signatures()
     default = Translator.load_default()
     document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
     print(document["speed"], flush=True)

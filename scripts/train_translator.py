@@ -48,6 +48,7 @@ from coursepkg.app.model_folder import start_folder
 from coursepkg.app.published_results import write_measurement
 from coursepkg.data import attribution_of
 from coursepkg.files import read_json, whole_folder
+from coursepkg.metrics.scoring import signature
 from coursepkg.projects.translation.back_translation.files import held_out_keys
 from coursepkg.projects.translation.corpora import Parts, load_parts
 from coursepkg.projects.translation.corpus import (
@@ -56,7 +57,9 @@ from coursepkg.projects.translation.corpus import (
     pair_keys,
     read_parallel,
     to_model,
+    to_scorer,
 )
+from coursepkg.projects.translation.evaluate import bleu_of
 from coursepkg.projects.translation.models import FILES
 from coursepkg.projects.translation.placeholders import mask_pair
 from coursepkg.projects.translation.predict import DEFAULT, Translator
@@ -67,7 +70,7 @@ from coursepkg.projects.translation.readers.open_corpus import (
     read_embedded,
 )
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.projects.translation.train import train
+from coursepkg.projects.translation.train import N_VALIDATED, train
 from coursepkg.text.subword import SentencePiece
 from coursepkg.training.log import read_log
 from coursepkg.training.run_card import read_calls, seconds_of
@@ -285,10 +288,23 @@ def store_curves(stages: list[Path]) -> None:
             {"name": stage.name, "steps": card["steps"], **told, "rows": points, **made}
         )
     last = {name: found[-1][name] for name in ("machine", "versions", "commit")}
-    schema = "coursepkg.translation.learning_curve/2"
+    told = {"schema": "coursepkg.translation.learning_curve/2"}
+    told |= {"dev_bleu_signature": validation_signature()}
     write_measurement(
         folder / "learning_curve.json",
-        {"schema": schema, "steps_a_point": STEPS_A_POINT, "stages": found, **last},
+        told | {"steps_a_point": STEPS_A_POINT, "stages": found, **last},
+    )
+
+
+def validation_signature() -> str:
+    """Of the BLEU by which training chooses: the first corpus, Chinese to Vietnamese."""
+    dev = load_parts("open", "zh", "vi").dev
+    chosen = [mask_pair(pair).target for pair in dev[:N_VALIDATED]]
+    return signature(
+        bleu_of("vi"),
+        [to_scorer(text, "vi") for text in chosen],
+        n_in_file=len(dev),
+        protocol=f"open dev, the first {N_VALIDATED}, marks kept, greedy",
     )
 
 
