@@ -65,7 +65,7 @@ SENTENCES = {
         "I don't know what to say...",
         "They bought a new house near the river last year.",
         "Press ② and then 5.",
-        "Turn left at the second traffic light.",
+        "Turn left here. Mr. Lee is waiting; where are you?",
         "Is there a pharmacy nearby?",
         "The shop opens at 10:30am.",
         "She has two children and a dog.",
@@ -97,7 +97,7 @@ SENTENCES = {
         "这本书是1987年写的。",
         "你能说慢一点吗？",
         "博物馆星期一不开门。",
-        "在第二个红绿灯左转。",
+        "再见！明天我们在2号门见。你来吗？",
         "他们买了一座新房子。",
         "我喜欢喝咖啡，不喜欢喝茶。",
         "我想改变 JAL 4002 航班。",
@@ -174,7 +174,10 @@ def test_translations_are_those_of_the_package_and_need_no_network(browser: Brow
     assert sum(map(len, SENTENCES.values())) == 100
 
 
-@pytest.mark.parametrize("text", ["Where is the hotel?", "The meeting starts at 8:30 on 12/03/2024."])
+@pytest.mark.parametrize(
+    "text",
+    ["Where is the hotel?", "The meeting starts at 8:30 on 12/03/2024.", "1. Come in, please. How are you?"],
+)
 def test_the_alignment_is_that_of_the_package(browser: Browser, live: str, text: str) -> None:
     way = ("en", "vi")
     (ours,) = Translator.load_default().translate([text], source="en", target="vi", alignments=True)
@@ -200,6 +203,7 @@ def test_the_alignment_is_that_of_the_package(browser: Browser, live: str, text:
         ("<2vi> hello", "language tag"),
         ("a▁b", "U+2581"),
         ("word " * 190, "in parts"),
+        ("10 11 12 13 14 15 16 17 18 and 19 apples", "more than 9 numbers"),
     ],
 )
 def test_what_cannot_be_translated_is_named(browser: Browser, live: str, text: str, said: str) -> None:

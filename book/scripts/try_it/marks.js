@@ -31,17 +31,21 @@ const ORDINAL = new RegExp(`(?<![${WORD}.,])(${D}+)(?:st|nd|rd|th)(?![${WORD}])`
 // The end of a time of day such as 10:30am.
 const CLOCK = new RegExp(`^:${D}${D}[AaPp][Mm](?!${LATIN})`, "u");
 
-// The text with marks, and a Map from mark to what it stands for.
+// The text with marks, a Map from mark to what it stands for, and whether there are too few marks.
 export function mask(text) {
   text = text.replace(ORDINAL, "$1");
   let found = [...new Set(text.match(COPIED) ?? [])];
+  const isCrowded = found.length > MARKS.length;
   // A mark of the text itself that stayed would be taken for one of ours.
-  if (found.length > MARKS.length) found.sort((a, b) => MARKS.includes(b) - MARKS.includes(a));
+  if (isCrowded) found.sort((a, b) => MARKS.includes(b) - MARKS.includes(a));
   found = found.slice(0, MARKS.length);
   const marks = new Map(found.map((value, i) => [value, MARKS[i]]));
   const values = new Map(found.map((value, i) => [MARKS[i], value]));
-  return { text: text.replace(COPIED, (value) => marks.get(value) ?? value), values };
+  return { text: text.replace(COPIED, (value) => marks.get(value) ?? value), values, isCrowded };
 }
+
+// A text as it was before `mask`, or a part of one.
+export const unmask = (text, values) => [...text].map((sign) => values.get(sign) ?? sign).join("");
 
 // Marks that a line should have and has not.
 export const lostMarks = (line, values) => [...values.keys()].filter((mark) => !line.includes(mark));

@@ -13,6 +13,21 @@ const SPACES = pattern(`[${SPACE}]+`);
 export const words = (text) => text.split(SPACES).filter(Boolean);
 const single = (text) => words(text).join(" ");
 
+const ENDS = "。！？!?…";
+const CLOSING = "”’」』）)\\]»";
+const ABBREVIATIONS = ["[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", "etc", "TP"];
+const NO_ABBREVIATION = ABBREVIATIONS.map((one) => `(?<!(?<![${WORD}])${one}\\.)`).join("");
+const SENTENCE_ENDS = pattern(
+  [
+    `(?<=[${ENDS}])(?![${ENDS}${CLOSING}]|["'](?:[${SPACE}]|$))`,
+    `(?<=[${ENDS}][${CLOSING}])(?![${ENDS}${CLOSING}，、；：,.;:])`,
+    `(?<=[.;])${NO_ABBREVIATION}(?=[${SPACE}])`,
+    `(?<=[${ENDS}.;][${CLOSING}"'])(?=[${SPACE}])`,
+  ].join("|")
+);
+// The sentences of a text.
+export const splitSentences = (text) => text.split(SENTENCE_ENDS).map((one) => one.trim()).filter(Boolean);
+
 export const hasWords = (text) => /[\p{L}\p{N}]/u.test(text);
 
 const VOWEL_MARKS = { a: "\u0302\u0306", e: "\u0302", i: "", o: "\u0302\u031b", u: "\u031b", y: "" };

@@ -9,8 +9,8 @@ function cell(name, text, scope) {
 }
 
 // Cross-attention as a table: a row for each piece of the translation, a column for each piece of the source.
-function alignmentTable({ sourcePieces, pieces, alignment, values }) {
-  const shown = (piece) => [...piece].map((sign) => values.get(sign) ?? sign).join("").replace("▁", " ").trim() || "␣";
+function alignmentTable({ sourcePieces, pieces, alignment }) {
+  const shown = (piece) => piece.replace("▁", " ").trim() || "␣";
   const table = document.createElement("table");
   table.append(cell("caption", "Where each piece of the translation looks in the source, in per cent"));
   const head = table.createTHead().insertRow();

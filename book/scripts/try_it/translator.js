@@ -1,13 +1,31 @@
-// The translator of the course: the same answers as coursepkg.projects.translation.Translator, for a sentence that it
+// The translator of the course: the same answers as coursepkg.projects.translation.Translator, for sentences that it
 // does not cut into parts.
-import { lostMarks, mask, nLost, restore, withOwnMarks, withoutMarks } from "./marks.js";
+import { lostMarks, mask, nLost, restore, unmask, withOwnMarks, withoutMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
 import { beamSearch, penalty } from "./search.js";
 import { Subwords } from "./subwords.js";
-import { hasWords, toModel, toReader } from "./text.js";
+import { hasWords, splitSentences, toModel, toReader } from "./text.js";
 
 // Beams of the second search, for a sentence whose beams all lose a number or a code.
 const WIDE_BEAM = 20;
+
+// The translation of a text from those of its sentences; each piece looks at its own sentence alone.
+function joined(parts, target) {
+  const sourcePieces = parts.flatMap((one) => one.sourcePieces);
+  let first = 0;
+  const alignment = parts.flatMap((one) => {
+    const before = first;
+    first += one.sourcePieces.length;
+    return one.alignment.map((look) => sourcePieces.map((_, i) => look[i - before] ?? 0));
+  });
+  return {
+    text: parts.map((one) => one.text).join(target === "zh" ? "" : " "),
+    note: parts.map((one) => one.note).filter(Boolean).join(" "),
+    sourcePieces,
+    pieces: parts.flatMap((one) => one.pieces),
+    alignment,
+  };
+}
 
 export class Translator {
   static async load(root, say) {
@@ -21,18 +39,33 @@ export class Translator {
   // { text, note, sourcePieces, pieces, alignment }; an Error whose message a reader can act on.
   async translate(text, source, target) {
     if (!text.trim()) throw new Error("Write a sentence first.");
-    const masked = this.card.placeholders === "mask" ? mask(text) : { text, values: new Map() };
+    const masked = this.#masked(text);
     // What is masked the model does not read.
     const read = masked.text;
     if (read.includes("▁")) throw new Error("The sentence holds ▁ (U+2581); put a space in its place.");
     if (/^\s*<2[\p{L}\p{N}_]+>/u.test(read)) throw new Error("The sentence begins with a language tag; leave it out.");
     const isCopied = !hasWords(withoutMarks(read));
     if (isCopied) return { text, note: "There is no word to translate, so it was copied.", pieces: [] };
-    const ids = this.#sourceIds(read, source, target);
+    const sentences = this.card.split_sentences ? splitSentences(read) : [read];
+    const parts = [];
+    for (const one of sentences) parts.push(await this.#part(unmask(one, masked.values), source, target));
+    return joined(parts, target);
+  }
+
+  #masked(text) {
+    return this.card.placeholders === "mask" ? mask(text) : { text, values: new Map(), isCrowded: false };
+  }
+
+  // The translation of what the model reads at once.
+  async #part(text, source, target) {
+    const masked = this.#masked(text);
+    if (!hasWords(withoutMarks(masked.text))) return { text, note: "", sourcePieces: [], pieces: [], alignment: [] };
+    const ids = this.#sourceIds(masked.text, source, target);
     const longest = this.card.max_len - 1;
     if (ids.length > longest) {
       throw new Error(`The text has ${ids.length} subwords, the model takes ${longest}: translate it in parts.`);
     }
+    if (masked.isCrowded) throw new Error("The text has more than 9 numbers and codes: translate it in parts.");
     const { found, added } = await this.#search(masked, ids, target);
     return this.#chosen(masked, ids, await this.#ranked(masked, found, source, target), added, target);
   }
@@ -96,18 +129,17 @@ export class Translator {
     const step = this.#decoder(source);
     const { bos, eos } = this.card["special ids"];
     const nTokens = this.subwords.pieces.length;
-    const rows = written.map((one) => ({ ids: one, looks: [], total: 0 }));
-    let { logProbs, alignment } = await step([bos], null);
+    const rows = written.map((ids) => ({ ids, looks: [], total: 0 }));
+    let tokens = rows.map(() => bos);
+    let parents = rows.map(() => 0);
     for (let place = 0; place <= written[0].length; place++) {
-      const row = (i) => (place === 0 ? 0 : i);
+      const { logProbs, alignment } = await step(tokens, parents);
+      tokens = rows.map((one) => one.ids[place] ?? eos);
       rows.forEach((one, i) => {
-        one.total += logProbs[row(i) * nTokens + (one.ids[place] ?? eos)];
-        one.looks.push(alignment[row(i)]);
+        one.total += logProbs[i * nTokens + tokens[i]];
+        one.looks.push(alignment[i]);
       });
-      if (place === written[0].length) break;
-      const tokens = rows.map((one) => one.ids[place]);
-      // The first step has one row for all; later each row goes on by itself.
-      ({ logProbs, alignment } = await step(tokens, place === 0 ? rows.map(() => 0) : null));
+      parents = null; // each row goes on by itself
     }
     return rows.reduce((best, one) => (one.total > best.total ? one : best));
   }
@@ -126,10 +158,9 @@ export class Translator {
     return {
       text: restore(toReader(line, target), values),
       note: notes.filter(Boolean).join(" "),
-      sourcePieces: [...ids, eos].map((id) => this.subwords.pieces[id]),
-      pieces: one.ids.map((id) => this.subwords.pieces[id]),
+      sourcePieces: [...ids, eos].map((id) => unmask(this.subwords.pieces[id], values)),
+      pieces: one.ids.map((id) => unmask(this.subwords.pieces[id], values)),
       alignment: one.looks.slice(0, one.ids.length),
-      values,
     };
   }
 

@@ -7,10 +7,10 @@
 | ratio | logarithm of the tokens of the translation for each token of the source |
 | ratio_squared | its square: with it a length may be too small or too large |
 | size | logarithm of the tokens of the source |
-| fertility | logarithm of tokens for each letter of the source's words |
+| tokens_per_letter | logarithm of tokens for each letter of the source's words |
 | known | share of the source's tokens that are no single bytes and not unknown |
 
-Rare words are cut into many pieces, so they have a high fertility. A logistic
+Rare words are cut into many pieces, more tokens for each letter. A logistic
 regression of all features but the last, one for each direction, says how likely the
 translation is usable: chrF of at least 40 against a reference, or 25 if it is Chinese.
 It is fitted on a dev part (`coursepkg translation calibrate`) and stored as
@@ -31,7 +31,7 @@ mechanism for any scores; here marks go first, and an exported model takes part.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,10 +60,10 @@ FEATURES = (
     "ratio",
     "ratio_squared",
     "size",
-    "fertility",
+    "tokens_per_letter",
     "known",
 )
-USUAL = 5, 20
+PSEUDO_COUNTS = 5, 20
 """Tokens and letters that are added to those of each source, since a sentence of two
 short words has few letters for each token and no rare word."""
 _UNREADABLE = frozenset((*BYTE_TOKENS, SPECIALS[UNK]))
@@ -145,7 +145,7 @@ def features_of(
         "ratio": ratios,
         "ratio_squared": [ratio**2 for ratio in ratios],
         "size": [math.log(max(1, len(tokens))) for tokens in own],
-        "fertility": [fertility(tokens) for tokens in own],
+        "tokens_per_letter": [tokens_per_letter(tokens) for tokens in own],
         "known": [
             1.0 - sum(t in _UNREADABLE for t in tokens) / max(1, len(tokens))
             for tokens in own
@@ -154,21 +154,38 @@ def features_of(
     return torch.tensor([rows[name] for name in FEATURES], dtype=torch.float64).T
 
 
-def fertility(tokens: Sequence[str]) -> float:
+def judged(
+    translator: "Translator",
+    sources: Sequence[Masked],
+    made: Sequence["Translation"],
+    source: str,
+    target: str,
+) -> Sequence["Translation"]:
+    """Translations with the probability that they are usable, where it is known."""
+    fitted = translator.calibration
+    if fitted is None or not fitted.knows(source, target):
+        return made
+    features = features_of(translator, sources, made, source, target)
+    known = fitted.probabilities(features, source, target)
+    return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]
+
+
+def tokens_per_letter(tokens: Sequence[str]) -> float:
     """Logarithm of tokens for each letter, over the pieces that hold letters.
 
     Marks and punctuation are no words and do not count.
 
     Example:
-        >>> rare = ["▁z", "uc", "ch", "ini"]
-        >>> round(fertility(rare), 2), round(fertility(["▁vegetables"]), 2)
-        (-1.13, -1.61)
+        >>> round(tokens_per_letter(["▁vegetables"]), 2)
+        -1.61
+        >>> round(tokens_per_letter(["▁z", "uc", "ch", "ini"]), 2)
+        -1.13
     """
     pieces = [token for token in tokens if any(map(str.isalpha, token))]
     n_letters = sum(
         1 if one in _UNREADABLE else len(one.replace(WORD_MARK, "")) for one in pieces
     )
-    return math.log((len(pieces) + USUAL[0]) / (n_letters + USUAL[1]))
+    return math.log((len(pieces) + PSEUDO_COUNTS[0]) / (n_letters + PSEUDO_COUNTS[1]))
 
 
 def _reverse(

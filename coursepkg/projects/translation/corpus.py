@@ -218,16 +218,29 @@ def without_duplicates(
 
 
 _ENDS, _CLOSING = "。！？!?…", "”’」』）)\\]»"
+_ABBREVIATIONS = ("[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", "etc", "TP")
+_NO_ABBREVIATION = "".join(rf"(?<!\b{one}\.)" for one in _ABBREVIATIONS)
+"""A point behind these, or behind a letter as in "e.g.", ends no sentence."""
 CUTS = (
     re.compile(
         # Marks in a row stay together, and so do a mark and the quote that it ends.
         rf"(?<=[{_ENDS}])(?![{_ENDS}{_CLOSING}]|[\"'](?:\s|$))"
         rf"|(?<=[{_ENDS}][{_CLOSING}])(?![{_ENDS}{_CLOSING}，、；：,.;:])"
-        rf"|(?<=[.;])(?=\s)|(?<=[{_ENDS}.;][{_CLOSING}\"'])(?=\s)"
+        rf"|(?<=[.;]){_NO_ABBREVIATION}(?=\s)|(?<=[{_ENDS}.;][{_CLOSING}\"'])(?=\s)"
     ),
     re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
 )
 """Where a text is cut: first at the ends of sentences, then at commas."""
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, without the spaces around them.
+
+    Example:
+        >>> split_sentences("Mr. Lee is here. Who called?")
+        ['Mr. Lee is here.', 'Who called?']
+    """
+    return [*filter(None, map(str.strip, CUTS[0].split(text)))]
 
 
 def cut_text(

@@ -4,6 +4,7 @@ Several metrics, both conventions of Vietnamese, seen and unseen sources, interv
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -276,11 +277,13 @@ def search_note(
     target: str,
     beam_size: int | None = None,
     reverse_weight: float | None = None,
+    length_penalty: float | None = None,
 ) -> str:
     """What a signature says of a search, such as "beam 5, reverse 0.4"."""
     beams = beam_size or translator.recipe.beam_size
     weight = translator.reverse_weight_of(source, target, reverse_weight, beams)
-    return f"beam {beams}" + (f", reverse {weight:g}" if weight else "")
+    alpha = "" if length_penalty is None else f", length penalty {length_penalty:g}"
+    return f"beam {beams}{alpha}" + (f", reverse {weight:g}" if weight else "")
 
 
 def _cut(
@@ -288,18 +291,14 @@ def _cut(
 ) -> tuple[str, bool]:
     """The longest beginning of a sentence that the model takes."""
 
-    def fits(n_signs: int) -> bool:
-        read = translator.masked(text[:n_signs]).text
-        ids = translator.subwords.encode_sources([read], source, target)[0]
-        return len(ids) <= translator.longest
+    def is_long(n: int) -> bool:
+        read = translator.masked(text[:n]).text
+        (ids,) = translator.subwords.encode_sources([read], source, target)
+        return len(ids) > translator.longest
 
-    if fits(len(text)):
+    if not is_long(len(text)):
         return text, False
-    low, high = 1, len(text)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return text[:low], True
+    return text[: bisect_left(range(1, len(text)), True, key=is_long)], True
 
 
 RANDOM = "-random"

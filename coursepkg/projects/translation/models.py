@@ -363,7 +363,7 @@ def log_probs(
     """log p of each target, EOS included, given its source.
 
     Args:
-        model: a Transformer, decoder-only or not, in evaluation mode; no GRU.
+        model: `Transformer` or `GRUSeq2Seq`, in evaluation mode.
         sources: ids, tags in front, EOS not yet behind.
         targets: ids, without BOS and EOS.
         batch_size: pairs at once.
@@ -385,11 +385,22 @@ def log_probs(
     return found
 
 
+def unwrapped(model: Any) -> nn.Module:
+    """The module inside Fabric's wrapper."""
+    return getattr(model, "module", model)
+
+
+def predict(model: Any, src: torch.Tensor, tgt_in: torch.Tensor) -> torch.Tensor:
+    """Logits (B, T, V) of a `Transformer` or `GRUSeq2Seq`, bare or wrapped."""
+    if isinstance(unwrapped(model), GRUSeq2Seq):
+        return model(src, (src != PAD).sum(dim=1), tgt_in)
+    return model(src, tgt_in)
+
+
 def _logits(model: Any, src: torch.Tensor, tgt_in: torch.Tensor) -> torch.Tensor:
     """What a model predicts; a source that all targets share is encoded once."""
     if not isinstance(model, Transformer) or not (src == src[0]).all():
-        logits: torch.Tensor = model(src, tgt_in)
-        return logits
+        return predict(model, src, tgt_in)
     memory = model.encode(src[:1])
     n = len(tgt_in)
     shared = Memory(memory.outputs.expand(n, -1, -1), memory.is_real.expand(n, -1))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.corpus import CUTS, SentencePair
+from coursepkg.text.languages import has_words
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.predict import Translator
@@ -66,6 +67,11 @@ class Masked(NamedTuple):
     text: str
     values: dict[str, str]
     """By mark."""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a letter or a digit is left to translate beside the marks."""
+        return has_words(re.sub(f"[{MARKS}]", "", self.text))
 
 
 def copied_strings(text: str) -> list[str]:
@@ -183,11 +189,6 @@ def _is_latin(sign: str) -> bool:
     return re.match(LATIN, sign) is not None
 
 
-def without_marks(text: str) -> str:
-    """A text of the model without its marks: what is left to translate."""
-    return re.sub(f"[{MARKS}]", "", text)
-
-
 def n_lost(line: str, part: Masked) -> int:
     """Marks of a source that a line of the model lacks, or invents."""
     return sum((mark in line) != (mark in part.values) for mark in MARKS)
@@ -254,15 +255,15 @@ def _with_marks(
 ) -> tuple[Hypothesis, list[str]] | None:
     """The hypothesis that loses fewest marks, with them, and what they stand for.
 
-    Each is put where the model finds it most likely. None where none is lost, where
-    there is no room, or where the model is a GRU.
+    Each is put where the model finds it most likely. None where none is lost or there
+    is no room.
     """
     best = min(found, key=lambda one: n_lost(translator.line_of(one, part), part))
     line = translator.line_of(best, part)
     lost = [mark for mark in part.values if mark not in line]
     added = translator.subwords.encode_targets(lost, target)
     is_full = len(best.ids) + sum(map(len, added)) >= translator.longest
-    if not lost or translator.is_gru or is_full:
+    if not lost or is_full:
         return None
     written, log_prob = best.ids, 0.0
     for own in added:

@@ -10,7 +10,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,14 @@ from coursepkg.decoding.step import Hypothesis
 from coursepkg.projects.translation.confidence import (
     Calibration,
     Ranked,
-    features_of,
+    judged,
     rank,
 )
-from coursepkg.projects.translation.corpus import cut_text, to_reader
+from coursepkg.projects.translation.corpus import (
+    cut_text,
+    split_sentences,
+    to_reader,
+)
 from coursepkg.projects.translation.models import (
     EXTRA_LENGTH,
     Subwords,
@@ -54,12 +57,10 @@ from coursepkg.projects.translation.placeholders import (
     restore,
     unmask,
     with_own_marks,
-    without_marks,
 )
 from coursepkg.projects.translation.recipe import Recipe
 from coursepkg.text.languages import (
     LANGUAGES,
-    has_words,
     language_doubt,
     language_of,
     output_doubt,
@@ -129,7 +130,7 @@ class Translation:
     `reverse_weight`, by `reverse`, too."""
     alignment: Tensor | None
     """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
-    asked for; rows sum to 1. None for a sentence that was translated in parts."""
+    asked for; rows sum to 1. Of a text in parts each looks at itself alone."""
     note: str = ""
     """What a reader must know: that it was translated in parts, that it is doubtful;
     in one line."""
@@ -171,6 +172,13 @@ def _noted(one: Translation, source: str, target: str) -> Translation:
     if one.doubtful:
         notes.append(f"doubtful: {one.usable:.2f} likely to be usable")
     return replace(one, note="; ".join(filter(None, notes)))
+
+
+def _copied(part: Masked) -> Translation:
+    """What has no word to translate, as it stands."""
+    text = unmask(part.text, part.values)
+    copy = Alternative(text, text, (), 1.0, 0.0)
+    return Translation(text, (), (copy,), None)
 
 
 class Translator:
@@ -222,8 +230,7 @@ class Translator:
             model, meta = load_model(folder / "model", build, vocabulary=prints)
             model = model.to(default_device())
             made = cls(model, subwords, recipe, meta["directions"], meta)
-        if (folder / "confidence.json").is_file():
-            made.calibration = Calibration.load(folder)
+        made.calibration = Calibration.load(folder)
         return made
 
     @classmethod
@@ -256,11 +263,6 @@ class Translator:
     def longest(self) -> int:
         """Most tokens of a source, its tag included and EOS not."""
         return self.recipe.max_len - 1
-
-    @property
-    def is_gru(self) -> bool:
-        """Whether its network is recurrent; `log_probs` then does not know it."""
-        return self.recipe.architecture.startswith("gru")
 
     def check_direction(self, source: str, target: str) -> None:
         """Raises a ValueError unless the model knows the direction."""
@@ -310,7 +312,8 @@ class Translator:
         """A text in parts that the model takes: cut at sentence ends, else at commas.
 
         What has neither is cut where the model's longest source ends. What has more
-        numbers and codes than it carries is cut between them.
+        numbers and codes than it carries is cut between them. What fits is cut only by
+        a recipe with `split_sentences`.
         """
 
         def fits(part: str) -> bool:
@@ -319,7 +322,11 @@ class Translator:
 
         # No piece is shorter than a character: a longer text needs no look.
         most = MOST_CHARACTERS * self.longest
-        parts = cut_text(text.strip(), fits, most, self._space(source))
+        pieces = [text.strip()]
+        if self.recipe.split_sentences:
+            pieces = split_sentences(text)
+        space = self._space(source)
+        parts = [part for one in pieces for part in cut_text(one, fits, most, space)]
         if self.recipe.placeholders != "mask":
             return parts
         return [piece for part in parts for piece in cut_crowded(part)]
@@ -366,11 +373,6 @@ class Translator:
             ValueError: the direction is not the model's, a sentence is empty, an option
                 is out of range, or the model does not translate back.
         """
-        if isinstance(texts, str):
-            raise ValueError(
-                "texts must be a list of sentences, got one string; write"
-                f" [{texts[:20]!r}]"
-            )
         texts = as_list("texts", texts, str, "sentences")
         self.check_direction(source, target)
         beams = self.recipe.beam_size if beam_size is None else beam_size
@@ -387,18 +389,16 @@ class Translator:
         whole = self.encode(plain, source, target, name="sentence")
         parts = [
             []
-            if not has_words(without_marks(one.text))
-            else [one]
-            if len(own) <= self.longest and not is_crowded(one.text)
+            if not one.has_words
             # Each part has all marks for itself.
             else [
                 self.masked(unmask(part, one.values))
                 for part in self.parts_of(one.text, source, target)
             ]
-            for one, own in zip(masked, whole, strict=True)
+            for one in masked
         ]
-        each = [part for own in parts for part in own]
-        ids = self.encode([one.text for one in each], source, target, name="part")
+        each = [part for own in parts for part in own if part.has_words]
+        ids = self.subwords.encode_sources([one.text for one in each], source, target)
         found = self.search(
             ids,
             beam_size=beams,
@@ -418,9 +418,14 @@ class Translator:
             self._translation(*one, put_in.get(i, []), target, n_best, alignments)
             for i, one in enumerate(zip(each, ids, ranked, strict=True))
         ]
-        judged = iter(self._judged(each, made, source, target))
+        known = iter(judged(self, each, made, source, target))
         joined = (
-            self._joined(text, list(islice(judged, len(own))), len(ids), target)
+            self._joined(
+                text,
+                [next(known) if one.has_words else _copied(one) for one in own],
+                len(ids),
+                target,
+            )
             for text, own, ids in zip(texts, parts, whole, strict=True)
         )
         return [_noted(one, source, target) for one in joined]
@@ -464,8 +469,8 @@ class Translator:
         return log_prob / length_penalty_of(torch.tensor(n_tokens), alpha).item()
 
     def reads_back(self, source: str, target: str) -> bool:
-        """Whether it is one Transformer that also translates the other way."""
-        is_one = not (self.members or self.looked_up or self.is_gru)
+        """Whether it is one model that also translates the other way."""
+        is_one = not (self.members or self.looked_up)
         return is_one and (target, source) in self.directions
 
     def reverse_weight_of(
@@ -489,38 +494,24 @@ class Translator:
         check_at_least("reverse_weight", given, 0)
         if given and not reads_back:
             raise ValueError(
-                "reverse_weight needs one Transformer that also translates"
+                "reverse_weight needs one model that also translates"
                 f" {LANGUAGES[target].name} into {LANGUAGES[source].name}; leave it out"
             )
         return 0.0 if beam_size == 1 else given
-
-    def _judged(
-        self,
-        sources: Sequence[Masked],
-        made: Sequence[Translation],
-        source: str,
-        target: str,
-    ) -> Sequence[Translation]:
-        """Translations with the probability that they are usable, where it is known."""
-        if self.calibration is None or not self.calibration.knows(source, target):
-            return made
-        features = features_of(self, sources, made, source, target)
-        known = self.calibration.probabilities(features, source, target)
-        return [replace(one, usable=p) for one, p in zip(made, known, strict=True)]
 
     def _joined(
         self, text: str, parts: Sequence[Translation], length: int, target: str
     ) -> Translation:
         """The translation of a text of so many tokens, translated in parts."""
         if not parts:
-            copy = Alternative(text, text, (), 1.0, 0.0)
-            return Translation(
-                text, (), (copy,), None, "no word to translate, so copied"
-            )
+            copy = _copied(Masked(text, {}))
+            return replace(copy, note="no word to translate, so copied")
         if len(parts) == 1:
             return replace(parts[0], source=text)
         n_best = []
-        for chosen in zip(*(part.n_best for part in parts), strict=False):
+        for i in range(max(len(part.n_best) for part in parts)):
+            # A part with fewer alternatives than the others repeats its last one.
+            chosen = [part.n_best[min(i, len(part.n_best) - 1)] for part in parts]
             n_tokens = [max(1, len(one.tokens)) for one in chosen]
             logs = [math.log(max(one.confidence, 1e-300)) for one in chosen]
             mean = sum(map(operator.mul, logs, n_tokens)) / sum(n_tokens)
@@ -533,15 +524,21 @@ class Translator:
                     sum(one.score for one in chosen),
                 )
             )
-        tokens = tuple(token for part in parts for token in part.source_tokens)
-        why = f"{IN_PARTS[0]} {self.longest} tokens"
-        if length <= self.longest:
-            why = f"{IN_PARTS[1]} {len(MARKS)}"
-        note = f"{why} that the model takes, so translated in {len(parts)} parts"
+        # Each part ends in EOS, which of the last one is left out, as always.
+        end = self.subwords.source.pieces[EOS]
+        tokens = tuple(token for part in parts for token in (*part.source_tokens, end))
+        maps = [p.alignment if p.source_tokens else torch.zeros(0, 1) for p in parts]
+        note = ""
+        if length > self.longest or is_crowded(text):
+            why = f"{IN_PARTS[0]} {self.longest} tokens"
+            if length <= self.longest:
+                why = f"{IN_PARTS[1]} {len(MARKS)}"
+            note = f"{why} that the model takes, so translated in {len(parts)} parts"
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
         usable = min(known, default=None)
-        return Translation(text, tokens, tuple(n_best), None, note, usable)
+        alignment = None if any(m is None for m in maps) else torch.block_diag(*maps)
+        return Translation(text, tokens[:-1], tuple(n_best), alignment, note, usable)
 
     def masked(self, text: str) -> Masked:
         """What the model reads of a text."""

@@ -27,6 +27,7 @@ ADDED_SETTINGS = {
     "placeholders": "keep",
     "optimizer": "adamw",
     "reverse_weight": 0.0,
+    "split_sentences": False,
 }
 """Fields that files of older runs do not name, with the defaults that they had then."""
 
@@ -137,6 +138,9 @@ class Recipe:
     reverse_weight: NonNegative = 0.0
     """Weight of log p(source | translation) when translations are ranked; a model of
     one direction ignores it."""
+    split_sentences: bool = False
+    """Translate each sentence of a text by itself, for a model that learnt mostly
+    single sentences."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -26,9 +26,14 @@ from coursepkg.data.batching import (
     check_vocabulary,
 )
 from coursepkg.projects.translation.corpus import SentencePair, to_model
-from coursepkg.projects.translation.models import Subwords, tag_of
+from coursepkg.projects.translation.models import (
+    Subwords,
+    predict,
+    tag_of,
+    unwrapped,
+)
 from coursepkg.projects.translation.recipe import Recipe
-from coursepkg.text.vocabulary import PAD, UNK
+from coursepkg.text.vocabulary import UNK
 from coursepkg.training import task as training_task
 from coursepkg.training.losses import CONVENTIONS, label_smoothed_cross_entropy
 from coursepkg.training.regularisers import duplicate_batch, r_drop_loss
@@ -343,20 +348,13 @@ class TranslationTask:
         p = 1.0 - self.scheduled_sampling(self._step)
         if p == 0.0:
             return batch.tgt_in
-        inner = _unwrapped(model)
+        inner = unwrapped(model)
         if isinstance(inner, GRUSeq2Seq):
             state = inner.start(batch.src, max_len=batch.tgt_in.shape[1])
             return mix_step_by_step(state.step, batch.tgt_in, p)
         with torch.no_grad():
             logits = predict(model, batch.src, batch.tgt_in)
         return mix_in_parallel(logits, batch.tgt_in, p)
-
-
-def predict(model: Any, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """Logits (B, T, V) of a `Transformer` or `GRUSeq2Seq`, bare or wrapped."""
-    if isinstance(_unwrapped(model), GRUSeq2Seq):
-        return model(src, (src != PAD).sum(dim=1), tgt_in)
-    return model(src, tgt_in)
 
 
 def mean_loss(model: nn.Module, batches: Iterable[TextBatch]) -> float:
@@ -368,8 +366,3 @@ def mean_loss(model: nn.Module, batches: Iterable[TextBatch]) -> float:
         ValueError: there is no batch.
     """
     return training_task.mean_loss(model, TranslationTask(label_smoothing=0.0), batches)
-
-
-def _unwrapped(model: Any) -> nn.Module:
-    """The module inside Fabric's wrapper."""
-    return getattr(model, "module", model)

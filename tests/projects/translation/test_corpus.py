@@ -13,6 +13,7 @@ from coursepkg.projects.translation.corpus import (
     pair_keys,
     read_parallel,
     sentence_key,
+    split_sentences,
     to_model,
     to_reader,
     to_scorer,
@@ -180,3 +181,20 @@ def test_the_mark_of_words_is_named_with_its_line(tmp_path: Path) -> None:
 )
 def test_a_text_is_cut_behind_all_marks_that_end_a_sentence(text: str, parts: list[str]) -> None:
     assert cut_text(text, lambda part: part != text, 1000, "") == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (" Hello.  How are you? ", ["Hello.", "How are you?"]),
+        ("他说“走吧！”，我们走了。再见！", ["他说“走吧！”，我们走了。", "再见！"]),
+        (
+            "Dr. Lee of the U.S. met Mr. An at 5 p.m. today; e.g. here.",
+            ["Dr. Lee of the U.S. met Mr. An at 5 p.m. today;", "e.g. here."],
+        ),
+        ("TP. HCM. Đúng.", ["TP. HCM.", "Đúng."]),
+        ("", []),
+    ],
+)
+def test_a_point_behind_an_abbreviation_ends_no_sentence(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text) == sentences

@@ -1,5 +1,6 @@
 """The Translator: order, batches, alternatives, alignments, refusals, and the same model again from its folder."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -109,7 +110,7 @@ def test_a_network_without_cross_attention_maps_has_no_alignment() -> None:
     assert not model.training
 
 
-def test_a_gru_that_loses_a_mark_says_so() -> None:
+def test_a_gru_without_room_for_a_lost_mark_says_so() -> None:
     torch.manual_seed(0)
     settings = fast(architecture="gru", max_len=10, placeholders="mask", beam_size=2)
     gru = Translator(build_model(settings, 170, 170), subwords(), settings, [("zh", "vi")])
@@ -151,7 +152,7 @@ def test_nothing_gives_nothing(translator: Translator) -> None:
             {},
             r"^sentence 3: 250,000 characters, at most 100,000 .* split it",
         ),
-        ("我", {}, r"^texts must be a list of sentences, got one string; write \['我'\]$"),
+        ("我", {}, "^texts must be a list of sentences, got one; put it into a list$"),
         (["我"], {"beam_size": 2**63}, "beam_size must be at most 1,000, got 9223372036854775808"),
         (["我"], {"beam_size": 0}, "beam_size must be an integer of at least 1"),
         (["我"], {"n_best": 3, "beam_size": 2}, "n_best must be .* got 3"),
@@ -199,6 +200,35 @@ def test_a_long_text_is_cut_at_sentences_then_commas_then_anywhere() -> None:
     assert back.text.count("Khách sạn ở đâu?") == 30
     (chinese,) = shipped.translate(["Khách sạn ở đâu? " * 30], source="vi", target="zh")
     assert " " not in chinese.text
+
+
+def test_each_sentence_is_translated_by_itself_where_the_recipe_says_so() -> None:
+    shipped = Translator.load_default()
+    alone = shipped.translate(["Hello.", "How are you?"], source="en", alignments=True)
+    (one,) = shipped.translate(["Hello. How are you?"], source="en", alignments=True)
+    assert (one.text, one.note) == (" ".join(part.text for part in alone), "")
+    assert one.usable == pytest.approx(min(part.usable for part in alone))
+    assert one.alignment is not None
+    maps = [part.alignment for part in alone]
+    torch.testing.assert_close(one.alignment, torch.block_diag(*maps), rtol=0, atol=1e-5)
+    assert one.alignment.shape == (len(one.n_best[0].tokens), len(one.source_tokens) + 1)
+    shipped.recipe = dataclasses.replace(shipped.recipe, split_sentences=False)
+    (whole,) = shipped.translate(["Hello. How are you?"], source="en")
+    assert whole.source_tokens.count("<2vi>") == 1
+    assert one.source_tokens.count("<2vi>") == 2
+
+
+def test_parts_without_a_word_and_parts_that_begin_with_a_tag() -> None:
+    shipped = Translator.load_default()
+    numbers = " ".join(map(str, range(1, 13)))
+    texts = [numbers, "Hello. ... ! Thank you.", "Hello. <2vi> is a tag."]
+    copied, dots, tagged = shipped.translate(texts, source="en", n_best=5, alignments=True)
+    assert copied.text == numbers
+    assert len(dots.n_best) > 1
+    assert all(" ... ! " in other.text for other in dots.n_best)
+    assert dots.alignment is not None
+    torch.testing.assert_close(dots.alignment.sum(dim=1), torch.ones(len(dots.n_best[0].tokens)))
+    assert tagged.text.startswith("Xin chào.")
 
 
 def same(one: list[Translation], other: list[Translation]) -> bool:

@@ -26,7 +26,7 @@ def test_a_field_that_came_later_decides_only_where_it_is_set() -> None:
     assert Recipe(**described) == Recipe(reverse=1.0)
     assert Recipe(reverse=1.0).decisive() == described
     changed = {"reverse_fault": "unswapped", "norm_eps": 1e-8, "placeholders": "mask"}
-    changed |= {"optimizer": "muon", "reverse_weight": 0.5}
+    changed |= {"optimizer": "muon", "reverse_weight": 0.5, "split_sentences": True}
     assert changed.keys() == ADDED_SETTINGS.keys()
     spoilt = Recipe(reverse=1.0, **changed)
     assert spoilt.decisive() == spoilt.described()

@@ -327,6 +327,7 @@ def _card(translator: Translator) -> dict[str, Any]:
         "beam_size": translator.recipe.beam_size,
         "length_penalty": translator.recipe.length_penalty,
         "reverse_weight": translator.recipe.reverse_weight,
+        "split_sentences": translator.recipe.split_sentences,
         "placeholders": translator.recipe.placeholders,
         "special ids": {"pad": PAD, "bos": BOS, "eos": EOS, "unk": UNK},
         "directions": [list(way) for way in directions],

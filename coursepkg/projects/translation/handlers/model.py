@@ -186,7 +186,12 @@ def _translated(
     )
     search = options.search
     asked = search_note(
-        translator, parts.source, parts.target, search.beam_size, search.reverse_weight
+        translator,
+        parts.source,
+        parts.target,
+        search.beam_size,
+        search.reverse_weight,
+        search.length_penalty,
     )
     return found, scored(
         [one.line for one in found],

@@ -296,8 +296,6 @@ def _alignment_lines(one: Translation) -> list[str]:
     if one.alignment is None:
         if not one.n_best[0].tokens:
             return ["(nothing was translated, so nothing has an alignment)"]
-        if one.note.startswith(IN_PARTS):
-            return ["(translated in parts, which have no alignment together)"]
         return ["(this kind of model has no cross-attention to show)"]
     columns = [*one.source_tokens, "</s>"]
     best = one.alignment.argmax(dim=1).tolist()

@@ -21,7 +21,6 @@ from coursepkg.projects.translation.evaluate import (
 )
 from coursepkg.projects.translation.knn_mt import build_datastore, with_neighbours
 from coursepkg.projects.translation.ladder.rows import NO_LIMIT
-from coursepkg.projects.translation.models import cut_sources
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.recipe import LanguageRecipe, Recipe
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
@@ -105,10 +104,9 @@ def decode_row(
 def sampled(translator: Translator, parts: Parts, method: Method) -> Scored:
     """Draw the tokens instead of searching."""
     texts, languages = [p.source for p in parts.dev], (parts.source, parts.target)
-    subwords = translator.subwords
-    ids, _ = cut_sources(subwords, texts, *languages, translator.longest)
-    found = Decoder(translator).decode(ids, method)
-    lines = [subwords.target.decode(one.ids) for one in found]
+    decoder = Decoder(translator)
+    masked, ids, _ = decoder.encoded(texts, *languages)
+    lines = [*map(decoder.line, decoder.decode(ids, method), masked)]
     return score_lines(lines, parts, f"{parts.corpus} dev, {method}"), []
 
 

@@ -172,10 +172,6 @@ class Fitted:
 
     weights: list[float]
     reliability: Reliability
-    probabilities: list[float]
-    """Of the dev part, each from the regression of the other half."""
-    chrf: list[float]
-    """Of the same translations; 0 to 100."""
     signature: str
     """Of the chrF of the whole part: what was translated, and how."""
 
@@ -183,22 +179,26 @@ class Fitted:
 def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fitted:
     """Translate a dev part, fit the confidence of its direction, and judge it.
 
+    Pairs whose source is translated in parts are left out: each part is judged alone.
+
     Raises:
         ValueError: the dev part is too small, or all its translations are usable or
             none is.
     """
     languages = parts.source, parts.target
-    texts = [pair.source for pair in parts.dev]
+    dev = [pair for pair in parts.dev if _is_whole(translator, pair.source, *languages)]
+    texts = [pair.source for pair in dev]
     found = translator.translate(
         texts, source=languages[0], target=languages[1], batch_size=batch_size
     )
     masked = [translator.masked(text) for text in texts]
     features = features_of(translator, masked, found, *languages)
-    written = [one.line for one in found], [pair.target for pair in parts.dev]
+    written = [one.line for one in found], [pair.target for pair in dev]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
     protocol = f"{parts.corpus} dev, {search_note(translator, *languages)}"
-    signed = score_as_json(score(CHRF(), *scored, protocol=protocol))
+    n = len(parts.dev)
+    signed = score_as_json(score(CHRF(), *scored, n_in_file=n, protocol=protocol))
     least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
     usable = [one >= least for one in chrf]
     probabilities = [0.0] * len(usable)
@@ -209,10 +209,12 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     return Fitted(
         fit(features[:, :-1], usable),
         reliability(probabilities, chrf, least),
-        probabilities,
-        chrf,
         signed["signature"],
     )
+
+
+def _is_whole(translator: Translator, text: str, source: str, target: str) -> bool:
+    return len(translator.parts_of(translator.masked(text).text, source, target)) == 1
 
 
 def calibrate_command(options: "Calibrate") -> int:

@@ -33,7 +33,13 @@ from coursepkg.metrics.scoring import score, sentence_scores
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import to_scorer
 from coursepkg.projects.translation.evaluate import bleu_of
-from coursepkg.projects.translation.models import EXTRA_LENGTH, cut_sources, search
+from coursepkg.projects.translation.models import (
+    EXTRA_LENGTH,
+    cut_sources,
+    predict,
+    search,
+)
+from coursepkg.projects.translation.placeholders import Masked, restore
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.measured_run import (
     open_system,
@@ -252,6 +258,19 @@ class Decoder:
         n_tags = len(translator.subwords.target.tags)
         self._never = Forbid((PAD, BOS, UNK, *range(UNK + 1, UNK + 1 + n_tags)))
 
+    def encoded(
+        self, texts: Sequence[str], source: str, target: str
+    ) -> tuple[list[Masked], list[list[int]], int]:
+        """Texts as the model reads them, their ids, and how many had to be cut."""
+        masked = [self.translator.masked(text) for text in texts]
+        read, most = [one.text for one in masked], self.translator.longest
+        subwords = self.translator.subwords
+        return masked, *cut_sources(subwords, read, source, target, most)
+
+    def line(self, one: Hypothesis, part: Masked) -> str:
+        """What a hypothesis says, in the form of the training data, marks replaced."""
+        return restore(self.translator.line_of(one, part), part.values)
+
     def decode(
         self, sources: Sequence[Sequence[int]], method: Method, *, first: int = 0
     ) -> list[Hypothesis]:
@@ -333,7 +352,7 @@ class Decoder:
                 for one in (hypotheses[i] for i in chosen)
             ]
             scores = token_log_probs(
-                partial(model, src), targets, eos=None, device=src.device
+                partial(predict, model, src), targets, eos=None, device=src.device
             )
             totals = scores.double().sum(dim=1).tolist()
             found |= dict(zip(chosen, totals, strict=True))
@@ -400,13 +419,10 @@ def study_decoding(
             f"a study needs methods and sentences, got {len(methods)} and {len(pairs)}"
         )
     texts = [p.source for p in pairs]
-    sources, n_cut = cut_sources(
-        translator.subwords, texts, parts.source, parts.target, translator.longest
-    )
+    decoder = Decoder(translator, batch_size)
+    masked, sources, n_cut = decoder.encoded(texts, parts.source, parts.target)
     references = [to_scorer(p.target, parts.target) for p in pairs]
-    comparison = _MethodComparison(
-        Decoder(translator, batch_size), sources, references, parts.target
-    )
+    comparison = _MethodComparison(decoder, masked, sources, references, parts.target)
     rows = []
     for method in methods:
         rows.append(comparison.run(method))
@@ -429,11 +445,12 @@ class _MethodComparison:
     def __init__(
         self,
         decoder: Decoder,
+        masked: Sequence[Masked],
         sources: Sequence[list[int]],
         references: Sequence[str],
         target: str,
     ) -> None:
-        self.decoder, self.sources = decoder, sources
+        self.decoder, self.masked, self.sources = decoder, masked, sources
         self.references, self.target = references, target
         self.searched: dict[Method, tuple[list[str], list[float]]] = {}
         # The first call pays for memory and kernels; it is no method's fault.
@@ -444,8 +461,8 @@ class _MethodComparison:
         begin = time.perf_counter()
         found = self.decoder.decode(self.sources, method)
         seconds = time.perf_counter() - begin
-        decode = self.decoder.translator.subwords.target.decode
-        texts = [to_scorer(decode(one.ids), self.target) for one in found]
+        lines = map(self.decoder.line, found, self.masked)
+        texts = [to_scorer(line, self.target) for line in lines]
         log_probs = self.decoder.log_probs(self.sources, found)
         if not method.sample:
             self.searched[method] = (texts, log_probs)

@@ -19,6 +19,7 @@ from coursepkg.projects.translation.evaluate import (
     Evaluation,
     evaluate,
     on_grid_boundary,
+    search_note,
     translate_pairs,
 )
 from coursepkg.projects.translation.models import count_parameters
@@ -136,13 +137,10 @@ def score_dev(
     found, notes = translate_pairs(
         translator, parts.dev, parts.source, parts.target, **options
     )
-    beams = options.get("beam_size") or translator.recipe.beam_size
-    alpha = options.get("length_penalty")
-    protocol = f"{parts.corpus} dev, beam {beams}" + (
-        "" if alpha is None else f", length penalty {alpha:g}"
-    )
-    protocol += system_note(translator)
-    return score_lines([one.n_best[0].line for one in found], parts, protocol), notes
+    names = ("beam_size", "reverse_weight", "length_penalty")
+    note = search_note(translator, parts.source, parts.target, *map(options.get, names))
+    protocol = f"{parts.corpus} dev, {note}{system_note(translator)}"
+    return score_lines([one.line for one in found], parts, protocol), notes
 
 
 def score_lines(lines: Sequence[str], parts: Parts, protocol: str) -> Evaluation:

@@ -6,24 +6,17 @@
 alpha is that of the search, so that weights of 0 are its own choice. The weights are
 chosen by BLEU on one half of the dev part and judged on the other half, once.
 
-What a model that translates back says of a translation: the noisy channel.
-
-    log p(x | y): how well the source x can be told from its translation y
-
-A translation that leaves words out, or makes some up, may be likely under log p(y | x);
-from it the source is not. Bayes' rule has p(y | x) in proportion to p(x | y) p(y); in
-practice the parts are weighted and added to the direct model's own score. Source: Yee
-et al. (arXiv 1908.05731).
-
-The n-best lists of a corpus with the scores of the models that shall choose among them.
+The reverse score is the noisy channel (Yee et al., arXiv 1908.05731): a translation
+that leaves words out may be likely given its source; the source is not likely given it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from coursepkg.app.output import check_out_file
@@ -34,15 +27,15 @@ from coursepkg.decoding.rerank import (
     model_log_prob,
     n_tokens,
     rerank,
-    reverse_scorer,
 )
 from coursepkg.decoding.step import Hypothesis
 from coursepkg.metrics.scoring import Metric, compare, score, sentence_scores
+from coursepkg.projects.translation.confidence import read_back
 from coursepkg.projects.translation.corpora import Parts
 from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.evaluate import N_RESAMPLES, bleu_of, dev_halves
 from coursepkg.projects.translation.knn_mt import neighbours_settings
-from coursepkg.projects.translation.models import Subwords, cut_sources
+from coursepkg.projects.translation.placeholders import Masked, marked, restore
 from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.studies.decoding_study import Decoder, Method
 from coursepkg.projects.translation.studies.language_model import load_language_model
@@ -59,51 +52,34 @@ if TYPE_CHECKING:
 
 def noisy_channel_scorer(
     reverse: Translator,
-    subwords: Subwords,
+    translator: Translator,
     sources: Sequence[str],
     source: str,
     target: str,
-    *,
-    batch_size: int = 64,
 ) -> Scorer:
     """Scorer: log p(x | y) of a model that translates from `target` into `source`.
 
-    A hypothesis is read as text and cut into subwords again, with the reverse model's
-    own tag, so that its vocabulary may be another one, and the model that wrote the
-    hypotheses may serve itself if it knows both directions. What is too long for it is
-    cut.
+    A hypothesis is read as text and cut into subwords again, so the vocabulary of the
+    reverse model may be another one; see `read_back`.
 
     Args:
-        reverse: the model that translates back.
-        subwords: of the hypotheses.
-        sources: for each sentence its source, as it stands in the corpus.
+        reverse: the model that translates back; it may be the one that searched.
+        translator: the model that searched.
+        sources: for each sentence its source.
 
     Raises:
-        ValueError: the model does not translate back, or is an export.
+        ValueError: the model does not translate back.
     """
     reverse.check_direction(target, source)
-    if reverse.exported is not None:
-        raise ValueError(
-            "an exported model cannot score n-best lists; give the folder that `train`"
-            " wrote"
-        )
-    wanted = [
-        ids[: reverse.longest]
-        for ids in reverse.subwords.encode_targets(sources, source)
-    ]
-    device = next(reverse.model.parameters()).device
-    score_ids = reverse_scorer(
-        reverse.model, wanted, batch_size=batch_size, device=device
-    )
+    ours, theirs = ([*map(one.masked, sources)] for one in (translator, reverse))
 
     def score(sentences: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Tensor:
-        lines = [subwords.target.decode(one.ids) for one in hypotheses]
-        ids = reverse.subwords.encode_sources(lines, target, source)
-        read = [
-            replace(one, ids=tuple(own[: reverse.longest]))
-            for one, own in zip(hypotheses, ids, strict=True)
-        ]
-        return score_ids(sentences, read)
+        pairs = []
+        for i, one in zip(sentences, hypotheses, strict=True):
+            line = restore(translator.line_of(one, ours[i]), ours[i].values)
+            pairs.append((theirs[i].text, marked(line, theirs[i].values)))
+        found = read_back(reverse, pairs, source, target)
+        return torch.tensor([total for total, _ in found], dtype=torch.float64)
 
     return score
 
@@ -126,7 +102,7 @@ def scorers_of(
     if reverse is not None:
         languages, texts = (parts.source, parts.target), [p.source for p in pairs]
         scorers["reverse"] = noisy_channel_scorer(
-            reverse, translator.subwords, texts, *languages, batch_size=batch_size
+            reverse, translator, texts, *languages
         )
     return scorers
 
@@ -152,13 +128,10 @@ class NBestLists:
         alpha: float,
         batch_size: int = 64,
     ) -> None:
-        texts = [p.source for p in pairs]
-        ids, _ = cut_sources(
-            translator.subwords, texts, parts.source, parts.target, translator.longest
-        )
-        decoder = Decoder(translator, batch_size)
-        self.found = decoder.n_best(ids, Method(n_best, alpha), n_best)
-        self.subwords, self.target = translator.subwords, parts.target
+        texts, self.target = [p.source for p in pairs], parts.target
+        self.decoder = Decoder(translator, batch_size)
+        self.masked, ids, _ = self.decoder.encoded(texts, parts.source, parts.target)
+        self.found = self.decoder.n_best(ids, Method(n_best, alpha), n_best)
         self._is_exported = translator.exported is not None
         self.metric: Metric = bleu_of(parts.target)
         self.references = [to_scorer(p.target, parts.target) for p in pairs]
@@ -171,7 +144,8 @@ class NBestLists:
     @property
     def first(self) -> list[str]:
         """The search's own best."""
-        return [self._text(found[0]) for found in self.found]
+        first = [found[0] for found in self.found]
+        return [*map(self._text, first, self.masked)]
 
     def reranked(
         self, weights: Mapping[str, float], *, alpha: float = 0.0
@@ -199,16 +173,15 @@ class NBestLists:
         best = rerank(self.found, scorers)
         # A hypothesis that the limit cut off stands behind the finished ones, as in the
         # search.
-        return [
-            self._text(max(found, key=lambda r: r.hypothesis.finished).hypothesis)
-            for found in best
-        ]
+        first = [max(own, key=lambda r: r.hypothesis.finished) for own in best]
+        return [*map(self._text, (one.hypothesis for one in first), self.masked)]
 
     def oracle(self) -> list[str]:
         """Of each list the translation of highest sentence BLEU."""
         metric, best = bleu_of(self.target, sentence=True), []
-        for found, reference in zip(self.found, self.references, strict=True):
-            texts = [self._text(one) for one in found]
+        rows = zip(self.found, self.masked, self.references, strict=True)
+        for found, part, reference in rows:
+            texts = [self._text(one, part) for one in found]
             scores = sentence_scores(metric, texts, [reference] * len(texts))
             best.append(texts[int(np.argmax(scores))])
         return best
@@ -217,8 +190,8 @@ class NBestLists:
         """Of translations against the references."""
         return float(score(self.metric, texts, self.references).value)
 
-    def _text(self, one: Hypothesis) -> str:
-        return to_scorer(self.subwords.target.decode(one.ids), self.target)
+    def _text(self, one: Hypothesis, part: Masked) -> str:
+        return to_scorer(self.decoder.line(one, part), self.target)
 
 
 def _constant(scores: Tensor) -> Scorer:

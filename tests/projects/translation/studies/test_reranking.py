@@ -170,7 +170,7 @@ def test_the_score_is_the_log_probability_of_the_source_under_the_reverse_model(
     found = lists(model, SOURCES)
     flat = [one for own in found for one in own]
     numbers = [number for number, own in enumerate(found) for _ in own]
-    scorer = noisy_channel_scorer(model, model.subwords, SOURCES, "zh", "vi", batch_size=7)
+    scorer = noisy_channel_scorer(model, model, SOURCES, "zh", "vi")
     with torch.inference_mode():
         decode = model.subwords.target.decode
         wanted = [
@@ -188,14 +188,14 @@ def test_another_vocabulary_reads_the_translations_as_text(model: Translator, tm
     assert reverse.subwords.fingerprints != model.subwords.fingerprints
     found = [own[0] for own in lists(model, SOURCES[:3])]
     with torch.inference_mode():
-        scores = noisy_channel_scorer(reverse, model.subwords, SOURCES, "zh", "vi")(range(3), found)
+        scores = noisy_channel_scorer(reverse, model, SOURCES, "zh", "vi")(range(3), found)
         lines = [model.subwords.target.decode(one.ids) for one in found]
         wanted = [
             source_log_prob(reverse, source, line) for source, line in zip(SOURCES, lines, strict=False)
         ]
     assert scores.tolist() == pytest.approx(wanted, abs=1e-3)
     with pytest.raises(ValueError, match="does not translate Chinese into Vietnamese"):
-        noisy_channel_scorer(reverse, model.subwords, SOURCES, "vi", "zh")
+        noisy_channel_scorer(reverse, model, SOURCES, "vi", "zh")
 
 
 def test_without_weights_the_lists_of_an_export_keep_its_order(model: Translator) -> None:
@@ -213,13 +213,6 @@ def test_without_weights_the_lists_of_an_export_keep_its_order(model: Translator
     exported.exported = Runtime()  # type: ignore[assignment]
     found = NBestLists(exported, PAIRS[:1], memorised()[1], {}, 2, 1.0)
     assert found.reranked({}, alpha=1.0) == found.first == [to_scorer(PAIRS[0].target, "vi")]
-
-
-def test_an_export_scores_no_lists(model: Translator) -> None:
-    exported = translator()
-    exported.exported = object()  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="an exported model cannot score n-best lists; give the folder"):
-        rerank_study(model, None, memorised()[1], reverse=exported)
 
 
 def test_the_weights_are_chosen_by_the_weighted_sum_on_the_first_half(model: Translator) -> None:
