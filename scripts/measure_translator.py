@@ -7,11 +7,14 @@ Scored are the test parts of the open corpus, domain by domain, and all of them 
 and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each
 direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
 even steps from the worst to the best. Each score is compared, by a paired bootstrap, with that of the same search
-without reading back, and `--against` with that of another export, here of the sixth stage of training as it shipped.
+without reading back, with that of texts that are not cut into sentences, and `--against` with that of another export,
+here of the sixth stage of training as it shipped.
 On dev some searches are compared. COURSEPKG_DATA names the data folder.
 """
 
 import argparse
+import copy
+import dataclasses
 import random
 import statistics
 import subprocess
@@ -106,7 +109,8 @@ def rows_of(
         print(" to ".join(way), domain, result, sep="\n", flush=True)
         rows.append({"domain": domain, **result.as_json()})
         others: dict[str, tuple[Translator, dict[str, float]]] = {
-            "search alone": (translator, {"reverse_weight": 0.0})
+            "search alone": (translator, {"reverse_weight": 0.0}),
+            "whole texts": (with_whole_texts(translator), {}),
         }
         if other is not None:
             others["earlier model"] = other, {}
@@ -125,6 +129,13 @@ def rows_of(
         triples = zip(pairs, found, own, strict=True)
         sentences += [Scored(domain, *one) for one in triples]
     return rows, sentences
+
+
+def with_whole_texts(translator: Translator) -> Translator:
+    """The same translator, which reads several sentences at once where they fit."""
+    changed = copy.copy(translator)
+    changed.recipe = dataclasses.replace(translator.recipe, split_sentences=False)
+    return changed
 
 
 def compared_searches(translator: Translator) -> list[dict[str, float]]:
