@@ -7,14 +7,15 @@ Scored are the test parts of the open corpus, domain by domain, and all of them 
 and by how often the open corpus and the phrasebook have its rarest word. The examples are chosen by a rule: of each
 direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
 even steps from the worst to the best. Each score is compared, by a paired bootstrap, with that of the same search
-without reading back, with that of texts that are not cut into sentences, and `--against` with that of another export,
-here of the sixth stage of training as it shipped.
-On dev some searches are compared. COURSEPKG_DATA names the data folder.
+without reading back, and `--against` with that of another export, here of the sixth stage of training as it shipped.
+On dev some searches are compared, and texts of several sentences, read at once and one by one. COURSEPKG_DATA names the
+data folder.
 """
 
 import argparse
 import copy
 import dataclasses
+import itertools
 import random
 import statistics
 import subprocess
@@ -40,7 +41,11 @@ from coursepkg.metrics.scoring import (
     signature,
 )
 from coursepkg.projects.translation.corpora import load_parts
-from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.corpus import (
+    SentencePair,
+    split_sentences,
+    to_scorer,
+)
 from coursepkg.projects.translation.errors.surface import words
 from coursepkg.projects.translation.evaluate import (
     bleu_of,
@@ -110,7 +115,6 @@ def rows_of(
         rows.append({"domain": domain, **result.as_json()})
         others: dict[str, tuple[Translator, dict[str, float]]] = {
             "search alone": (translator, {"reverse_weight": 0.0}),
-            "whole texts": (with_whole_texts(translator), {}),
         }
         if other is not None:
             others["earlier model"] = other, {}
@@ -131,11 +135,33 @@ def rows_of(
     return rows, sentences
 
 
-def with_whole_texts(translator: Translator) -> Translator:
-    """The same translator, which reads several sentences at once where they fit."""
-    changed = copy.copy(translator)
-    changed.recipe = dataclasses.replace(translator.recipe, split_sentences=False)
-    return changed
+def several_sentences(translator: Translator) -> list[dict[str, Any]]:
+    """Dev texts of several sentences, at once where they fit, and one by one: chrF."""
+    at_once = copy.copy(translator)
+    at_once.recipe = dataclasses.replace(translator.recipe, split_sentences=False)
+    rows = []
+    for way in WAYS:
+        dev = load_parts("open", *way).dev
+        read = [translator.masked(pair.source).text for pair in dev]
+        several = [len(split_sentences(text)) > 1 for text in read]
+        pairs = list(itertools.compress(dev, several))
+        found = [
+            [
+                to_scorer(one.line, way[1])
+                for one in translate_pairs(made, pairs, *way)[0]
+            ]
+            for made in (at_once, translator)
+        ]
+        difference = compare(
+            CHRF(),
+            *found,
+            [to_scorer(pair.target, way[1]) for pair in pairs],
+            protocol=f"open dev, several sentences, {search_note(translator, *way)}",
+        )
+        told = {"from": way[0], "to": way[1], "n": len(pairs)}
+        rows.append(told | comparison_as_json(difference))
+        print(rows[-1], flush=True)
+    return rows
 
 
 def compared_searches(translator: Translator) -> list[dict[str, float]]:
@@ -303,6 +329,7 @@ def main() -> None:
         document["ways"]["-".join(way)] = found
     document["searches"] = compared_searches(translator)
     document["searched"] = searched_signatures()
+    document["several_sentences"] = several_sentences(translator)
     default = Translator.load_default()
     document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
     print(document["speed"], flush=True)

@@ -526,8 +526,9 @@ class Translator:
             )
         # Each part ends in EOS, which of the last one is left out, as always.
         end = self.subwords.source.pieces[EOS]
-        tokens = tuple(token for part in parts for token in (*part.source_tokens, end))
-        maps = [p.alignment if p.source_tokens else torch.zeros(0, 1) for p in parts]
+        read = [part for part in parts if part.source_tokens]
+        tokens = tuple(token for part in read for token in (*part.source_tokens, end))
+        maps = [part.alignment for part in read]
         note = ""
         if length > self.longest or is_crowded(text):
             why = f"{IN_PARTS[0]} {self.longest} tokens"
@@ -537,7 +538,8 @@ class Translator:
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
         usable = min(known, default=None)
-        alignment = None if any(m is None for m in maps) else torch.block_diag(*maps)
+        is_known = maps and all(one is not None for one in maps)
+        alignment = torch.block_diag(*maps) if is_known else None
         return Translation(text, tokens[:-1], tuple(n_best), alignment, note, usable)
 
     def masked(self, text: str) -> Masked:

@@ -43,6 +43,16 @@ def test_what_reading_back_and_the_last_stages_changed_is_as_stored() -> None:
     assert [row for row in rows if row not in PAGE] == []
 
 
+def test_what_single_sentences_bring_is_as_stored() -> None:
+    rows = [
+        f"| {NAMES[one['from']]} to {NAMES[one['to']]} | {one['n']} | {one['baseline']:.1f} |"
+        f" {one['system']:.1f} | {difference(one)} |"
+        for one in stored("shipped.json")["several_sentences"]
+    ]
+    assert len(rows) == 4
+    assert [row for row in rows if row not in PAGE] == []
+
+
 def difference(told: dict[str, Any]) -> str:
     low, high = told["interval"]
     return f"{told['difference']:+.1f} [{low:+.1f}, {high:+.1f}]"
