@@ -41,11 +41,7 @@ from coursepkg.metrics.scoring import (
     signature,
 )
 from coursepkg.projects.translation.corpora import load_parts
-from coursepkg.projects.translation.corpus import (
-    SentencePair,
-    split_sentences,
-    to_scorer,
-)
+from coursepkg.projects.translation.corpus import SentencePair, to_scorer
 from coursepkg.projects.translation.errors.surface import words
 from coursepkg.projects.translation.evaluate import (
     bleu_of,
@@ -143,7 +139,7 @@ def several_sentences(translator: Translator) -> list[dict[str, Any]]:
     for way in WAYS:
         dev = load_parts("open", *way).dev
         read = [translator.masked(pair.source).text for pair in dev]
-        several = [len(split_sentences(text)) > 1 for text in read]
+        several = [len(translator.sentences_of(text)) > 1 for text in read]
         pairs = list(itertools.compress(dev, several))
         found = [
             [
@@ -156,7 +152,8 @@ def several_sentences(translator: Translator) -> list[dict[str, Any]]:
             CHRF(),
             *found,
             [to_scorer(pair.target, way[1]) for pair in pairs],
-            protocol=f"open dev, several sentences, {search_note(translator, *way)}",
+            protocol=f"open dev, several sentences, {search_note(translator, *way)}"
+            " against at once",
         )
         told = {"from": way[0], "to": way[1], "n": len(pairs)}
         rows.append(told | comparison_as_json(difference))

@@ -15,19 +15,20 @@ const single = (text) => words(text).join(" ");
 
 const ENDS = "。！？!?…";
 const CLOSING = "”’」』）)\\]»";
-const ABBREVIATIONS = ["[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", "etc", "TP"];
+const ABBREVIATIONS = [
+  ...["[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "Prof", "Jr", "St", "vs", "etc", "Fig"],
+  ...["Inc", "Ltd", "Co", "TP", "TS", "GS", "PGS", "BS", `No(?=\\.[${SPACE}][\\p{Nd}①-⑨])`],
+];
 const NO_ABBREVIATION = ABBREVIATIONS.map((one) => `(?<!(?<![${WORD}])${one}\\.)`).join("");
 const SENTENCE_ENDS = pattern(
   [
-    `(?<=[${ENDS}])(?![${ENDS}${CLOSING}]|["'](?:[${SPACE}]|$))`,
+    // In `!important` or a link the mark ends no sentence.
+    `(?<=[${ENDS}])(?<![!?](?=[=A-Za-z0-9_①-⑨]))(?![${SPACE}]*[${ENDS}${CLOSING}]|["'](?:[${SPACE}]|$))`,
     `(?<=[${ENDS}][${CLOSING}])(?![${ENDS}${CLOSING}，、；：,.;:])`,
-    `(?<=[.;])${NO_ABBREVIATION}(?=[${SPACE}])`,
+    `(?<=[.;])${NO_ABBREVIATION}(?=[${SPACE}])(?![${SPACE}]*[${CLOSING}])`,
     `(?<=[${ENDS}.;][${CLOSING}"'])(?=[${SPACE}])`,
   ].join("|")
 );
-// The sentences of a text.
-export const splitSentences = (text) => text.split(SENTENCE_ENDS).map((one) => one.trim()).filter(Boolean);
-
 export const hasWords = (text) => /[\p{L}\p{N}]/u.test(text);
 
 const VOWEL_MARKS = { a: "\u0302\u0306", e: "\u0302", i: "", o: "\u0302\u031b", u: "\u031b", y: "" };
@@ -70,6 +71,12 @@ function unescape(text) {
     text = text.replace(ENTITY, (found, whole, pieces) => character(whole ?? pieces) ?? found);
   }
   return text;
+}
+
+// The sentences of a text, entities replaced.
+export function splitSentences(text) {
+  const parts = (text.includes("&") ? unescape(text) : text).split(SENTENCE_ENDS);
+  return parts.map((one) => one.trim()).filter(Boolean);
 }
 
 const HAN =

@@ -1,5 +1,5 @@
 // The translator of the course: the same answers as coursepkg.projects.translation.Translator, for sentences that it
-// does not cut into parts.
+// does not cut.
 import { lostMarks, mask, nLost, restore, unmask, withOwnMarks, withoutMarks } from "./marks.js";
 import { loadModel } from "./runtime.js";
 import { beamSearch, penalty } from "./search.js";
@@ -63,9 +63,9 @@ export class Translator {
     const ids = this.#sourceIds(masked.text, source, target);
     const longest = this.card.max_len - 1;
     if (ids.length > longest) {
-      throw new Error(`The text has ${ids.length} subwords, the model takes ${longest}: translate it in parts.`);
+      throw new Error(`A sentence has ${ids.length} subwords, the model takes ${longest}: cut it in parts.`);
     }
-    if (masked.isCrowded) throw new Error("The text has more than 9 numbers and codes: translate it in parts.");
+    if (masked.isCrowded) throw new Error("A sentence has more than 9 numbers and codes: cut it in parts.");
     const { found, added } = await this.#search(masked, ids, target);
     return this.#chosen(masked, ids, await this.#ranked(masked, found, source, target), added, target);
   }

@@ -131,7 +131,7 @@ def features_of(
 ) -> Tensor:
     """The features of translations, (N, 7) in the order of `FEATURES`.
 
-    A model that does not translate back has 0 for `reverse`, and so has a GRU.
+    A model that does not translate back has 0 for `reverse`.
     """
     best = [one.n_best[0] for one in found]
     own = [[t for t in one.source_tokens if not t.startswith("<2")] for one in found]

@@ -218,15 +218,21 @@ def without_duplicates(
 
 
 _ENDS, _CLOSING = "。！？!?…", "”’」』）)\\]»"
-_ABBREVIATIONS = ("[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", "etc", "TP")
+_ABBREVIATIONS = (
+    *("[A-Za-z]", "Mr", "Mrs", "Ms", "Dr", "Prof", "Jr", "St", "vs", "etc", "Fig"),
+    *("Inc", "Ltd", "Co", "TP", "TS", "GS", "PGS", "BS", r"No(?=\.\s[\d①-⑨])"),
+)
 _NO_ABBREVIATION = "".join(rf"(?<!\b{one}\.)" for one in _ABBREVIATIONS)
 """A point behind these, or behind a letter as in "e.g.", ends no sentence."""
 CUTS = (
     re.compile(
         # Marks in a row stay together, and so do a mark and the quote that it ends.
-        rf"(?<=[{_ENDS}])(?![{_ENDS}{_CLOSING}]|[\"'](?:\s|$))"
+        # In `!important` or a link the mark ends no sentence.
+        rf"(?<=[{_ENDS}])(?<![!?](?=[=A-Za-z0-9_①-⑨]))"
+        rf"(?!\s*[{_ENDS}{_CLOSING}]|[\"'](?:\s|$))"
         rf"|(?<=[{_ENDS}][{_CLOSING}])(?![{_ENDS}{_CLOSING}，、；：,.;:])"
-        rf"|(?<=[.;]){_NO_ABBREVIATION}(?=\s)|(?<=[{_ENDS}.;][{_CLOSING}\"'])(?=\s)"
+        rf"|(?<=[.;]){_NO_ABBREVIATION}(?=\s)(?!\s*[{_CLOSING}])"
+        rf"|(?<=[{_ENDS}.;][{_CLOSING}\"'])(?=\s)"
     ),
     re.compile(r"(?<=[，、；：])|(?<=[,:])(?=\s)"),
 )
@@ -234,12 +240,13 @@ CUTS = (
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, without the spaces around them.
+    """The sentences of a text, without the spaces around them, entities replaced.
 
     Example:
         >>> split_sentences("Mr. Lee is here. Who called?")
         ['Mr. Lee is here.', 'Who called?']
     """
+    text = unescape(text).text if "&" in text else text
     return [*filter(None, map(str.strip, CUTS[0].split(text)))]
 
 

@@ -279,22 +279,24 @@ def search_note(
     reverse_weight: float | None = None,
     length_penalty: float | None = None,
 ) -> str:
-    """What a signature says of a search, such as "beam 5, reverse 0.4"."""
+    """What a signature says of a search: "beam 5, reverse 0.4, by sentence"."""
     beams = beam_size or translator.recipe.beam_size
     weight = translator.reverse_weight_of(source, target, reverse_weight, beams)
     alpha = "" if length_penalty is None else f", length penalty {length_penalty:g}"
-    return f"beam {beams}{alpha}" + (f", reverse {weight:g}" if weight else "")
+    back = f", reverse {weight:g}" if weight else ""
+    split = ", by sentence" if translator.recipe.split_sentences else ""
+    return f"beam {beams}{alpha}{back}{split}"
 
 
 def _cut(
     translator: Translator, text: str, source: str, target: str
 ) -> tuple[str, bool]:
-    """The longest beginning of a sentence that the model takes."""
+    """The longest beginning of a text of which the model takes each sentence."""
 
     def is_long(n: int) -> bool:
-        read = translator.masked(text[:n]).text
-        (ids,) = translator.subwords.encode_sources([read], source, target)
-        return len(ids) > translator.longest
+        read = translator.sentences_of(translator.masked(text[:n]).text)
+        ids = translator.subwords.encode_sources(read, source, target)
+        return any(len(one) > translator.longest for one in ids)
 
     if not is_long(len(text)):
         return text, False

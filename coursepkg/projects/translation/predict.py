@@ -50,7 +50,6 @@ from coursepkg.projects.translation.placeholders import (
     MARKS,
     Masked,
     cut_crowded,
-    is_crowded,
     keep_marks,
     mask,
     notes_on_codes,
@@ -124,13 +123,13 @@ class Translation:
     source: str
     """The sentence as it was given."""
     source_tokens: tuple[str, ...]
-    """Its subwords, tag included."""
+    """Its subwords, tag included; those of parts with EOS between them."""
     n_best: tuple[Alternative, ...]
     """Translations, best first: those that keep all marks, then by `score` and, with a
     `reverse_weight`, by `reverse`, too."""
     alignment: Tensor | None
     """Cross-attention (T, S) of the best one over `source_tokens` and EOS, where it was
-    asked for; rows sum to 1. Of a text in parts each looks at itself alone."""
+    asked for; rows sum to 1. Of a text in parts each part looks at itself alone."""
     note: str = ""
     """What a reader must know: that it was translated in parts, that it is doubtful;
     in one line."""
@@ -308,6 +307,10 @@ class Translator:
                 )
         return ids
 
+    def sentences_of(self, text: str) -> list[str]:
+        """What is translated by itself: a sentence, or all the text by the recipe."""
+        return split_sentences(text) if self.recipe.split_sentences else [text.strip()]
+
     def parts_of(self, text: str, source: str, target: str) -> list[str]:
         """A text in parts that the model takes: cut at sentence ends, else at commas.
 
@@ -322,11 +325,8 @@ class Translator:
 
         # No piece is shorter than a character: a longer text needs no look.
         most = MOST_CHARACTERS * self.longest
-        pieces = [text.strip()]
-        if self.recipe.split_sentences:
-            pieces = split_sentences(text)
-        space = self._space(source)
-        parts = [part for one in pieces for part in cut_text(one, fits, most, space)]
+        read, space = self.sentences_of(text), self._space(source)
+        parts = [part for one in read for part in cut_text(one, fits, most, space)]
         if self.recipe.placeholders != "mask":
             return parts
         return [piece for part in parts for piece in cut_crowded(part)]
@@ -349,15 +349,15 @@ class Translator:
         batch_size: int = 64,
         reverse_weight: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, in order.
+        """Translate texts, in order, each sentence by itself if the recipe says so.
 
         A sentence that is longer than the model takes, or has more numbers and codes,
-        is translated in parts; its `note` says so.
+        is translated in parts; the `note` says so.
 
         Args:
-            texts: one sentence each, as users write them or as the training files have
-                them.
-            source: language of the sentences, a code of `LANGUAGES`.
+            texts: a sentence or several each, as users write them or as the training
+                files have them.
+            source: language of the texts, a code of `LANGUAGES`.
             beam_size: beams of the search, 1 is greedy; None takes the recipe's. Where
                 several beams all lose a number or code that must be copied, the search
                 is repeated with 20, and what these lose is put in.
@@ -385,8 +385,7 @@ class Translator:
         weight = self.reverse_weight_of(source, target, reverse_weight, beams)
         is_reranked = weight or self.recipe.placeholders == "mask"
         masked = [self.masked(text) for text in texts]
-        plain = [one.text for one in masked]
-        whole = self.encode(plain, source, target, name="sentence")
+        self.encode([one.text for one in masked], source, target, name="sentence")
         parts = [
             []
             if not one.has_words
@@ -408,27 +407,23 @@ class Translator:
             n_best=beams if n_best > 1 or is_reranked else 1,
             batch_size=batch_size,
         )
-        put_in = (
-            keep_marks(self, each, ids, found, target, alpha, batch_size)
-            if beams > 1
-            else {}
-        )
+        put_in: dict[int, list[str]] = {}
+        if beams > 1:
+            put_in = keep_marks(self, each, ids, found, target, alpha, batch_size)
         ranked = rank(self, each, found, source, target, weight, alpha)
         made = [
             self._translation(*one, put_in.get(i, []), target, n_best, alignments)
             for i, one in enumerate(zip(each, ids, ranked, strict=True))
         ]
         known = iter(judged(self, each, made, source, target))
-        joined = (
-            self._joined(
-                text,
-                [next(known) if one.has_words else _copied(one) for one in own],
-                len(ids),
-                target,
-            )
-            for text, own, ids in zip(texts, parts, whole, strict=True)
+        whole = (
+            [next(known) if one.has_words else _copied(one) for one in own]
+            for own in parts
         )
-        return [_noted(one, source, target) for one in joined]
+        return [
+            _noted(self._joined(text, read.text, own, source, target), source, target)
+            for text, read, own in zip(texts, masked, whole, strict=True)
+        ]
 
     def search(
         self,
@@ -500,9 +495,14 @@ class Translator:
         return 0.0 if beam_size == 1 else given
 
     def _joined(
-        self, text: str, parts: Sequence[Translation], length: int, target: str
+        self,
+        text: str,
+        masked: str,
+        parts: Sequence[Translation],
+        source: str,
+        target: str,
     ) -> Translation:
-        """The translation of a text of so many tokens, translated in parts."""
+        """The translation of a text from those of its parts."""
         if not parts:
             copy = _copied(Masked(text, {}))
             return replace(copy, note="no word to translate, so copied")
@@ -512,9 +512,9 @@ class Translator:
         for i in range(max(len(part.n_best) for part in parts)):
             # A part with fewer alternatives than the others repeats its last one.
             chosen = [part.n_best[min(i, len(part.n_best) - 1)] for part in parts]
-            n_tokens = [max(1, len(one.tokens)) for one in chosen]
+            n_tokens = [len(one.tokens) for one in chosen]
             logs = [math.log(max(one.confidence, 1e-300)) for one in chosen]
-            mean = sum(map(operator.mul, logs, n_tokens)) / sum(n_tokens)
+            mean = sum(map(operator.mul, logs, n_tokens)) / max(1, sum(n_tokens))
             n_best.append(
                 Alternative(
                     self._space(target).join(one.text for one in chosen),
@@ -530,10 +530,12 @@ class Translator:
         tokens = tuple(token for part in read for token in (*part.source_tokens, end))
         maps = [part.alignment for part in read]
         note = ""
-        if length > self.longest or is_crowded(text):
-            why = f"{IN_PARTS[0]} {self.longest} tokens"
-            if length <= self.longest:
-                why = f"{IN_PARTS[1]} {len(MARKS)}"
+        sentences = self.sentences_of(masked)
+        if len(parts) > len(sentences):
+            ids = self.subwords.encode_sources(sentences, source, target)
+            why = f"{IN_PARTS[1]} {len(MARKS)}"
+            if max(map(len, ids)) > self.longest:
+                why = f"{IN_PARTS[0]} {self.longest} tokens"
             note = f"{why} that the model takes, so translated in {len(parts)} parts"
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))
         known = [part.usable for part in parts if part.usable is not None]
@@ -586,8 +588,10 @@ class Translator:
     def _alignment(self, source: Sequence[int], target: Sequence[int]) -> Tensor | None:
         """Mean over heads of the last layer but one (Garg et al., arXiv 1909.02074)."""
         model: Any = self.model
-        if not isinstance(model, Transformer) or not target:
+        if not isinstance(model, Transformer):
             return None
+        if not target:
+            return torch.zeros(0, len(source) + 1)
         device = next(model.parameters()).device
         src = torch.tensor([[*source, EOS]], device=device)
         cross = attention_maps(

@@ -84,7 +84,7 @@ class Rerank:
     limit: int = 0
     """Take only so many sentences of each half, the first ones; 0 takes all."""
     batch_size: int = 64
-    """Sentences at once."""
+    """Sentences at once in the search."""
     neighbours: Flag = False
     """Search with the neighbours that `neighbours` stored with the model."""
 

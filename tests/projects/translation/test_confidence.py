@@ -170,6 +170,10 @@ def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
     assert fitted.signature.startswith("chrF2|")
     assert "n:40/40" in fitted.signature
     assert "protocol:toy dev, beam " in fitted.signature
+    text = " ".join([dev[0].source] * 12)
+    longer = replace(parts, dev=(*dev, dev[0]._replace(source=text)))
+    assert len(translator.parts_of(text, "zh", "vi")) > 1
+    assert "n:40/41" in calibrate(translator, longer).signature
     with pytest.raises(ValueError, match="to learn to tell them apart"):
         calibrate(translator, replace(parts, dev=tuple(pairs("zh", "vi")[:4])))
 

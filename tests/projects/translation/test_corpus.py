@@ -193,6 +193,17 @@ def test_a_text_is_cut_behind_all_marks_that_end_a_sentence(text: str, parts: li
             ["Dr. Lee of the U.S. met Mr. An at 5 p.m. today;", "e.g. here."],
         ),
         ("TP. HCM. Đúng.", ["TP. HCM.", "Đúng."]),
+        (
+            "Prof. Lan, PGS. TS. An: Fig. 3, No. 5. No. Yes.",
+            ["Prof. Lan, PGS. TS. An: Fig. 3, No. 5.", "No.", "Yes."],
+        ),
+        ("Tom &amp; Jerry run.", ["Tom & Jerry run."]),
+        ("“ why ? ” he said .", ["“ why ? ” he said ."]),
+        ("if a != b then", ["if a != b then"]),
+        (
+            "Use !important here! See https://a.b/?q=1 now.",
+            ["Use !important here!", "See https://a.b/?q=1 now."],
+        ),
         ("", []),
     ],
 )

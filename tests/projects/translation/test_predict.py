@@ -119,7 +119,7 @@ def test_a_gru_without_room_for_a_lost_mark_says_so() -> None:
     assert one.note.split("; ")[0] == "not copied: 5"
 
 
-@pytest.mark.parametrize("architecture", ["modern", "decoder-only"])
+@pytest.mark.parametrize("architecture", ["modern", "decoder-only", "gru", "gru-attention"])
 def test_a_mark_of_several_tokens_is_put_in_only_where_there_is_room(architecture: str) -> None:
     torch.manual_seed(0)
     settings = fast(max_len=12, placeholders="mask", architecture=architecture)
@@ -216,6 +216,18 @@ def test_each_sentence_is_translated_by_itself_where_the_recipe_says_so() -> Non
     (whole,) = shipped.translate(["Hello. How are you?"], source="en")
     assert whole.source_tokens.count("<2vi>") == 1
     assert one.source_tokens.count("<2vi>") == 2
+
+
+def test_only_a_sentence_that_is_cut_has_a_note() -> None:
+    shipped = Translator.load_default()
+    apples = " ".join(map(str, range(11, 20)))
+    texts = ["The weather is nice today. " * 30, f"I see {apples} and the 21st apple.", "word " * 190]
+    many, crowded, long = shipped.translate(texts, source="en", beam_size=1)
+    assert "that the model takes" not in many.note
+    assert crowded.note.startswith(
+        "more numbers and codes than the 9 that the model takes, so translated in "
+    )
+    assert long.note.startswith("longer than the 127 tokens that the model takes, so translated in 2 parts")
 
 
 def test_parts_without_a_word_and_parts_that_begin_with_a_tag() -> None:

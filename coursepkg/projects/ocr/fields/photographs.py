@@ -52,7 +52,7 @@ def read_photographs(
         count: how many.
         recognizer: reads the lines.
         seed: from 0.
-        config: how often layout, print and wear are other than usual.
+        config: rates of other layouts, print and wear; None has the usual ones.
 
     Raises:
         ImportError: the detector's packages are missing.

@@ -293,9 +293,9 @@ def _note_each(found: Sequence[Any], name: str) -> None:
 
 
 def _alignment_lines(one: Translation) -> list[str]:
+    if not one.n_best[0].tokens:
+        return ["(nothing was translated, so nothing has an alignment)"]
     if one.alignment is None:
-        if not one.n_best[0].tokens:
-            return ["(nothing was translated, so nothing has an alignment)"]
         return ["(this kind of model has no cross-attention to show)"]
     columns = [*one.source_tokens, "</s>"]
     best = one.alignment.argmax(dim=1).tolist()

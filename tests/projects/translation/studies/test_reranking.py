@@ -198,6 +198,16 @@ def test_another_vocabulary_reads_the_translations_as_text(model: Translator, tm
         noisy_channel_scorer(reverse, model, SOURCES, "vi", "zh")
 
 
+def test_lists_are_read_with_marks_and_told_without(model: Translator) -> None:
+    masking = Translator(
+        model.model, model.subwords, replace(model.recipe, placeholders="mask"), model.directions
+    )
+    pair = PAIRS[0]._replace(source=f"{PAIRS[0].source} 5")
+    found = NBestLists(masking, [pair], memorised()[1], {}, 2, 1.0)
+    assert found.masked[0].text.endswith("①")
+    assert "①" not in found.first[0]
+
+
 def test_without_weights_the_lists_of_an_export_keep_its_order(model: Translator) -> None:
     ids = model.subwords.encode_targets([PAIRS[0].target, PAIRS[1].target], "vi")
     long, short = (
