@@ -351,8 +351,8 @@ class Translator:
     ) -> list[Translation]:
         """Translate texts, in order, each sentence by itself if the recipe says so.
 
-        A sentence that is longer than the model takes, or has more numbers and codes,
-        is translated in parts; the `note` says so.
+        What is longer than the model takes, or has more numbers and codes in a
+        sentence, is translated in parts; the `note` says so.
 
         Args:
             texts: a sentence or several each, as users write them or as the training
@@ -530,11 +530,11 @@ class Translator:
         tokens = tuple(token for part in read for token in (*part.source_tokens, end))
         maps = [part.alignment for part in read]
         note = ""
-        sentences = self.sentences_of(masked)
-        if len(parts) > len(sentences):
-            ids = self.subwords.encode_sources(sentences, source, target)
+        (ids,) = self.subwords.encode_sources([masked], source, target)
+        is_long = len(ids) > self.longest
+        if is_long or len(parts) > len(self.sentences_of(masked)):
             why = f"{IN_PARTS[1]} {len(MARKS)}"
-            if max(map(len, ids)) > self.longest:
+            if is_long:
                 why = f"{IN_PARTS[0]} {self.longest} tokens"
             note = f"{why} that the model takes, so translated in {len(parts)} parts"
         note = "; ".join(filter(None, [note, *(part.note for part in parts)]))

@@ -218,12 +218,13 @@ def test_each_sentence_is_translated_by_itself_where_the_recipe_says_so() -> Non
     assert one.source_tokens.count("<2vi>") == 2
 
 
-def test_only_a_sentence_that_is_cut_has_a_note() -> None:
+def test_what_the_model_cannot_take_at_once_has_a_note() -> None:
     shipped = Translator.load_default()
     apples = " ".join(map(str, range(11, 20)))
-    texts = ["The weather is nice today. " * 30, f"I see {apples} and the 21st apple.", "word " * 190]
-    many, crowded, long = shipped.translate(texts, source="en", beam_size=1)
-    assert "that the model takes" not in many.note
+    rooms = "There are 11 rooms. There are 12 rooms. " + " ".join(f"Room {i} is free." for i in range(13, 21))
+    texts = ["Hello. " * 9, rooms, f"I see {apples} and the 21st apple.", "word " * 190]
+    few, numbers, crowded, long = shipped.translate(texts, source="en", beam_size=1)
+    assert "that the model takes" not in few.note + numbers.note
     assert crowded.note.startswith(
         "more numbers and codes than the 9 that the model takes, so translated in "
     )
