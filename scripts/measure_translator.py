@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ def rows_of(
         print(" to ".join(way), domain, result, sep="\n", flush=True)
         rows.append({"domain": domain, **result.as_json()})
         others: dict[str, tuple[Translator, dict[str, float]]] = {
-            "search alone": (translator, {"reverse_weight": 0.0}),
+            "search alone": (translator, {"reverse_weight": 0.0})
         }
         if other is not None:
             others["earlier model"] = other, {}
@@ -193,15 +194,13 @@ def searched_signatures() -> list[dict[str, str]]:
     for way in WAYS:
         for domain in DOMAINS:
             dev = load_parts(f"open-{domain}", *way).dev
-            true = [to_scorer(pair.target, way[1]) for pair in dev[:N_SEARCHED]]
-            protocol = f"open-{domain} dev, the first {N_SEARCHED}"
-            metrics = {"BLEU": bleu_of(way[1]), "chrF": CHRF()}
-            found.append(
-                {
-                    name: signature(metric, true, n_in_file=len(dev), protocol=protocol)
-                    for name, metric in metrics.items()
-                }
+            signed = partial(
+                signature,
+                references=[to_scorer(p.target, way[1]) for p in dev[:N_SEARCHED]],
+                n_in_file=len(dev),
+                protocol=f"open-{domain} dev, the first {N_SEARCHED}",
             )
+            found.append({"BLEU": signed(bleu_of(way[1])), "chrF": signed(CHRF())})
     return found
 
 

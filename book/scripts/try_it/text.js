@@ -29,6 +29,7 @@ const SENTENCE_ENDS = pattern(
     `(?<=[${ENDS}.;][${CLOSING}"'])(?=[${SPACE}])`,
   ].join("|")
 );
+
 export const hasWords = (text) => /[\p{L}\p{N}]/u.test(text);
 
 const VOWEL_MARKS = { a: "\u0302\u0306", e: "\u0302", i: "", o: "\u0302\u031b", u: "\u031b", y: "" };
