@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch
 
 from coursepkg.bench.machine import circumstances
-from coursepkg.files import write_json
+from coursepkg.files import read_json, write_json
 from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import (
     compare,
@@ -286,10 +286,8 @@ def speed(model: Path, translators: dict[str, Translator]) -> dict[str, Any]:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         seconds_ = time.perf_counter() - begun
     many = {"lines": len(lines), "seconds": round(seconds_, 1)}
-    return {
-        "one_sentence": single,
-        "file": many | {"lines_per_second": round(len(lines) / seconds_, 1)},
-    }
+    many["lines_per_second"] = round(len(lines) / seconds_, 1)
+    return {"one_sentence": single, "file": many} | circumstances()
 
 
 def main() -> None:
@@ -302,6 +300,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=place, help="file")
     parser.add_argument("--part", default="test", choices=("dev", "test"))
     parser.add_argument("--against", type=Path, help="another exported folder")
+    told = "leave out the speed, which another model of this size does not change; the stored one stays"
+    parser.add_argument("--keep-speed", action="store_true", help=told)
     chosen = parser.parse_args()
     if not chosen.out.absolute().parent.is_dir():
         parser.error(f"--out {chosen.out}: the folder does not exist; make it first")
@@ -326,8 +326,12 @@ def main() -> None:
     document["searches"] = compared_searches(translator)
     document["searched"] = searched_signatures()
     document["several_sentences"] = several_sentences(translator)
-    default = Translator.load_default()
-    document["speed"] = speed(chosen.model, {"export": translator, "PyTorch": default})
+    if chosen.keep_speed:
+        document["speed"] = read_json(place)["speed"]
+    else:
+        default = Translator.load_default()
+        both = {"export": translator, "PyTorch": default}
+        document["speed"] = speed(chosen.model, both)
     print(document["speed"], flush=True)
     torch.set_num_threads(THREADS)
     write_json(chosen.out, document | circumstances())

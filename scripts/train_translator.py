@@ -10,7 +10,9 @@ shipped, in half precision (`--start default`), and had the first 3,178 of the g
 sentences. A fifth is the fourth once more, with the first 8,600, and a sixth with all of
 `general_1.tsv`. A seventh, at half the rate, learns `general_2.tsv` as well, and
 the first 400 lines of the greetings in `short.tsv`. An eighth learns another third of
-the rest and all of `short.tsv`: it is what ships.
+the rest and all of `short.tsv`. A ninth, from the eighth as it shipped, learns
+`general_3.tsv`, whose sentences hold words that the files before hardly have, and little
+else: it is what ships.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -29,9 +31,10 @@ the rest and all of `short.tsv`: it is what ships.
     the seventh: the stage `seventh`, from runs/open-6 to runs/open-7, with --skip 92000 --limit 8000 for English,
     --skip 104000 --limit 8000 for Chinese; the eighth: the stage `eighth`, from runs/open-7 to runs/open-8, with
     --skip 100000 and --skip 112000)
-    coursepkg translation calibrate --model runs/open-8
-    python scripts/train_translator.py ship --out runs/open-8
-    python scripts/train_translator.py log --stages runs/open-2 ... runs/open-8
+    python scripts/train_translator.py ninth --start default --out runs/open-9 --threads 2 --seconds 7000
+    coursepkg translation calibrate --model runs/open-9
+    python scripts/train_translator.py ship --out runs/open-9
+    python scripts/train_translator.py log --stages runs/open-2 ... runs/open-9
 
 `log` stores the curves of these stages for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
@@ -41,6 +44,7 @@ import argparse
 import dataclasses
 import statistics
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -95,36 +99,15 @@ RECIPE = Recipe(
     patience=100,
     beam_size=5,
 )
-SECOND = dataclasses.replace(
-    RECIPE, schedule="cosine", learning_rate=2.5e-3, warmup=100, ema=0.99, max_epochs=1
-)
-"""The second stage: one epoch, at whose end the rate is 0."""
-FOURTH = dataclasses.replace(SECOND, learning_rate=2e-3)
-SEVENTH = dataclasses.replace(
-    SECOND, learning_rate=1e-3, reverse_weight=0.4, split_sentences=True
-)
-"""The weight of log p(source | translation) was the best of 0.1 to 1 on dev."""
 SENTENCES = Path(__file__).with_name("translator_sentences")
 """Sentences that the open corpus lacks; `README.md` there says what they are."""
 CHINESE = "tatoeba_chinese.tsv"
 """Of these the English and the Vietnamese side stand in the open corpus."""
-COPIES = {
-    "fourth": {CHINESE: 5, "general_1.tsv": 5},
-    "seventh": {CHINESE: 1, "general_1.tsv": 1, "general_2.tsv": 2, "short.tsv": 6},
-    "eighth": {CHINESE: 1, "general_1.tsv": 1, "general_2.tsv": 1, "short.tsv": 15},
-}
-"""How often a sentence of each file stands in an epoch of a stage."""
 MACHINE_MADE_SENTENCES = """\
 Beside the corpus the model learnt sentences that a large language model made: the Chinese of everyday sentences of
   Tatoeba, translated, under Tatoeba's licence, and general sentences in English, Vietnamese and Chinese, under the
   licence of the package. Both stand in scripts/translator_sentences of its source.
 """
-FOURTH_SHARE = 3
-"""Of what the stages before learnt the later stages learn every third pair again."""
-FIRST = {"eighth": 1}
-"""The number of the first pair that is learnt again; in the other stages it is 0."""
-EVERYDAY_COPIES = 3
-"""Everyday sentences are few, so each one stands several times in an epoch."""
 STEPS_A_POINT = 50
 """Steps whose mean loss is one point of the stored curve."""
 SHARES = {"phrasebook": 6, MACHINE_MADE: 2}
@@ -132,12 +115,67 @@ SHARES = {"phrasebook": 6, MACHINE_MADE: 2}
 second."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """What one stage of training learns, and how.
+
+    Attributes:
+        recipe: how.
+        copies: how often a sentence of each file of `SENTENCES` stands in an epoch.
+        every: out of Vietnamese only one of so many pairs is learnt, everyday ones
+            apart.
+        share: of all but the everyday pairs one of so many is learnt.
+        first: the number of the first one.
+        everyday: how often an everyday sentence of the corpus stands in an epoch; they
+            are few.
+    """
+
+    recipe: Recipe
+    copies: dict[str, int] = dataclasses.field(default_factory=dict)
+    every: int = 2
+    share: int = 1
+    first: int = 0
+    everyday: int = 3
+
+
+def one_epoch(learning_rate: float, **changed: Any) -> Recipe:
+    """A later stage: one epoch, at whose end the rate is 0."""
+    short = {"schedule": "cosine", "warmup": 100, "ema": 0.99, "max_epochs": 1}
+    told = {"learning_rate": learning_rate, **short, **changed}
+    return dataclasses.replace(RECIPE, **told)
+
+
+LATER = one_epoch(1e-3, reverse_weight=0.4, split_sentences=True)
+"""The weight of log p(source | translation) was the best of 0.1 to 1 on dev."""
+STAGES = {
+    "first": Stage(RECIPE, every=1),
+    "second": Stage(one_epoch(2.5e-3)),
+    "fourth": Stage(one_epoch(2e-3), {CHINESE: 5, "general_1.tsv": 5}, share=3),
+    "seventh": Stage(
+        LATER,
+        {CHINESE: 1, "general_1.tsv": 1, "general_2.tsv": 2, "short.tsv": 6},
+        share=3,
+    ),
+    "eighth": Stage(
+        LATER,
+        {CHINESE: 1, "general_1.tsv": 1, "general_2.tsv": 1, "short.tsv": 15},
+        share=3,
+        first=1,
+    ),
+    "ninth": Stage(
+        dataclasses.replace(LATER, learning_rate=1.5e-3),
+        {CHINESE: 1, "general_2.tsv": 1, "general_3.tsv": 2, "short.tsv": 5},
+        share=9,
+        first=2,
+        everyday=1,
+    ),
+}
+
+
 def mixture(
     further: dict[str, list[SentencePair]],
     written: dict[str, list[SentencePair]],
-    every: int = 1,
-    share: int = 1,
-    first: int = 0,
+    stage: Stage,
 ) -> list[Parts]:
     """Training parts of the four directions.
 
@@ -148,10 +186,7 @@ def mixture(
         further: by source language pairs whose source a machine made.
         written: by source language pairs that are learnt like everyday ones, both
             ways.
-        every: out of Vietnamese only one of so many pairs is learnt, everyday ones
-            apart.
-        share: of all but the everyday pairs one of so many is learnt.
-        first: the number of the first one.
+        stage: what of the corpus is learnt.
     """
     found = []
     for source in ("zh", "en"):
@@ -162,16 +197,17 @@ def mixture(
         for kind, own in by_kind.items():
             if kind == "everyday":
                 new = written.get(source, [])
-                by_kind[kind] = own * EVERYDAY_COPIES + new
+                by_kind[kind] = own * stage.everyday + new
             else:
-                by_kind[kind] = own[first :: SHARES.get(kind, 1) * share]
+                steps = SHARES.get(kind, 1) * stage.share
+                by_kind[kind] = own[stage.first :: steps]
         machine_made = by_kind.pop(MACHINE_MADE)
         human = [pair for own in by_kind.values() for pair in own]
         by_kind[MACHINE_MADE] = machine_made
         back = [
             pair.swapped()
             for kind, own in by_kind.items()
-            for pair in own[:: 1 if kind == "everyday" else every]
+            for pair in own[:: 1 if kind == "everyday" else stage.every]
         ]
         human += further.get(source, [])
         found += [
@@ -322,14 +358,7 @@ def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePa
 def main() -> None:
     """Train for some seconds, ship, or store the curves."""
     parser = argparse.ArgumentParser(description=__doc__)
-    recipes = {
-        "first": RECIPE,
-        "second": SECOND,
-        "fourth": FOURTH,
-        "seventh": SEVENTH,
-        "eighth": SEVENTH,
-    }
-    stages = (*recipes, "ship", "log")
+    stages = (*STAGES, "ship", "log")
     parser.add_argument("stage", choices=stages)
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
     parser.add_argument("--start", type=Path, help="folder of a model, or `default`")
@@ -347,20 +376,18 @@ def main() -> None:
         return store_curves(options.stages)
     torch.set_num_threads(options.threads)
     start = start_folder(options.start, DEFAULT)
-    copies = COPIES.get(options.stage)
+    stage = STAGES[options.stage]
     corpora = mixture(
         {
             "en": read_back_translations(options.extra_en, "en"),
             "zh": read_back_translations(options.extra_zh, "zh"),
         },
-        {} if copies is None else read_written(copies),
-        every=1 if options.stage == "first" else 2,
-        share=1 if copies is None else FOURTH_SHARE,
-        first=FIRST.get(options.stage, 0),
+        read_written(stage.copies),
+        stage,
     )
     if start is None:
         learn_vocabulary(corpora, options.out)
-    recipe = dataclasses.replace(recipes[options.stage], max_seconds=options.seconds)
+    recipe = dataclasses.replace(stage.recipe, max_seconds=options.seconds)
     resume = (options.out / "recipe.json").exists()
     train(
         recipe,

@@ -42,6 +42,10 @@ def test_singular_values_come_near_one_and_singular_vectors_stay(shape: tuple[in
     assert (inner - torch.diag(inner.diagonal())).abs().max() < 0.05
 
 
+def test_on_a_cpu_the_iterations_keep_single_precision() -> None:
+    assert orthogonalise(torch.randn(4, 6).bfloat16()).dtype == torch.float32
+
+
 def test_it_moves_hidden_matrices_alone() -> None:
     net = Net()
     assert hidden_matrices(net) == {net.hidden.weight}

@@ -117,7 +117,7 @@ def test_what_comes_out_is_used(told: dict[str, str], folder: Path) -> None:
 
 def test_fields_are_taught_scored_and_found(told: dict[str, str], folder: Path) -> None:
     (scored,) = of(told, " evaluate-fields ")
-    assert "pages test, split receipt" in scored
+    assert "pages dev, split receipt" in scored
     assert "rules -> model:" in scored
     page = json.loads((folder / "fields.json").read_text("utf-8"))
     found = LineTagger.load(folder / "runs" / "fields").extract_fields(record_page(page).lines).as_json()
