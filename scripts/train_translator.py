@@ -48,7 +48,7 @@ from typing import Any
 
 import torch
 
-from coursepkg.app.model_folder import start_folder
+from coursepkg.app.model_folder import start_folder, write_attribution
 from coursepkg.app.published_results import write_measurement
 from coursepkg.data import attribution_of
 from coursepkg.files import read_json, whole_folder
@@ -288,7 +288,7 @@ def ship(out: Path) -> None:
         (part / "model" / "model.safetensors").chmod(0o644)
         translator.subwords.save(part)
         translator.calibration.save(part)
-        (part / "ATTRIBUTION.txt").write_text(told, encoding="utf-8")
+        write_attribution(part, told)
 
 
 def store_curves(stages: list[Path]) -> None:

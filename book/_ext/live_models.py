@@ -38,8 +38,6 @@ class LiveModel:
     """Arguments of Python that export it; `--out FOLDER` follows."""
     sources: tuple[str, ...]
     """Files and folders that decide what is exported, below the root."""
-    attribution: str = ""
-    """Where the text about the weights' origin stands, if the command writes none."""
 
 
 MODELS = {
@@ -51,7 +49,6 @@ MODELS = {
             "coursepkg/app/export.py",
             "coursepkg/projects/translation/export/graphs.py",
         ),
-        "coursepkg/projects/translation/checkpoint/ATTRIBUTION.txt",
     ),
     "ocr": LiveModel(
         "Read lines",
@@ -147,8 +144,6 @@ def export(root: Path, name: str, folder: Path) -> None:
         (folder / f"{graph.name}.gz").write_bytes(
             gzip.compress(graph.read_bytes(), 6, mtime=0)
         )
-    if MODELS[name].attribution:
-        shutil.copy(root / MODELS[name].attribution, folder)
     shutil.rmtree(raw)
     stamp.write_text(state)
 

@@ -15,6 +15,8 @@ from coursepkg.training.saved_model import CARD, load_model
 R = TypeVar("R")
 SHIPPED = Path("default")
 """What `--start` takes for the model that ships."""
+ATTRIBUTION = "ATTRIBUTION.txt"
+"""Beside weights: whose texts they learnt, and under which licences."""
 EXPORT_CARDS = ("export.json", "translator.json")
 """Of these names one is in every exported folder."""
 
@@ -34,6 +36,18 @@ def check_finished(folder: str | Path) -> Path:
             hint = "it holds an export: name the folder of the model itself"
         raise FileNotFoundError(f"{folder}: no finished model in it; {hint}")
     return folder
+
+
+def attribution_in(folder: Path) -> str:
+    """Whose texts the model in a folder learnt; empty where nothing says it."""
+    file = folder / ATTRIBUTION
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def write_attribution(folder: Path, text: str) -> None:
+    """Write beside weights whose texts they learnt, if there is anything to say."""
+    if text:
+        (folder / ATTRIBUTION).write_text(text, encoding="utf-8")
 
 
 def start_folder(start: Path | None, default: Path) -> Path | None:

@@ -228,7 +228,7 @@ class Evaluate:
     pages."""
     baselines: tuple[Literal["rapidocr", "tesseract"], ...] = ()
     """What else reads the same pages in the same run: rapidocr's own pipeline;
-    Tesseract with its Vietnamese model, in three ways of page segmentation."""
+    Tesseract with its Vietnamese model, in four ways of page segmentation."""
     part: ScoredPart = "dev"
     reader: ReaderKind | None = None
     """Who reads: the CTC head, the decoder, or both. The model's recipe decides if it
@@ -343,7 +343,7 @@ class ReadOptions:
     margin: float = 0.0
     """Added to each box on every side before it is cut out, in heights of the line,
     from 0 to 1."""
-    both_ways: tyro.conf.FlagCreatePairsOff[bool] = True
+    upside_down: tyro.conf.FlagCreatePairsOff[bool] = True
     """Do not look whether what reads badly stands upside down."""
 
     def __post_init__(self) -> None:

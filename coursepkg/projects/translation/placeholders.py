@@ -79,11 +79,6 @@ def copied_strings(text: str) -> list[str]:
     return COPIED.findall(text)
 
 
-def is_crowded(text: str) -> bool:
-    """Whether a text has more different strings to copy than there are marks."""
-    return len(set(copied_strings(text))) > len(MARKS)
-
-
 def cut_crowded(text: str) -> list[str]:
     """A text in parts with no more different strings to copy than there are marks.
 

@@ -5,6 +5,7 @@ OUT/*.model               the vocabulary
 OUT/calls.json            how long each call trained, and on what machine
 OUT/run/                  logs and checkpoints, see `coursepkg.training.loop`
 OUT/model/                the finished model: the weights of the best validation
+OUT/ATTRIBUTION.txt       whose texts it learnt, where a licence asks for it
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from coursepkg.app import training_run
+from coursepkg.app.model_folder import attribution_in, write_attribution
 from coursepkg.app.output import Log
 from coursepkg.app.training_run import training_config
 from coursepkg.blocks.transformer import Transformer
+from coursepkg.data import attribution_of
 from coursepkg.data.batching import Pair
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive.batches import (
@@ -227,6 +230,9 @@ def _versions(
     return RoundTripVersions(_both_read((corpus[0], round_trips), subwords))
 
 
+OPEN_TEXT = ("open", "tatoeba")
+"""Corpora, and beginnings of the names of their domains, under licences that ask for
+attribution."""
 N_VALIDATED = 400
 """Sentences of the dev part that each validation translates."""
 
@@ -328,7 +334,16 @@ def train(
         changeable=CHANGEABLE,
         added=ADDED_SETTINGS,
     )
+    write_attribution(out, _attribution(corpora, start))
     return Trained(trained.model, subwords, trained.history, trained.card)
+
+
+def _attribution(corpora: Sequence[Parts], start: Path | None) -> str:
+    """What the licences ask to stand beside the model."""
+    told = "" if start is None else attribution_in(start)
+    open_text = attribution_of("open")
+    learnt = any(one.corpus.split("-")[0] in OPEN_TEXT for one in corpora)
+    return told if not learnt or open_text in told else told + open_text
 
 
 def _notes(recipe: Recipe, corpora: Sequence[Parts], held: int) -> list[str]:

@@ -24,7 +24,8 @@ def told(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     found = run_page("your_own_sentences.md", folder, installed, COURSEPKG_DATA=str(folder / "none"))
     terms = (folder / "terms.tsv").read_text("utf-8")
     cards = [path.read_text("utf-8") for path in (folder / "runs").glob("*/*.json")]
-    return found | {"terms": terms, "cards": "\n".join(cards)}
+    attributed = sorted(path.parent.name for path in folder.glob("runs/*/ATTRIBUTION.txt"))
+    return found | {"terms": terms, "cards": "\n".join(cards), "attributed": " ".join(attributed)}
 
 
 def of(told: dict[str, str], *parts: str) -> list[str]:
@@ -61,6 +62,7 @@ def test_what_comes_out_is_used(told: dict[str, str]) -> None:
     assert len(told["terms"].splitlines()) > 20
     assert "folder mine" in told["cards"]
     assert "/mine" not in told["cards"]
+    assert told["attributed"] == "kept mine mine-int8"
 
 
 NAMES = {

@@ -16,7 +16,6 @@ from coursepkg.projects.translation.placeholders import (
     cut_crowded,
     emptied_tags,
     invented_numbers,
-    is_crowded,
     mask,
     mask_pair,
     n_lost,
@@ -202,7 +201,6 @@ def test_a_part_of_a_text_is_unmasked_as_it_stood() -> None:
 )
 def test_a_text_with_more_strings_than_marks_is_cut_between_them(text: str, parts: list[str]) -> None:
     assert cut_crowded(text) == parts
-    assert is_crowded(text) == (len(parts) > 1)
 
 
 def test_a_wrong_mark_takes_the_place_of_the_only_one_that_is_missing() -> None:

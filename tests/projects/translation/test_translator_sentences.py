@@ -38,8 +38,14 @@ def test_chinese_stands_beside_training_sentences_alone() -> None:
         assert HAN.search(text), line
 
 
+def figures(text: str) -> list[str]:
+    """Numbers above 12: smaller ones may be words, and months have numbers in two of the languages."""
+    numbers = re.findall(r"\d+", re.sub(r"(?<=\d)[.,](?=\d{3})", "", text))
+    return sorted(one for one in numbers if int(one) > 12)
+
+
 def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
-    names = set(script.COPIES["eighth"]) - {script.CHINESE}
+    names = {name for stage in script.STAGES.values() for name in stage.copies} - {script.CHINESE}
     assert names == {path.name for path in FOLDER.glob("*.tsv")} - {script.CHINESE}
     general = [row for name in sorted(names - {"short.tsv"}) for row in rows(name, 3)]
     short = rows("short.tsv", 3)
@@ -48,8 +54,9 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
         assert HAN.search(zh), en
         assert not HAN.search(en + vi), en
         assert unicode_form(vi) in ("NFC", "either"), vi
-        figures = [sorted(re.findall(r"\d+", text)) for text in (en, vi, zh)]
-        assert figures[0] == figures[1] == figures[2], en
+        # A trillion is 1.000 tỷ, 2万 is 20,000, and 20世纪80年代 are the 1980s.
+        assert figures(en) == figures(vi) or "trillion" in en, en
+        assert figures(en) == figures(zh) or re.search(r"\d[多余]?[百千万]|亿|一万|世纪", zh), en
     for column, language in enumerate(("en", "vi", "zh")):
         keys = [sentence_key(row[column], language) for row in general]
         assert len(set(keys)) == len(keys), language

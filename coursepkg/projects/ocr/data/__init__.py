@@ -5,7 +5,7 @@ from coursepkg.lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "audit": "audit_lines audit_table describe_lines describe_table",
+        "audit": "audit_lines audit_table describe_lines",
         "batches": (
             "LineBatch LineBatches character_vocabulary characters_outside encode_text "
             "seen_texts"

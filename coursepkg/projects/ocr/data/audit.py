@@ -97,16 +97,6 @@ def table_sizes(table: Table) -> list[tuple[float, float]]:
     return [(wide, high) for wide, high in found if min(wide, high) > 0]
 
 
-def describe_table(table: Table, *, height: int = 40) -> dict[str, Any]:
-    """Statistics of the MC-OCR table, with the widths that its polygons tell."""
-    return {
-        "table": table.file,
-        "sha256": table.sha256,
-        "receipts": len(table.receipts),
-        "turned": table.turned,
-    } | describe_lines(table.texts, table.groups, table_sizes(table), height=height)
-
-
 def _summary(values: Sequence[int]) -> dict[str, int | float]:
     ordered = sorted(values)
     return {

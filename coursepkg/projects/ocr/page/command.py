@@ -124,7 +124,7 @@ def _check_for_lines(options: Predict) -> None:
             "--min-score": read.min_score != usual.min_score,
             "--word-gap": read.word_gap != usual.word_gap,
             "--margin": read.margin != usual.margin,
-            "--no-both-ways": read.both_ways != usual.both_ways,
+            "--no-upside-down": read.upside_down != usual.upside_down,
             "--fields": options.fields is not None,
         },
         "is for pages, and --lines reads pictures of single lines; leave one of them"

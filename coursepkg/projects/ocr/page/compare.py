@@ -294,6 +294,7 @@ def open_tesseract(
 READERS: dict[str, Callable[[int], tuple[PageReader, Callable[[], None]]]] = {
     "coursepkg": open_coursepkg,
     "rapidocr": open_rapidocr,
+    "tesseract psm 3": partial(open_tesseract, segmentation=3),
     "tesseract psm 4": open_tesseract,
     "tesseract psm 6": partial(open_tesseract, segmentation=6),
     "tesseract psm 11": partial(open_tesseract, segmentation=11),

@@ -225,7 +225,7 @@ def read_page(
     )  # what stands on its head is turned before it is looked at again
     lines = _read_places(gray, places, recognizer, once)
     n_uncut = len(places) - len(lines)
-    if options.both_ways:
+    if options.upside_down:
         lines = _right_way_up(gray, lines, recognizer, once)
     lines = _looked_at_again(lines, recognizer, options)
     written = [line for line in lines if line.reading.text.strip()]

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from coursepkg.app.export import Graph, traced, write_onnx
+from coursepkg.app.model_folder import write_attribution
 from coursepkg.attention.multihead import MultiHeadAttention, attend_cached
 from coursepkg.attention.position_bias import RelativeBias
 from coursepkg.attention.rope import RotaryEmbedding, rotate_pairs
@@ -276,12 +277,15 @@ def _dim(letter: str, most: int = MOST_ROWS, least: int = 1) -> Any:
     return torch.export.Dim(letter, min=least, max=most)
 
 
-def export_onnx(translator: Translator, out: Path) -> dict[str, Any]:
+def export_onnx(
+    translator: Translator, out: Path, attribution: str = ""
+) -> dict[str, Any]:
     """Write both graphs, the vocabulary and a card; all of it appears or nothing.
 
     Args:
         translator: of one Transformer.
         out: folder, which must not exist.
+        attribution: whose texts the model learnt; written beside it if not empty.
 
     Returns:
         the card.
@@ -291,8 +295,12 @@ def export_onnx(translator: Translator, out: Path) -> dict[str, Any]:
         ValueError: the model cannot be exported, or the folder exists.
         OSError: it cannot be written.
     """
-    graphs = graphs_of(translator.model)
-    return write_onnx(out, graphs, _card(translator), translator.subwords.save)
+
+    def also(part: Path) -> None:
+        translator.subwords.save(part)
+        write_attribution(part, attribution)
+
+    return write_onnx(out, graphs_of(translator.model), _card(translator), also)
 
 
 def graphs_of(model: nn.Module) -> dict[str, Graph]:

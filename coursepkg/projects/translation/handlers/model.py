@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coursepkg.app.evaluation import limited, origin_of
-from coursepkg.app.model_folder import start_folder
+from coursepkg.app.model_folder import (
+    attribution_in,
+    start_folder,
+    write_attribution,
+)
 from coursepkg.app.options import set_training_threads
 from coursepkg.app.output import check_out_folder, print_json, required_out
 from coursepkg.app.training_run import Trained
@@ -378,10 +382,11 @@ def export_command(options: "Export") -> int:
             f"{folder} holds a {type(translator.model).__name__}; only a Transformer"
             " can be exported"
         )
+    attribution = attribution_in(folder)
     if options.format == "onnx":
-        told = _export_onnx(translator, out)
+        told = _export_onnx(translator, out, attribution)
     else:
-        _export_ctranslate2(translator, out, options.quantization)
+        _export_ctranslate2(translator, out, options.quantization, attribution)
         told = {"quantization": options.quantization}
     print(f"exported to {out}")
     if options.common.json:
@@ -389,9 +394,15 @@ def export_command(options: "Export") -> int:
     return 0
 
 
-def _export_ctranslate2(translator: Translator, out: Path, quantization: str) -> None:
+def _export_ctranslate2(
+    translator: Translator, out: Path, quantization: str, attribution: str
+) -> None:
     from coursepkg.projects.translation.export.convert import export_ctranslate2
     from coursepkg.projects.translation.export.runtime import write_card
+
+    def also(part: Path) -> None:
+        write_card(part, translator)
+        write_attribution(part, attribution)
 
     subwords = translator.subwords
     export_ctranslate2(
@@ -400,13 +411,13 @@ def _export_ctranslate2(translator: Translator, out: Path, quantization: str) ->
         out,
         quantization=quantization,
         source_pieces=None if subwords.joint else subwords.source.pieces,
-        also=lambda part: write_card(part, translator),
+        also=also,
     )
 
 
-def _export_onnx(translator: Translator, out: Path) -> dict[str, Any]:
+def _export_onnx(translator: Translator, out: Path, attribution: str) -> dict[str, Any]:
     """The card without the vocabulary, which is long."""
     from coursepkg.projects.translation.export.graphs import export_onnx
 
-    card = export_onnx(translator, out)
+    card = export_onnx(translator, out, attribution)
     return {name: told for name, told in card.items() if "vocabulary" not in name}

@@ -14,7 +14,7 @@ from coursepkg.projects.ocr.data.audit import (
     audit_lines,
     audit_table,
     describe_lines,
-    describe_table,
+    table_sizes,
 )
 from coursepkg.projects.ocr.data.mc_ocr import read_table
 from coursepkg.projects.ocr.data.splits import split_lines
@@ -128,8 +128,9 @@ def test_statistics_of_lines() -> None:
 
 
 def test_a_table_tells_widths_without_photographs(tmp_path: Path) -> None:
-    found = describe_table(read_table(write_table(tmp_path / "table.csv", [receipt("a.jpg")])))
-    assert (found["receipts"], found["turned"]) == (1, {"upright": 3})
+    table = read_table(write_table(tmp_path / "table.csv", [receipt("a.jpg")]))
+    assert table.turned == {"upright": 3}
+    found = describe_lines(table.texts, table.groups, table_sizes(table), height=40)
     assert found["width at height 40"] == {
         "shortest": 140,
         "mean": 220,

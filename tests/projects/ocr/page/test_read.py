@@ -75,7 +75,7 @@ def test_one_line_upside_down_on_an_upright_page() -> None:
     page = read_page(image, KnownBoxes(corners), Matcher(LINES))
     assert page.text == TEXT
     assert np.array_equal(page.lines[3].box.corners, np.roll(corners[3], 2, axis=0))
-    one_way = read_page(image, KnownBoxes(corners), Matcher(LINES), ReadOptions(both_ways=False))
+    one_way = read_page(image, KnownBoxes(corners), Matcher(LINES), ReadOptions(upside_down=False))
     assert one_way.lines[3].confidence < 0.5 < page.lines[3].confidence
 
 
@@ -147,7 +147,7 @@ def test_batches_and_neighbours_never_change_a_line() -> None:
     reader = random_recognizer()
 
     def read(chosen: list[np.ndarray], batch_size: int) -> dict[tuple[float, ...], tuple[str, float]]:
-        options = ReadOptions(batch_size=batch_size, both_ways=False)
+        options = ReadOptions(batch_size=batch_size, upside_down=False)
         page = read_page(receipt.image, KnownBoxes(chosen), reader, options)
         return {tuple(line.box.corners.ravel()): (line.text, line.confidence) for line in page.lines}
 

@@ -1,6 +1,7 @@
 """The two ONNX graphs give the numbers of the model, and greedy decoding by them gives its translations."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from coursepkg.app.export import CARD, read_onnx
+from coursepkg.app.model_folder import attribution_in, write_attribution
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
@@ -69,12 +71,18 @@ def build(kind: str) -> Transformer:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The graphs, made in another process: shape checks of tests cannot follow traced sizes."""
     root = tmp_path_factory.mktemp("graphs")
-    command = [sys.executable, "-c", TRACE, str(root), str(PHRASEBOOK)]
+    attributed = shutil.copytree(PHRASEBOOK, root / "attributed")
+    write_attribution(attributed, "Sentences of others.\n")
+    command = [sys.executable, "-c", TRACE, str(root), str(attributed)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"exported to {root / 'book'}\n"
     assert done.stderr == ""
     return root
+
+
+def test_whose_texts_the_model_learnt_stands_beside_the_graphs(root: Path) -> None:
+    assert attribution_in(root / "book") == "Sentences of others.\n"
 
 
 def padded(rows: list[list[int]]) -> np.ndarray:
