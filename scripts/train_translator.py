@@ -12,7 +12,7 @@ sentences. A fifth is the fourth once more, with the first 8,600, and a sixth wi
 the first 400 lines of the greetings in `short.tsv`. An eighth learns another third of
 the rest and all of `short.tsv`. A ninth, from the eighth as it shipped, learns
 `general_3.tsv`, whose sentences hold words that the files before hardly have, and little
-else: it is what ships.
+else. What ships is the mean of the weights of the eighth and the ninth.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -32,8 +32,9 @@ else: it is what ships.
     --skip 104000 --limit 8000 for Chinese; the eighth: the stage `eighth`, from runs/open-7 to runs/open-8, with
     --skip 100000 and --skip 112000)
     python scripts/train_translator.py ninth --start default --out runs/open-9 --threads 2 --seconds 7000
-    coursepkg translation calibrate --model runs/open-9
-    python scripts/train_translator.py ship --out runs/open-9
+    python scripts/train_translator.py average --stages runs/open-8 runs/open-9 --out runs/open-mean
+    coursepkg translation calibrate --model runs/open-mean
+    python scripts/train_translator.py ship --out runs/open-mean
     python scripts/train_translator.py log --stages runs/open-2 ... runs/open-9
 
 `log` stores the curves of these stages for the book.
@@ -42,6 +43,7 @@ The stages go on where their last call stopped. COURSEPKG_DATA names the data.
 
 import argparse
 import dataclasses
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -274,6 +276,28 @@ def learn_vocabulary(corpora: list[Parts], out: Path) -> None:
     ).save(out / FILES[1])
 
 
+def average(folders: list[Path], out: Path) -> None:
+    """Write the model whose weights are the mean of those of several stages.
+
+    All else is taken from the last one. Source: Wortsman et al. 2022, "Model soups"
+    (arXiv 2203.05482).
+    """
+    read = [Translator.load(folder) for folder in folders]
+    weights = [one.model.float().state_dict() for one in read]
+    last = read[-1]
+    last.model.load_state_dict(
+        {
+            name: torch.stack([one[name] for one in weights]).mean(0)
+            for name in weights[-1]
+        }
+    )
+    with whole_folder(out) as part:
+        for name in ("recipe.json", FILES[1]):
+            shutil.copy(folders[-1] / name, part / name)
+        card = last.card | {"averaged": len(read)}
+        save_model(part / "model", last.model, **card)
+
+
 def ship(out: Path) -> None:
     """Write the model in half precision into the package, licences beside it."""
     translator = Translator.load(out)
@@ -356,9 +380,9 @@ def read_back_translations(prefixes: list[Path], source: str) -> list[SentencePa
 
 
 def main() -> None:
-    """Train for some seconds, ship, or store the curves."""
+    """Train for some seconds, average, ship, or store the curves."""
     parser = argparse.ArgumentParser(description=__doc__)
-    stages = (*STAGES, "ship", "log")
+    stages = (*STAGES, "average", "ship", "log")
     parser.add_argument("stage", choices=stages)
     parser.add_argument("--out", type=Path, default=Path("runs/open"))
     parser.add_argument("--start", type=Path, help="folder of a model, or `default`")
@@ -370,6 +394,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.stage == "ship":
         return ship(options.out)
+    if options.stage == "average":
+        return average(options.stages, options.out)
     if options.stage == "log":
         if not options.stages:
             parser.error("log needs --stages, the folders of the stages")

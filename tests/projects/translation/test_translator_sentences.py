@@ -1,10 +1,12 @@
 """The sentences that a machine made for the translator's last stages: their form, and that none of them is scored."""
 
 import re
+import shutil
 from pathlib import Path
 
 import measure_translator
 import pytest
+import torch
 import train_translator as script
 
 from coursepkg.projects.translation.confidence import FEATURES, Calibration
@@ -13,6 +15,7 @@ from coursepkg.projects.translation.predict import Translator
 from coursepkg.projects.translation.readers import open_corpus
 from coursepkg.projects.translation.readers.open_corpus import EMBEDDED, read_embedded
 from coursepkg.text.vietnamese import unicode_form
+from coursepkg.training.saved_model import save_model
 from tests.projects.translation.memorised import memorised
 
 FOLDER = Path(__file__).parents[3] / "scripts" / "translator_sentences"
@@ -46,7 +49,8 @@ def figures(text: str) -> list[str]:
 
 def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
     names = {name for stage in script.STAGES.values() for name in stage.copies} - {script.CHINESE}
-    assert names == {path.name for path in FOLDER.glob("*.tsv")} - {script.CHINESE}
+    assert names == {path.name for path in FOLDER.glob("*.tsv")} - {script.CHINESE, "general_dev.tsv"}
+    names.add("general_dev.tsv")
     general = [row for name in sorted(names - {"short.tsv"}) for row in rows(name, 3)]
     short = rows("short.tsv", 3)
     assert len({tuple(row) for row in short}) == len(short)
@@ -60,6 +64,19 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
     for column, language in enumerate(("en", "vi", "zh")):
         keys = [sentence_key(row[column], language) for row in general]
         assert len(set(keys)) == len(keys), language
+
+
+def test_the_average_lies_halfway(tmp_path: Path) -> None:
+    whole, nothing, mean = memorised()[0], tmp_path / "nothing", tmp_path / "mean"
+    shutil.copytree(whole, nothing, ignore=shutil.ignore_patterns("model", "run"))
+    zero, weights = Translator.load(whole), Translator.load(whole).model.state_dict()
+    for parameter in zero.model.parameters():
+        parameter.data.zero_()
+    save_model(nothing / "model", zero.model, **zero.card)
+    script.average([nothing, whole], mean)
+    found = Translator.load(mean)
+    assert found.card["averaged"] == 2
+    assert all(torch.equal(one, weights[name] / 2) for name, one in found.model.state_dict().items())
 
 
 def test_the_older_model_stays_until_the_new_one_is_whole(
