@@ -21,8 +21,8 @@ from coursepkg.app.model_folder import attribution_in, write_attribution
 from coursepkg.app.output import Log
 from coursepkg.app.training_run import training_config
 from coursepkg.blocks.transformer import Transformer
-from coursepkg.data import attribution_of
 from coursepkg.data.batching import Pair
+from coursepkg.data.registry import attribution_of
 from coursepkg.metrics.scoring import score
 from coursepkg.projects.translation.contrastive.batches import (
     ContrastiveBatches,
