@@ -43,7 +43,6 @@ The stages go on where their last call stopped. COURSEPKG_DATA names the data.
 
 import argparse
 import dataclasses
-import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -292,10 +291,8 @@ def average(folders: list[Path], out: Path) -> None:
         }
     )
     with whole_folder(out) as part:
-        for name in ("recipe.json", FILES[1]):
-            shutil.copy(folders[-1] / name, part / name)
-        card = last.card | {"averaged": len(read)}
-        save_model(part / "model", last.model, **card)
+        save_model(part / "model", last.model, **last.card, averaged=len(read))
+        last.subwords.save(part)
 
 
 def ship(out: Path) -> None:

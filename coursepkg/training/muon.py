@@ -22,16 +22,16 @@ N_ITERATIONS = 5
 def orthogonalise(matrix: Tensor) -> Tensor:
     """A matrix with the same singular vectors and singular values near 1.
 
-    Newton-Schulz iterations: X <- a X + b (X X^T) X + c (X X^T)^2 X. On a GPU they run in
-    bfloat16, which suffices; on a CPU in float32, since many CPUs multiply bfloat16 some
-    twenty times more slowly.
+    Newton-Schulz iterations: X <- a X + b (X X^T) X + c (X X^T)^2 X. On a GPU they
+    run in bfloat16, which suffices; on a CPU in float32, since many CPUs multiply
+    bfloat16 some twenty times more slowly.
 
     Args:
         matrix: (rows, columns).
 
     Returns:
-        the same shape, in the precision of the iterations; singular values between about
-        0.7 and 1.2.
+        the same shape, in the precision of the iterations; singular values between
+        about 0.7 and 1.2.
     """
     a, b, c = COEFFICIENTS
     x = matrix.to(torch.bfloat16 if matrix.is_cuda else torch.float32)

@@ -138,7 +138,7 @@ def test_it_does_not_doubt_short_sentences_and_what_it_copies(shipped: Translato
                 "Hello.": "Xin chào.",
                 "How are you?": "Bạn khỏe không?",
                 "Goodbye.": "Tạm biệt.",
-                "I love you.": "Tôi yêu bạn.",
+                "I love you.": "Anh yêu em.",
             },
         ),
         (("zh", "vi"), {"你好！": "Xin chào!", "再见。": "Tạm biệt.", "你好吗？": "Bạn khỏe không?"}),

@@ -1,4 +1,4 @@
-"""The commands of the page on sentences of one's own, from an installed wheel, on 500 pairs of the phrasebook."""
+"""The commands of the page on sentences of one's own, from an installed wheel, on 500 pairs."""
 
 import json
 import re
@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from coursepkg.projects.translation.readers.open_corpus import read_embedded
 from coursepkg.projects.translation.synthetic import Phrasebook
 from tests.projects.pages import BOOK, run_page
 from tests.projects.translation.tiny import write_lines
 
-N_PAIRS = 500
+N_PAIRS, N_HARD = 500, 150
 
 
 @pytest.fixture(scope="module")
 def told(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each command said, by its line; `python` is the program."""
     folder = tmp_path_factory.mktemp("page")
-    # Sentences that the model that ships was not trained on.
-    triples = Phrasebook().split("random")[2][:N_PAIRS]
-    for language in ("en", "vi"):
-        write_lines(folder / "mine" / f"train.{language}", [one.text(language) for one in triples])
+    # Sentences that the model that ships was not trained on: easy ones, and some that it translates badly.
+    triples = Phrasebook().split("random")[2][: N_PAIRS - N_HARD]
+    pairs = [(one.text("en"), one.text("vi")) for one in triples]
+    pairs += [(pair.source, pair.target) for pair in read_embedded()["test"][:N_HARD]]
+    for language, texts in zip(("en", "vi"), zip(*pairs, strict=True), strict=True):
+        write_lines(folder / "mine" / f"train.{language}", list(texts))
     found = run_page("your_own_sentences.md", folder, installed, COURSEPKG_DATA=str(folder / "none"))
     terms = (folder / "terms.tsv").read_text("utf-8")
     cards = [path.read_text("utf-8") for path in (folder / "runs").glob("*/*.json")]

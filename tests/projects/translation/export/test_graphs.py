@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from coursepkg.app.export import CARD, read_onnx
-from coursepkg.app.model_folder import attribution_in, write_attribution
+from coursepkg.app.model_folder import ATTRIBUTION, attribution_in, write_attribution
 from coursepkg.blocks.config import TransformerConfig
 from coursepkg.blocks.packed import pack
 from coursepkg.blocks.seq2seq import GRUSeq2Seq, Seq2SeqConfig
@@ -176,7 +176,7 @@ def test_the_card_and_the_files_say_what_was_exported(root: Path) -> None:
     assert card["tags"]["vi"] in card["vocabulary"]
     assert "source vocabulary" not in card
     assert card["files"][STEP]["inputs"]["past_keys"]["shape"] == [2, "B", "R", 2, "T", 32]
-    names = {ENCODER, STEP, CARD, "target.model"}
+    names = {ENCODER, STEP, CARD, "target.model", ATTRIBUTION}
     assert {path.name for path in (root / "book").iterdir()} == names
 
 
