@@ -36,7 +36,7 @@ OPEN_DETECTOR = detector.open_detector
         (["ok.png", "--lines", "--min-score", "0.5"], "--min-score is for pages"),
         (["ok.png", "--lines", "--word-gap", "1"], "--word-gap is for pages"),
         (["ok.png", "--lines", "--margin", "0.1"], "--margin is for pages"),
-        (["ok.png", "--lines", "--no-both-ways"], "--no-both-ways is for pages"),
+        (["ok.png", "--lines", "--no-upside-down"], "--no-upside-down is for pages"),
         (["ok.png", "--second-look", "1.5"], "--second-look must be in [0, 1]"),
         (["ok.png", "--reader", "ctc", "--second-look", "0.5"], "second_look needs reader joint"),
         (["ok.png", "--dpi", "3"], "--dpi"),
