@@ -58,9 +58,15 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
         assert HAN.search(zh), en
         assert not HAN.search(en + vi), en
         assert unicode_form(vi) in ("NFC", "either"), vi
+    # The later files write numbers as each language does.
+    natural = [tuple(row) for name in ("general_3.tsv", "general_dev.tsv") for row in rows(name, 3)]
+    for en, vi, zh in natural:
         # A trillion is 1.000 tỷ, 2万 is 20,000, and 20世纪80年代 are the 1980s.
         assert figures(en) == figures(vi) or "trillion" in en, en
         assert figures(en) == figures(zh) or re.search(r"\d[多余]?[百千万]|亿|一万|世纪", zh), en
+    for row in {*map(tuple, general + short)} - {*natural}:
+        digits = [sorted(re.findall(r"\d+", text)) for text in row]
+        assert digits[0] == digits[1] == digits[2], row
     for column, language in enumerate(("en", "vi", "zh")):
         keys = [sentence_key(row[column], language) for row in general]
         assert len(set(keys)) == len(keys), language
