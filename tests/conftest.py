@@ -1,16 +1,30 @@
-"""What holds for the whole suite: examples, warnings, and whether a missing browser may be skipped."""
+"""What holds for the whole suite: examples, shapes, warnings, and whether a missing browser may be skipped."""
 
 import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 from hypothesis import settings
 
 # The same examples on every machine, however slow: a red run can be repeated, and no test depends on time.
 settings.register_profile("course", deadline=None, derandomize=True)
 settings.load_profile("course")
+
+ANNOTATED = [
+    "coursepkg.attention.linear",
+    "coursepkg.attention.position_bias",
+    "coursepkg.attention.rope",
+    "coursepkg.blocks.feedforward",
+    "coursepkg.blocks.norm",
+    "coursepkg.blocks.position",
+    "coursepkg.text.skipgram",
+    "coursepkg.text.word_vectors",
+]
+"""Modules with shape annotations, which are checked here and nowhere else. Checked code is several times as slow."""
+jaxtyping.install_import_hook(ANNOTATED, "beartype.beartype")
 
 BROWSER_TESTS = Path(__file__).parent / "book"
 BROWSER_REQUIRED = os.environ.get("COURSEPKG_REQUIRE_BROWSER") == "1"

@@ -164,7 +164,7 @@ def test_installed_command_is_the_module(capsys) -> None:
         ("--help",),
         ("ocr", "train", "--help"),
         ("doctor", "--json"),
-        ("translation", "describe", "--json"),
+        ("data", "list", "--json"),
         (),
     ],
 )

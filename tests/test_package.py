@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import jaxtyping
 import pytest
+import torch
 
 import coursepkg
 import coursepkg.attention
@@ -24,6 +26,8 @@ import coursepkg.text
 import coursepkg.training
 import coursepkg.viz
 from coursepkg.attention.api import CAPABILITIES
+from coursepkg.attention.rope import RotaryEmbedding
+from tests.conftest import ANNOTATED
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "coursepkg"
@@ -195,6 +199,13 @@ def test_nothing_imports_in_a_circle() -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=module_name)
 def test_every_module_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_shapes_are_checked_wherever_they_are_annotated() -> None:
+    annotated = [module_name(path) for path in SOURCES if "from jaxtyping import" in path.read_text("utf-8")]
+    assert sorted(ANNOTATED) == annotated
+    with pytest.raises(jaxtyping.TypeCheckError, match="positions"):
+        RotaryEmbedding(8)._cos_sin(torch.zeros(3))
 
 
 def test_inheritance_stops_at_one_level() -> None:

@@ -1,6 +1,7 @@
 """Opens built pages in Chromium, and writes down what a reader would run into."""
 
 import functools
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserType, Page, Route
+from playwright.sync_api import Browser, BrowserType, Page, Request, Response
 
 FLAGS = [
     "--headless",
@@ -20,9 +21,22 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # No name leads to another host; asking Python about each request instead would double the time of a visit.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 SYSTEM_CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 PROBE = (Path(__file__).parent / "probe.js").read_text(encoding="utf-8")
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
+# What KaTeX and Pygments write is alike on every page; reading each span of it would take minutes.
+CONTEXT = {"exclude": [".katex", ".highlight"]}
+EAGER = """
+async () => {
+  const images = [...document.querySelectorAll("img")];
+  images.forEach((image) => (image.loading = "eager"));
+  await Promise.allSettled(images.map((image) => image.decode()));
+}
+"""
+"""Loads the pictures that a page leaves until they are scrolled to."""
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -67,9 +81,13 @@ class Visit:
     failed: list[str] = field(default_factory=list)
     """Requests that failed or were answered with an error."""
     foreign: list[str] = field(default_factory=list)
-    """Requests to another host; they are cut off."""
+    """Requests to another host; they fail."""
+    loaded: dict[str, int] = field(default_factory=dict)
+    """Bytes of each file that arrived, nothing compressed."""
     found: dict[str, Any] = field(default_factory=dict)
     """What probe.js measured in the page."""
+    faults: list[str] = field(default_factory=list)
+    """Serious and critical faults that axe-core found, each with its first element."""
 
 
 @contextmanager
@@ -80,19 +98,21 @@ def opened(
     visit = Visit(document, width, scheme)
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
 
-    def keep_home(route: Route) -> None:
-        if route.request.url.startswith((site, "data:", "blob:")):
-            route.continue_()
-        else:
-            visit.foreign.append(route.request.url)
-            route.abort()
+    def asked(request: Request) -> None:
+        if not request.url.startswith((site, "data:", "blob:")):
+            visit.foreign.append(request.url)
 
-    context.route("**/*", keep_home)
+    def answered(response: Response) -> None:
+        visit.loaded[response.url] = int(response.headers.get("content-length", 0))
+        if response.status >= 400:
+            visit.failed.append(response.url)
+
     page = context.new_page()
     page.on("console", lambda line: visit.errors.append(line.text) if line.type == "error" else None)
     page.on("pageerror", lambda error: visit.errors.append(str(error)))
+    page.on("request", asked)
     page.on("requestfailed", lambda request: visit.failed.append(request.url))
-    page.on("response", lambda answer: visit.failed.append(answer.url) if answer.status >= 400 else None)
+    page.on("response", answered)
     try:
         page.goto(f"{site}{document}.html", wait_until="load")
         page.wait_for_load_state("networkidle")
@@ -101,8 +121,41 @@ def opened(
         context.close()
 
 
-def visit_page(browser: Browser, site: str, document: str, width: int, scheme: str) -> Visit:
-    """Open a page, measure it, close it."""
+def faults(page: Page, colours: bool) -> list[str]:
+    """Serious and critical faults that axe-core finds, each with its first element.
+
+    Its two rules about colours take as long as all others; probe.js asks the same in a fraction of the time, so
+    they are for a sample of the pages. The rule "region" is no serious one.
+    """
+    page.add_style_tag(content="* { transition: none !important }")
+    page.evaluate(AXE)
+    enabled = {
+        "label-content-name-mismatch": True,
+        "color-contrast": colours,
+        "link-in-text-block": colours,
+        "region": False,
+    }
+    options = {
+        "resultTypes": ["violations"],
+        "elementRef": False,
+        "rules": {rule: {"enabled": on} for rule, on in enabled.items()},
+    }
+    violations = page.evaluate(
+        f"axe.run({json.dumps(CONTEXT)}, {json.dumps(options)}).then(found => found.violations)"
+    )
+    return [
+        f"{fault['id']}: {fault['nodes'][0]['html'][:160]}"
+        for fault in violations
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def visit_page(
+    browser: Browser, site: str, document: str, width: int, scheme: str, *, axe: bool, colours: bool
+) -> Visit:
+    """Open a page, load its pictures, measure it, ask axe-core about it or its colours as well, close it."""
     with opened(browser, site, document, width, scheme) as (page, visit):
+        page.evaluate(EAGER)
         visit.found = page.evaluate(PROBE)
+        visit.faults = faults(page, colours) if axe else []
     return visit

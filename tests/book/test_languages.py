@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -177,12 +177,12 @@ def test_a_catalogue_survives_being_written_and_read(tmp_path: Path) -> None:
     } == messages
 
 
-@cache
+@lru_cache(maxsize=4)
 def parsed(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
 
 
-@pytest.fixture(params=documents())
+@pytest.fixture(scope="module", params=documents())
 def pair(site: str, request: pytest.FixtureRequest) -> tuple[str, Path, Path]:
     """A page in English and in Vietnamese."""
     english, vietnamese = HTML / f"{request.param}.html", HTML / LANGUAGE / f"{request.param}.html"

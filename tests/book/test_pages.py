@@ -15,8 +15,21 @@ WIDEST = 88
 """Columns of the longest line of code in the package and in the notebooks."""
 TALLEST = 40_000
 """Pixels of the longest page on a desktop."""
+MOST_BYTES, MOST_SHARED_BYTES, MOST_PROSE_BYTES = 1_500_000, 280_000, 300_000
+LONG_PROSE = {"book/corrections"}
+"""Pages whose text and formulas alone take 220 kB."""
 DESKTOP, PHONE = (1280, "light"), (390, "dark")
 PAGES = [*documents(), "search", "genindex", "404"]
+SAMPLE = {
+    "book/intro",
+    "book/notation",
+    "book/bibliography",
+    "notebooks/attention/self_attention",
+    "notebooks/translation/zh_vi_baseline",
+    "search",
+}
+"""Pages that axe-core judges on both screens and with their colours. The others have the same frame, which a phone
+folds away, and probe.js measures the colours of all; so it judges them on the phone."""
 FLIPBOOKS = [
     document
     for document in documents()
@@ -28,7 +41,17 @@ FLIPBOOKS = [
 @pytest.fixture(scope="module")
 def visit(browser: Browser, site: str):
     """Opens a page once for all tests that ask about it."""
-    return cache(lambda document, width, scheme: visit_page(browser, site, document, width, scheme))
+    return cache(
+        lambda document, width, scheme: visit_page(
+            browser,
+            site,
+            document,
+            width,
+            scheme,
+            axe=document in SAMPLE or width == PHONE[0],
+            colours=document in SAMPLE,
+        )
+    )
 
 
 @pytest.fixture(params=PAGES)
@@ -54,6 +77,27 @@ def test_the_page_follows_the_color_scheme_of_the_system(visits: list[Visit]) ->
 def test_the_page_is_no_wider_than_the_screen(visits: list[Visit]) -> None:
     for seen in visits:
         assert seen.found["overflow"] <= 0, f"{seen.width} px wide: {seen.found['wide']}"
+
+
+def test_a_page_has_no_serious_fault_of_accessibility(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert seen.faults == [], seen.scheme
+
+
+def test_links_in_text_are_underlined(visits: list[Visit]) -> None:
+    for seen in visits:
+        assert seen.found["plainLinks"] == [], seen.scheme
+
+
+@pytest.mark.parametrize("document", documents())
+def test_a_page_is_light(visit: Callable[[str, int, str], Visit], document: str) -> None:
+    loaded = visit(document, *DESKTOP).loaded
+    own = {url for url in loaded if "/_images/" in url or url.endswith(f"{document}.html")}
+    assert sum(loaded.values()) <= MOST_BYTES
+    assert sum(size for url, size in loaded.items() if url not in own) <= MOST_SHARED_BYTES
+    if not document.startswith("notebooks/") and document not in LONG_PROSE:
+        assert sum(size for url, size in loaded.items() if "/_images/" not in url) <= MOST_PROSE_BYTES
+    assert not [url for url in loaded if "search_index" in url], "the index is for the search page alone"
 
 
 def test_a_desktop_shows_whole_lines_of_code(browser: Browser, site: str) -> None:

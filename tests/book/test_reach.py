@@ -1,8 +1,6 @@
-"""Whom the pages reach: readers with a screen reader or a keyboard only, with little bandwidth, without JavaScript,
-from a folder, and those who search."""
+"""Whom the pages reach: readers with a keyboard only, with large type, without JavaScript, from a folder, and those
+who search."""
 
-import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -10,52 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book.browser import opened
-from tests.book.sources import HTML, documents
+from tests.book.sources import HTML
 
 pytestmark = pytest.mark.browser
-
-AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
-# What KaTeX and Pygments write is alike on every page; reading each span of it would take minutes.
-CONTEXT = {"exclude": [".katex", ".highlight"]}
-SAMPLE = [
-    "book/intro",
-    "book/notation",
-    "book/bibliography",
-    "notebooks/attention/self_attention",
-    "notebooks/translation/zh_vi_baseline",
-    "search",
-]
-SCREENS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
-OTHERS = [document for document in [*documents(), "genindex", "404"] if document not in SAMPLE]
-VISITS = [(document, *screen) for document in SAMPLE for screen in SCREENS]
-# A light page differs from a dark one in its colours alone, which test_pages.py measures.
-VISITS += [(document, *screen) for document in OTHERS for screen in (SCREENS[0], SCREENS[3])]
-MOST_BYTES, MOST_SHARED_BYTES, MOST_PROSE_BYTES = 1_500_000, 280_000, 300_000
-LONG_PROSE = {"book/corrections"}
-"""Pages whose text and formulas alone take 220 kB."""
-
-
-def faults(page: Page, contrast: bool) -> list[str]:
-    """Serious and critical faults that axe-core finds, each with its first element."""
-    page.add_style_tag(content="* { transition: none !important }")
-    page.evaluate(AXE)
-    rules = {"label-content-name-mismatch": {"enabled": True}, "color-contrast": {"enabled": contrast}}
-    options = {"resultTypes": ["violations"], "elementRef": False, "rules": rules}
-    found = page.evaluate(f"axe.run({json.dumps(CONTEXT)}, {json.dumps(options)})")
-    return [
-        f"{fault['id']}: {fault['nodes'][0]['html'][:160]}"
-        for fault in found["violations"]
-        if fault["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.mark.parametrize(("document", "scheme", "width"), VISITS)
-def test_a_page_has_no_serious_fault_of_accessibility(
-    browser: Browser, site: str, document: str, scheme: str, width: int
-) -> None:
-    # The contrast of all text on all pages is measured in test_pages.py, in a fraction of the time.
-    with opened(browser, site, document, width, scheme) as (page, _):
-        assert faults(page, contrast=document in SAMPLE) == []
 
 
 def test_the_theme_switch_keeps_the_focus(browser: Browser, site: str) -> None:
@@ -82,28 +37,6 @@ def test_large_type_leaves_the_page_within_the_screen(browser: Browser, site: st
     with opened(browser, site, "notebooks/attention/gqa", 640, "light") as (page, _):
         page.add_style_tag(content="html { font-size: 200% }")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-
-
-def transferred(browser: Browser, site: str, document: str) -> dict[str, int]:
-    """Bytes of each file that a page loads, all its pictures included, nothing compressed."""
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        page, loaded = context.new_page(), {}
-        page.on("response", lambda answer: loaded.update({answer.url: int(answer.headers["content-length"])}))
-        page.goto(f"{site}{document}.html", wait_until="load")
-        page.evaluate("document.querySelectorAll('img[loading=lazy]').forEach(e => (e.loading = 'eager'))")
-        page.wait_for_load_state("networkidle")
-    return loaded
-
-
-@pytest.mark.parametrize("document", documents())
-def test_a_page_is_light(browser: Browser, site: str, document: str) -> None:
-    loaded = transferred(browser, site, document)
-    own = {url for url in loaded if "/_images/" in url or url.endswith(f"{document}.html")}
-    assert sum(loaded.values()) <= MOST_BYTES
-    assert sum(size for url, size in loaded.items() if url not in own) <= MOST_SHARED_BYTES
-    if not document.startswith("notebooks/") and document not in LONG_PROSE:
-        assert sum(size for url, size in loaded.items() if "/_images/" not in url) <= MOST_PROSE_BYTES
-    assert not [url for url in loaded if "search_index" in url], "the index is for the search page alone"
 
 
 def no_script(browser: Browser, address: str) -> Any:

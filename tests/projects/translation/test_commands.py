@@ -46,7 +46,7 @@ def test_describe_prints_the_size_of_the_baseline(zh_vi: Path) -> None:
 
 
 def test_a_description_goes_into_a_file_as_well(zh_vi: Path, tmp_path: Path) -> None:
-    said = translation("describe", "--json", "--out", tmp_path / "describe.json")
+    said = translation("describe", "--data", "zh-vi", "--json", "--out", tmp_path / "describe.json")
     assert json.loads((tmp_path / "describe.json").read_text("utf-8")) == said.document
 
 
