@@ -1,6 +1,7 @@
 """What holds for the whole suite: examples, shapes, warnings, and whether a missing browser may be skipped."""
 
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ ANNOTATED = [
     "coursepkg.text.word_vectors",
 ]
 """Modules with shape annotations, which are checked here and nowhere else. Checked code is several times as slow."""
+assert not sys.modules.keys() & set(ANNOTATED), "imported before they could be checked"
 jaxtyping.install_import_hook(ANNOTATED, "beartype.beartype")
 
 BROWSER_TESTS = Path(__file__).parent / "book"

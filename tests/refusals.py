@@ -1,42 +1,43 @@
-"""Arguments of another type than the annotated one, where nothing else checks types."""
+"""Arguments of another type than the annotated one, while the suite's own check of shapes and types is off."""
 
-import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import jaxtyping
+import numpy as np
+import torch
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Functions take what they are given, as in a user's process."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def assert_refused(preparation: str, messages: Mapping[str, str]) -> None:
-    """Each call raises a ValueError with its message, after the same preparation.
-
-    In a process of its own, as a user's: here the suite's run-time type checks would speak first.
-    """
-    program = f"""
-{preparation}
-for call in {list(messages)!r}:
-    try:
-        print("accepted", eval(call))
-    except ValueError as error:
-        print(error)
-"""
-    assert dict(zip(messages, _printed(program), strict=True)) == messages
+    """Each call raises a ValueError with its message, after the same preparation."""
+    names: dict[str, Any] = {}
+    said = {}
+    with unchecked():
+        exec(preparation, names)
+        for call in messages:
+            try:
+                said[call] = f"accepted {eval(call, names)}"
+            except ValueError as error:
+                said[call] = str(error)
+    assert said == messages
 
 
 def assert_equal(preparation: str, pairs: Mapping[str, str]) -> None:
-    """Each expression gives what the other one gives, where nothing else checks types."""
-    program = f"""
-import numpy as np, torch
-i64, f32 = np.int64, np.float32
-def equal(a, b):
-    return torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
-{preparation}
-for ours, same in {list(pairs.items())!r}:
-    print(equal(eval(ours), eval(same)))
-"""
-    assert dict.fromkeys(pairs, "True") == dict(zip(pairs, _printed(program), strict=True))
-
-
-def _printed(program: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.splitlines()
+    """Each expression gives what the other one gives; `i64` and `f32` are numpy's scalars."""
+    names: dict[str, Any] = {"np": np, "torch": torch, "i64": np.int64, "f32": np.float32}
+    with unchecked():
+        exec(preparation, names)
+        found = {(ours, same): (eval(ours, names), eval(same, names)) for ours, same in pairs.items()}
+    for expressions, (a, b) in found.items():
+        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b, expressions

@@ -208,7 +208,7 @@ class TestKernels:
 @pytest.mark.skipif(INTERPRETED, reason="this is the interpreter")
 def test_kernels_in_the_interpreter():
     pytest.importorskip("triton", reason="triton is not installed; pip install triton")
-    command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-o", "addopts=", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider"]
     child = subprocess.run(
         [*command, f"{__file__}::TestKernels"],
         env={**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},

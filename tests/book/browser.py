@@ -110,7 +110,7 @@ def opened(
     page = context.new_page()
     page.on("console", lambda line: visit.errors.append(line.text) if line.type == "error" else None)
     page.on("pageerror", lambda error: visit.errors.append(str(error)))
-    page.on("request", asked)
+    context.on("request", asked)
     page.on("requestfailed", lambda request: visit.failed.append(request.url))
     page.on("response", answered)
     try:
@@ -124,8 +124,8 @@ def opened(
 def faults(page: Page, colours: bool) -> list[str]:
     """Serious and critical faults that axe-core finds, each with its first element.
 
-    Its two rules about colours take as long as all others; probe.js asks the same in a fraction of the time, so
-    they are for a sample of the pages. The rule "region" is no serious one.
+    Its two rules about colours take as long as all others; probe.js measures the colours of an article in a fraction
+    of the time. The rule "region" is off: its faults are only moderate.
     """
     page.add_style_tag(content="* { transition: none !important }")
     page.evaluate(AXE)
@@ -153,7 +153,7 @@ def faults(page: Page, colours: bool) -> list[str]:
 def visit_page(
     browser: Browser, site: str, document: str, width: int, scheme: str, *, axe: bool, colours: bool
 ) -> Visit:
-    """Open a page, load its pictures, measure it, ask axe-core about it or its colours as well, close it."""
+    """Open a page, load its pictures and measure it; with `axe`, axe-core judges it, with `colours` its colours too."""
     with opened(browser, site, document, width, scheme) as (page, visit):
         page.evaluate(EAGER)
         visit.found = page.evaluate(PROBE)

@@ -61,7 +61,7 @@
       .map(brief),
     faint: [...new Set(faint)].slice(0, 8),
     plainLinks: [...article.querySelectorAll(":is(p, li, td) a")]
-      .filter((e) => holdsText(e) && shown(e) && !getComputedStyle(e).textDecorationLine.includes("underline"))
+      .filter((e) => e.textContent.trim() && shown(e) && !getComputedStyle(e).textDecorationLine.includes("underline"))
       .map(brief),
     unnamed: images.filter((e) => !e.alt.trim()).map((e) => e.src.slice(0, 80)),
     broken: images.filter((e) => shown(e) && e.complete && e.naturalWidth === 0).map((e) => e.src.slice(0, 80)),

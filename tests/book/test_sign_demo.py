@@ -20,9 +20,8 @@ from coursepkg.projects.sign_language.few_shot.matching import Example, Matcher
 from coursepkg.projects.sign_language.landmarks.extract import Landmarks, LandmarkTracker, track_frames
 from coursepkg.projects.sign_language.synthetic.clips import draw_clip
 from coursepkg.projects.sign_language.synthetic.signer import SignersConfig
-from tests.book.browser import launch, opened
+from tests.book.browser import faults, launch, opened
 from tests.book.demos import MINUTE, PAGE, demo, load, without_network
-from tests.book.test_reach import faults
 
 pytestmark = pytest.mark.browser
 
@@ -226,7 +225,7 @@ def test_a_refused_camera_and_a_picture_without_a_person_are_told_and_need_no_ne
         expect(box.get_by_role("button", name="Start the camera")).to_be_focused()
         press(box, "Start the camera", "this page has no permission")
         expect(box.get_by_role("button", name="Enrol the word")).to_be_disabled()
-        assert faults(page, contrast=True) == []
+        assert faults(page, colours=True) == []
         page.context.grant_permissions(["camera"])
         shorten(box)
         with without_network(page) as tried:
@@ -266,7 +265,7 @@ def test_a_sign_is_enrolled_and_named(browser: Browser, live: str, tmp_path: Pat
         # The pose of one picture twice: less than half as far as what is none of the words, 6.4.
         assert float(rows[0].split("\t")[1]) < 3.2
         press(box, "Stop the camera", "The camera is off.")
-        assert faults(page, contrast=True) == []
+        assert faults(page, colours=True) == []
         box.get_by_role("button", name="Remove nhà").click()
         expect(box.locator(".try-it-words li")).to_have_count(0)
         expect(box.get_by_role("button", name="Name a sign")).to_be_disabled()
