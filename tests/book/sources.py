@@ -2,11 +2,13 @@
 
 import importlib.util
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import yaml
+from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -22,6 +24,12 @@ def load(path: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@lru_cache(maxsize=4)
+def parsed(page: Path) -> BeautifulSoup:
+    """A built page. The last ones stay in memory: a test asks several things of each."""
+    return BeautifulSoup(page.read_text(encoding="utf-8"), "lxml")
 
 
 def config() -> dict[str, Any]:

@@ -1,20 +1,14 @@
 """The built pages as files: links, references to other hosts, folded solutions."""
 
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup
 
-from tests.book.sources import HTML, documents
+from tests.book.sources import HTML, documents, parsed
 
 PAGES = [*documents(), "search", "genindex"]
-
-
-@lru_cache(maxsize=4)
-def parsed(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
 
 
 @pytest.fixture(scope="module", params=PAGES)

@@ -3,15 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from playwright.sync_api import Browser
 
 from tests.book.browser import opened
-from tests.book.sources import HTML, documents, prose, source, table_rows
+from tests.book.sources import HTML, documents, parsed, prose, source, table_rows
 from tests.book.test_course_pages import load
 
 catalogues = load("scripts/catalogues.py")
@@ -175,11 +174,6 @@ def test_a_catalogue_survives_being_written_and_read(tmp_path: Path) -> None:
     assert {
         str(message.id): str(message.string) for message in catalogues.load(path) if message.id
     } == messages
-
-
-@lru_cache(maxsize=4)
-def parsed(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
 
 
 @pytest.fixture(scope="module", params=documents())
