@@ -1,19 +1,34 @@
 #!/usr/bin/env bash
-# Build the HTML of the book in every language; a warning is an error. Arguments go to jupyter-book (--all).
+# Build the HTML of the book in every language, side by side; a warning is an error. Arguments go to jupyter-book
+# (--all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-.venv/bin/jupyter-book build . --quiet -n -W --keep-going "$@"
-.venv/bin/python scripts/slides.py
+html() {
+    .venv/bin/jupyter-book build . --quiet -n -W --keep-going "$@"
+}
 
-# The same pages with the catalogues of book/locale lie in a folder of their own.
-for language in $(ls book/locale); do
+languages=$(ls book/locale)
+builds=()
+html "$@" &
+builds+=($!)
+# The same pages with the catalogues of book/locale are built in a folder of their own.
+for language in $languages; do
     folder=_build/$language
     mkdir -p "$folder"
     sed "s/^    language: en\$/    language: $language/" _config.yml >"$folder/_config.yml"
-    PYTHONPATH="book/_ext${PYTHONPATH:+:$PYTHONPATH}" .venv/bin/jupyter-book build . --quiet -n -W --keep-going "$@" \
-        --config "$folder/_config.yml" --path-output "$folder"
+    PYTHONPATH="book/_ext${PYTHONPATH:+:$PYTHONPATH}" html "$@" --config "$folder/_config.yml" --path-output "$folder" &
+    builds+=($!)
+done
+failed=0
+for build in "${builds[@]}"; do
+    wait "$build" || failed=1
+done
+[ "$failed" = 0 ] || exit 1
+
+.venv/bin/python scripts/slides.py
+for language in $languages; do
     rm -rf "_build/html/$language"
-    cp -r "$folder/_build/html" "_build/html/$language"
+    cp -r "_build/$language/_build/html" "_build/html/$language"
     .venv/bin/python scripts/slides.py --html "_build/html/$language"
 done

@@ -11,6 +11,7 @@ gets its files compressed. Where the packages that an export needs are not insta
 button. JavaScript: book/scripts/try_it.
 """
 
+import fcntl
 import gzip
 import hashlib
 import importlib.util
@@ -154,9 +155,14 @@ def models_folder(app: Sphinx) -> Path:
 
 
 def export_all(app: Sphinx) -> None:
+    """Export what is missing; the builds of other languages wait for it."""
     if app.builder.format == "html" and can_export():
-        for name in MODELS:
-            export(Path(app.srcdir), name, models_folder(app) / name)
+        folder = models_folder(app)
+        folder.parent.mkdir(exist_ok=True)
+        with open(folder.with_name("models.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for name in MODELS:
+                export(Path(app.srcdir), name, folder / name)
 
 
 def copy_all(app: Sphinx, failure: Exception | None) -> None:
