@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "detector": "BoundedDetector BoxCache CachedDetector open_detector",
         "engines": "DetectorSettings what_is_missing",
-        "evaluate": "DetectionScore generated_pages match_boxes score_page score_pages",
+        "evaluate": "DetectionScore generated_pages match_boxes score_page",
         "lines": "Detector PlacedLine TextBox lies_on_side place_lines",
     },
 )

@@ -12,11 +12,8 @@ import numpy as np
 
 from coursepkg.projects.ocr.data.geometry import area
 from coursepkg.projects.ocr.detector.lines import (
-    WORD_GAP,
-    Detector,
     common_area,
     intersection_over_union,
-    place_lines,
 )
 from coursepkg.projects.ocr.synthetic.receipts import make_receipt
 from coursepkg.validation import check_count
@@ -137,31 +134,6 @@ def covered_words(
         sum(common_area(box, word) for box in found) >= LEAST_COVERED * area(word)
         for word in words
     ]
-
-
-def score_pages(
-    detector: Detector,
-    pages: Iterable[tuple[np.ndarray, np.ndarray]],
-    *,
-    least_iou: float = LEAST_IOU,
-    word_gap: float = WORD_GAP,
-) -> DetectionScore:
-    """Find the lines of pictures and score them.
-
-    Args:
-        detector: what finds boxes; they are merged into lines before they are scored.
-        pages: pictures uint8 (height, width, 3) and the corners (lines, 4, 2) of their
-            lines.
-        least_iou: what a pair has in common at least.
-        word_gap: see `place_lines`.
-    """
-    total = DetectionScore(0, 0, 0, 0, least_iou)
-    for image, wanted in pages:
-        lines = place_lines(detector.detect(image), word_gap=word_gap)
-        total += score_page(
-            [line.box.corners for line in lines], list(wanted), least_iou
-        )
-    return total
 
 
 def generated_pages(

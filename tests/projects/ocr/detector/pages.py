@@ -1,11 +1,13 @@
-"""Pages of boxes as a camera would see them, for tests."""
+"""Pages of boxes as a camera would see them, and the score of a detector on pages, for tests."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from coursepkg.projects.ocr.data.geometry import homography, map_points
-from coursepkg.projects.ocr.detector.lines import TextBox
+from coursepkg.projects.ocr.detector.evaluate import DetectionScore, score_page
+from coursepkg.projects.ocr.detector.lines import WORD_GAP, Detector, TextBox, place_lines
 
 
 def box(left: float, top: float, width: float, height: float = 20.0, score: float = 0.9) -> TextBox:
@@ -43,3 +45,14 @@ def seen(boxes: list[TextBox], degrees: float = 0.0, tilt: float = 0.0) -> list[
     cos, sin = math.cos(angle), math.sin(angle)
     turn = np.array([[cos, sin], [-sin, cos]])
     return [TextBox((map_points(matrix, one.corners) - 240) @ turn + 400, one.score) for one in boxes]
+
+
+def score_pages(
+    detector: Detector, pages: Iterable[tuple[np.ndarray, np.ndarray]], word_gap: float = WORD_GAP
+) -> DetectionScore:
+    """Find the lines of pictures (height, width, 3) and compare them with the corners (lines, 4, 2)."""
+    total = DetectionScore(0, 0, 0, 0)
+    for image, wanted in pages:
+        lines = place_lines(detector.detect(image), word_gap=word_gap)
+        total += score_page([line.box.corners for line in lines], list(wanted))
+    return total

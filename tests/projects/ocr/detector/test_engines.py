@@ -13,11 +13,11 @@ from PIL import Image, ImageDraw
 from coursepkg import requirements
 from coursepkg.projects.ocr.data.images import MOST_PIXELS
 from coursepkg.projects.ocr.detector import engines
-from coursepkg.projects.ocr.detector import engines as weights
 from coursepkg.projects.ocr.detector.detector import BoundedDetector, open_detector
 from coursepkg.projects.ocr.detector.engines import DetectorSettings, what_is_missing
-from coursepkg.projects.ocr.detector.evaluate import generated_pages, score_pages
+from coursepkg.projects.ocr.detector.evaluate import generated_pages
 from coursepkg.projects.ocr.detector.lines import place_lines
+from tests.projects.ocr.detector.pages import score_pages
 from tests.projects.ocr.drawn import font
 
 MISSING = what_is_missing()
@@ -107,8 +107,8 @@ def test_generated_receipts_are_found_within_memory(detector) -> None:
 def test_the_fingerprint_is_that_of_boxes(detector, tmp_path) -> None:
     settings = detector.settings
     assert dataclasses.replace(settings, threads=2, memory=999).of_boxes() == settings.of_boxes()
-    assert weights.fingerprint(dataclasses.replace(settings, memory=999)) == detector.fingerprint
-    assert weights.fingerprint(dataclasses.replace(settings, unclip=1.7)) != detector.fingerprint
+    assert engines.fingerprint(dataclasses.replace(settings, memory=999)) == detector.fingerprint
+    assert engines.fingerprint(dataclasses.replace(settings, unclip=1.7)) != detector.fingerprint
     cached = open_detector(settings, cache=tmp_path)
     assert cached.fingerprint == detector.fingerprint
     cached.close()
@@ -116,10 +116,10 @@ def test_the_fingerprint_is_that_of_boxes(detector, tmp_path) -> None:
 
 @real
 def test_paddles_folder_holds_these_weights(tmp_path) -> None:
-    folder = weights.paddle_folder("PP-OCRv6_small_det", tmp_path)
-    assert (folder / "inference.onnx").read_bytes() == weights.rapidocr_weights().read_bytes()
+    folder = engines.paddle_folder("PP-OCRv6_small_det", tmp_path)
+    assert (folder / "inference.onnx").read_bytes() == engines.rapidocr_weights().read_bytes()
     assert "model_name: PP-OCRv6_small_det\n" in (folder / "inference.yml").read_text()
-    assert weights.paddle_folder("PP-OCRv6_small_det", tmp_path) == folder
+    assert engines.paddle_folder("PP-OCRv6_small_det", tmp_path) == folder
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -163,9 +163,9 @@ def test_a_rapidocr_without_these_weights_is_named(tmp_path, monkeypatch) -> Non
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "rapidocr", raising=False)  # another test may have imported the real one
     with pytest.raises(FileNotFoundError, match=r"rapidocr 3\.10 carries one: pip install"):
-        weights.rapidocr_weights()
+        engines.rapidocr_weights()
     (package / "models" / "PP-OCRv6_det_small.onnx").touch()
-    assert weights.rapidocr_weights() == package / "models" / "PP-OCRv6_det_small.onnx"
+    assert engines.rapidocr_weights() == package / "models" / "PP-OCRv6_det_small.onnx"
     shutil.rmtree(package)
 
 
