@@ -184,6 +184,17 @@ def _is_latin(sign: str) -> bool:
     return re.match(LATIN, sign) is not None
 
 
+def uncopied(part: Masked, text: str) -> list[str]:
+    """What a translation has fewer times than its source does, of what is copied.
+
+    Example:
+        >>> uncopied(mask("数组包含 [0, 2]。"), "Các mảng chứa [0.2].")
+        ['0', '2']
+    """
+    wanted = Counter(part.values[sign] for sign in part.text if sign in part.values)
+    return [*(wanted - Counter(copied_strings(text)))]
+
+
 def n_lost(line: str, part: Masked) -> int:
     """Marks of a source that a line of the model lacks, or invents."""
     return sum((mark in line) != (mark in part.values) for mark in MARKS)

@@ -54,6 +54,7 @@ from coursepkg.projects.translation.placeholders import (
     mask,
     notes_on_codes,
     restore,
+    uncopied,
     unmask,
     with_own_marks,
 )
@@ -567,10 +568,8 @@ class Translator:
         best = ranked[0]
         alignment = self._alignment(ids, best.hypothesis.ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        lost = [value for mark, value in part.values.items() if mark not in best.line]
-        notes = [f"{NOT_COPIED}: {', '.join(lost)}"] if lost else []
-        notes += [f"{PUT_IN}: {', '.join(put_in)}"] if put_in else []
-        note = "; ".join(notes)
+        told = {NOT_COPIED: uncopied(part, next(iter(by_text))), PUT_IN: put_in}
+        note = "; ".join(f"{k}: {', '.join(v)}" for k, v in told.items() if v)
         return Translation(part.text, tokens, tuple(by_text.values()), alignment, note)
 
     def _alternative(

@@ -131,6 +131,7 @@ def test_systems_are_compared_on_files_too(zh_vi: Path, tiny_run: Path, tmp_path
     [
         (["predict", "--text", "Hi", "--from", "en"], "does not translate English into Vietnamese"),
         (["predict"], "give either --text SENTENCE... or --file FILE"),
+        (["predict", "--text", "Hi", "--form", "scored"], "--form scored goes with --file"),
         (["predict", "--file", "nowhere.zh"], "--file needs --out FILE"),
         (["predict", "--file", "nowhere.zh", "--out", "nowhere/out"], "the folder does not exist"),
         (

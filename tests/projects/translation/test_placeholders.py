@@ -21,6 +21,7 @@ from coursepkg.projects.translation.placeholders import (
     n_lost,
     notes_on_codes,
     restore,
+    uncopied,
     unmask,
     with_own_marks,
 )
@@ -284,3 +285,17 @@ def test_a_word_with_a_capital_counts_where_source_and_reference_hold_it() -> No
     assert copies(source, reference, reference, find=capitalised_words) == (2, 2)
     assert copies(source, "Cậu bé thấy Tomi ở Paris.", reference, find=capitalised_words) == (1, 2)
     assert copies("The end.", "Hết.", "Hết.", find=capitalised_words) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "missing"),
+    [
+        ("数组包含 [0, 2]。", "Mảng chứa [0, 2].", []),
+        ("数组包含 [0, 2]。", "Các mảng chứa [0.2].", ["0", "2"]),
+        ("8 小时 100，8 小时 50。", "100 cho 8 giờ, 50.", ["8"]),
+        ("Open %1$s in 2024.", "Mở %1$s năm 2024, 2024.", []),
+        ("Câu không có gì.", "没有。", []),
+    ],
+)
+def test_what_stands_fewer_times_than_in_the_source_is_told(source: str, text: str, missing: list[str]) -> None:
+    assert uncopied(mask(source), text) == missing

@@ -26,11 +26,15 @@ from coursepkg.projects.ocr.fields.lines import (
     amount_beside,
     joined,
 )
+from coursepkg.projects.ocr.fields.units import (
+    foreign_goods,
+    says_thousands,
+    small_sum,
+)
 from coursepkg.projects.ocr.fields.values import (
     FoundAmount,
     find_amounts,
     foreign_currency,
-    names_dong,
     repair_digits,
 )
 
@@ -290,21 +294,9 @@ def find_sums(lines: Sequence[FieldLine]) -> list[Sum[int | None]]:
     if not says_thousands(lines):
         return found
     return [
-        (one, group, _small_sum(joined(group)) if value is None else value)
+        (one, group, small_sum(joined(group)) if value is None else value)
         for one, group, value in found
     ]
-
-
-def _small_sum(text: str) -> int | None:
-    """The small number at the end of a text; None without one.
-
-    A unit in brackets may stand behind it.
-    """
-    rest = _UNIT_BEHIND.sub("", text).replace(":", ": ").rstrip()
-    found = list(_SMALL.finditer(rest))
-    if not found or found[-1].end() < len(rest) or foreign_currency(text):
-        return None
-    return int(re.sub(r"\D", "", found[-1][0]))
 
 
 def to_pay(
@@ -312,19 +304,14 @@ def to_pay(
 ) -> Sum[int]:
     """The sum that a customer pays, by its name, its place, the goods and discounts.
 
-    What was handed over can be called `thanh toán`, too: it is larger than another sum
-    by the change. A sum that says it is to pay may be less than one
-    before discounts.
+    A sum that says it is to pay may be less than one before discounts.
 
     Args:
         sums: of the page, one at least.
         lines: of the page.
         items: its goods.
     """
-    changes = set(_printed(lines, kw.CHANGE)) - {0}
-    values = {value for _, _, value in sums}
-    left = [one for one in sums if not {one[2] - c for c in changes} & values]
-    named = _surest(left or sums)
+    named = _by_name(sums, lines)
     rivals = [
         value
         for line, _, value in sums
@@ -335,6 +322,35 @@ def to_pay(
     value = agreeing_total(named[2], rivals, lines, items)
     chosen = _surest([one for one in sums if one[2] == value])
     return _less_discount(chosen, lines) or chosen
+
+
+def _by_name(sums: Sequence[Sum[int]], lines: Sequence[FieldLine]) -> Sum[int]:
+    """The last sum with the surest name.
+
+    What was handed over can be called `thanh toán`, too: it is larger than another sum
+    by the change, and left out.
+    """
+    changes = set(_printed(lines, kw.CHANGE)) - {0}
+    values = {value for _, _, value in sums}
+    left = [one for one in sums if not {one[2] - c for c in changes} & values]
+    return _surest(left or sums)
+
+
+def overrules_name(
+    total: int, sums: Sequence[Sum[int]], lines: Sequence[FieldLine]
+) -> bool:
+    """Whether a total is another sum than the surest name says.
+
+    It is none where a discount is all that lies between them.
+
+    Args:
+        total: that the goods agree with, in dong.
+        sums: of the page.
+        lines: of the page.
+    """
+    named = _by_name(sums, lines)[2]
+    less = _discounts(lines, named)
+    return total not in (named, named - sum(less), named - sum(less[-1:]))
 
 
 def _surest(sums: Sequence[Sum[int]]) -> Sum[int]:
@@ -508,86 +524,3 @@ def _one_digit_apart(one: int, other: int) -> bool:
     left, right = str(one), str(other)
     pairs = zip(left, right, strict=False)
     return len(left) == len(right) and sum(a != b for a, b in pairs) == 1
-
-
-_UNIT = r"(?:don vi(?: tinh| tien te)?|dvt|currency|unit|tien te|loai tien)"
-_UNIT_LINE = re.compile(rf"{_UNIT}\b")
-_THOUSANDS = re.compile(
-    rf"{_UNIT}\b.*\b(?:1 ?000 ?(?:d|dong|vnd)?|(?:nghin|ngan)(?: dong| vnd)?)$"
-)
-_UNIT_BEHIND = re.compile(r"\([^()\d]*\)\s*$")
-_SMALL = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:[.,]\d{3})?(?![\w.,/:%-])")
-MOST_THOUSANDS = 10_000
-"""A total in thousands of dong is less."""
-
-
-def foreign_goods(lines: Sequence[FieldLine]) -> str:
-    """The foreign currency of most goods, or of a line of units; else an empty text.
-
-    What stands below the first sum, such as a rate of exchange, is no goods.
-    """
-    found = []
-    n_dong = 0
-    end = _first_sum(lines)
-    for _, group in groupby(lines, key=lambda one: one.row):
-        row = list(group)
-        text, _ = repair_digits(joined(row))
-        currency = foreign_currency(text)
-        has_amount = any(find_amounts(text))
-        is_unit = _UNIT_LINE.match(kw.fold(text)) or row[0].kind == kw.COLUMN
-        if currency and is_unit and not has_amount and not names_dong(text):
-            return currency
-        if row[0].row >= end or any(one.kind in kw.MONEY for one in row):
-            continue
-        if currency and not has_amount and any(map(str.isdigit, text)):
-            found.append(currency)
-        elif any(one.has_price for one in row):
-            n_dong += 1
-    return found[0] if len(found) > n_dong else ""
-
-
-def _first_sum(lines: Sequence[FieldLine]) -> int:
-    """The row of the first name of a sum that heads no column, or below the page."""
-    columns = {one.row for one in lines if one.kind == kw.COLUMN}
-    ends = (one.row for one in lines if one.kind in kw.SUMS and one.row not in columns)
-    return min(ends, default=lines[-1].row + 1)
-
-
-def says_thousands(lines: Sequence[FieldLine]) -> str:
-    """The first line that says that amounts are in thousands of dong; else nothing."""
-    found = (one.text for one in lines if _THOUSANDS.match(" ".join(one.words)))
-    return next(found, "")
-
-
-def in_thousands(lines: Sequence[FieldLine], sums: Collection[int]) -> str:
-    """Why the amounts are in thousands of dong; an empty text where they are not.
-
-    A line says so, or the goods add up to a sum in small numbers, most of which are
-    less than dong can be.
-
-    Args:
-        lines: of the page.
-        sums: on the page.
-    """
-    if unit := says_thousands(lines):
-        return f"{unit!r} says thousands"
-    small = {one for one in sums if 0 < one < MOST_THOUSANDS}
-    if not small:
-        return ""
-    goods = n_goods = n_small = 0
-    end = _first_sum(lines)
-    for amount in _small_amounts([one for one in lines if one.row < end]):
-        goods, n_goods, n_small = goods + amount, n_goods + 1, n_small + (amount < 1000)
-        if 2 * n_small > n_goods > 1 and goods in small:
-            return f"the goods add up to {goods:,} in such small numbers"
-    return ""
-
-
-def _small_amounts(lines: Sequence[FieldLine]) -> Iterator[int]:
-    """The small numbers that rows end with, upwards as far as each row has one."""
-    rows = [list(group) for _, group in groupby(lines, key=lambda one: one.row)]
-    for text in map(joined, reversed(rows)):
-        found = list(_SMALL.finditer(text))
-        if not found or text[found[-1].end() :].strip():
-            return
-        yield int(re.sub(r"\D", "", found[-1][0]))

@@ -39,6 +39,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("tong tien co thue", "tong tien da co thue", "tong tien sau thue"),
         *("tong cong co thue", "tong tien bao gom thue", "tong sau thue"),
         *("thuc thu", "tong thu", "net total", "balance due"),
+        *("tong sau giam", "tong tien sau giam", "tong sau chiet khau", "tong sau ck"),
+        *("sau giam", "sau giam gia", "sau chiet khau", "total after discount"),
     ),
     TOTAL: (
         *("tong cong", "tong tien", "tong hoa don", "tong so tien", "tong gia tri"),
@@ -48,7 +50,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     SUBTOTAL: (
         *("cong tien hang", "tong tien hang", "tien hang", "thanh tien", "tam tinh"),
         *("subtotal", "sub total", "tong tien truoc giam gia", "cong", "tien mon"),
-        "tong tien truoc giam",
+        *("tong tien truoc giam", "tong truoc giam", "tong truoc giam gia"),
+        *("tong truoc chiet khau", "tong truoc ck", "truoc giam", "truoc giam gia"),
+        "total before discount",
         *("tong chua giam", "tong tien chua giam", "tong thanh tien"),
         *("tong cong tien hang", "tong tien chua thue", "tong tien truoc thue"),
         *("tien hang chua thue", "tong chua thue", "cong chua thue"),
@@ -81,7 +85,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
-        *("tong tien da tra", "tien da thanh toan"),
+        *("tong tien da tra", "tien da thanh toan", "the visa", "visa"),
+        *("the mastercard", "mastercard", "vnpay", "zalopay", "momo", "vi momo"),
     ),
     CHANGE: (
         *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
@@ -125,7 +130,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("han su dung", "hsd", "het han", "ngay het han", "gio mo cua", "mo cua tu"),
         *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
         *("gio phuc vu", "thoi gian phuc vu", "sinh nhat", "ngay sinh"),
-        *("ngay giao", "ngay giao hang", "thoi gian giao hang"),
+        *("ngay giao", "ngay giao hang", "thoi gian giao hang", "bao hanh den"),
+        *("ap dung den", "hoa don theo", "theo tt", "theo thong tu"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
@@ -177,6 +183,11 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 
 ADDRESS_NAMES = frozenset({"dia chi", "d c", "dc", "add", "address", "dia chi dai ly"})
 """Words before an address that are no part of it."""
+
+SELLER_NAMES = frozenset(
+    {"ten dai ly", "ten cua hang", "cua hang", "don vi ban hang", "ten don vi"}
+)
+"""Words before a colon that are no part of a shop's name."""
 
 _PLACES = (
     "ha noi,hn,ho chi minh,hcm,tphcm,sai gon,da nang,hai phong,can tho,hue,an giang,"

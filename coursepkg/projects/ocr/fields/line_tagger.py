@@ -47,7 +47,6 @@ from coursepkg.projects.ocr.fields.lines import (
 from coursepkg.projects.ocr.fields.page_kind import cut_edges, why_unreadable
 from coursepkg.projects.ocr.fields.rules import (
     FIELDS,
-    SELLER_NAMES,
     Field,
     Fields,
     checked_total,
@@ -355,7 +354,7 @@ def _parse_name(text: str, names: frozenset[str]) -> Parsed[str]:
 
 
 _PARSERS: dict[str, Callable[[str], Parsed[Any]]] = {
-    "seller": partial(_parse_name, names=SELLER_NAMES),
+    "seller": partial(_parse_name, names=kw.SELLER_NAMES),
     "address": partial(_parse_name, names=kw.ADDRESS_NAMES),
     "timestamp": parse_timestamp,
     "total": parse_amount,

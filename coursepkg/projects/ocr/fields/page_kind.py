@@ -290,6 +290,7 @@ CUSTOMER_NAMES = frozenset(
 _CODE = re.compile(r"[^:\d]{1,20}:\s*(?=\S*\d)\S{1,14}")
 _NUMBERED = re.compile(r"\d{1,2}[.)]\s*[^\W\d].*")
 _ACCOUNT = re.compile(r"(?:so tk|stk|so tai khoan|tai khoan)\b.*\d")
+_TABLE = re.compile(r"(?:ban|phong|table|room)(?: so| no)? ?[a-z]?\d{1,3}")
 
 
 def customer_rows(lines: Sequence[FieldLine]) -> list[int]:
@@ -306,7 +307,7 @@ def customer_rows(lines: Sequence[FieldLine]) -> list[int]:
 
 
 def is_entry(line: FieldLine) -> bool:
-    """Whether a line is a code with its name, numbered goods, or one letter.
+    """Whether a line is a code with its name, numbered goods, a table, or one letter.
 
     The code of a shop, as `Siêu thị: VM12`, is its name.
     """
@@ -314,8 +315,9 @@ def is_entry(line: FieldLine) -> bool:
     has_letters = len({one for one in text.casefold() if one.isalpha()}) > 1
     is_code = _CODE.fullmatch(text) and not kw.seller_words(text.partition(":")[0])
     is_code = (is_code or _NUMBERED.fullmatch(text)) and not kw.names_address(text)
-    is_account = _ACCOUNT.match(" ".join(line.words))
-    return bool(is_code or is_account) or not has_letters
+    words = " ".join(line.words)
+    is_other = _ACCOUNT.match(words) or _TABLE.fullmatch(words)
+    return bool(is_code or is_other) or not has_letters
 
 
 # `Liên 1: Lưu` is a copy of a receipt, `Mua 2 tặng 1` an offer; `tầng` is a floor.
@@ -439,3 +441,39 @@ def cut_edges(
     least = CLIPPED * np.median(heights)
     is_whole = all(heights[one.number] >= least for one in touching)
     return {**cut, UPPER: frozenset()} if is_titled and is_whole else cut
+
+
+def head_of(
+    lines: Sequence[FieldLine], used: Collection[int], moment: Collection[int]
+) -> list[FieldLine]:
+    """The lines that may name the shop and its place: above the goods and the sums.
+
+    They end above the title and the time as well, unless these stand on top of all. A
+    house number, as in `890B Đ. Lê Lợi`, is no price.
+
+    Args:
+        lines: of the page.
+        used: numbers of lines that say something else.
+        moment: numbers of the lines that say when.
+    """
+    priced = [one for one in lines if one.has_price and one.number not in used]
+    goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
+    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
+    end = min(goods, default=lines[-1].row + 1)
+    # What stands below a customer's name is not the shop's.
+    end = min([end, *customer_rows(lines)])
+    head = [
+        one
+        for one in lines
+        if one.row < end and one.number not in used and one.may_be_head
+    ]
+    head = [
+        one
+        for one in head
+        if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in kw.SELLER_NAMES
+    ]
+    head = without_slogans(head)
+    below = {one.row for one in lines if one.kind == kw.TITLE}
+    below |= {one.row for one in lines if one.number in moment}
+    ends = [row for row in below if head and row > head[0].row]
+    return [one for one in head if one.row < min(ends, default=end)]

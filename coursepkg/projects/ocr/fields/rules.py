@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from coursepkg.projects.ocr.fields import keywords as kw
 from coursepkg.projects.ocr.fields.arithmetic import (
-    MOST_THOUSANDS,
     Item,
     Sum,
     check_total,
     equations,
     find_items,
     find_sums,
-    foreign_goods,
-    in_thousands,
-    says_thousands,
+    overrules_name,
     to_pay,
 )
 from coursepkg.projects.ocr.fields.lines import (
@@ -38,13 +35,17 @@ from coursepkg.projects.ocr.fields.page_kind import (
     LOWER,
     RIGHT,
     UPPER,
-    customer_rows,
     cut_edges,
     has_title_above_prices,
-    is_entry,
+    head_of,
     shows_top,
     why_unreadable,
-    without_slogans,
+)
+from coursepkg.projects.ocr.fields.units import (
+    MOST_THOUSANDS,
+    foreign_goods,
+    in_thousands,
+    says_thousands,
 )
 from coursepkg.projects.ocr.fields.values import (
     foreign_currency,
@@ -93,15 +94,9 @@ class Field:
     """Why there is no value; empty where there is one."""
 
     def as_json(self) -> dict[str, Any]:
-        """`value`, `text`, `confidence`, `lines`, and `reason` where there is no
-        value.
-        """  # noqa: D205 - names of keys
-        record: dict[str, Any] = {
-            "value": self.value,
-            "text": self.text,
-            "confidence": round(self.confidence, 4),
-            "lines": list(self.lines),
-        }
+        """As it stands in the JSON of a page; `reason` where there is no value."""
+        record: dict[str, Any] = {"value": self.value, "text": self.text}
+        record |= {"confidence": round(self.confidence, 4), "lines": list(self.lines)}
         return record | ({"reason": self.reason} if self.value is None else {})
 
 
@@ -155,7 +150,7 @@ def extract_fields(
     in_sums = {line.number for _, group, _ in sums for line in group}
     timestamp, when_notes = find_timestamp(lines, in_sums)
     used = {*in_sums, *timestamp.lines}
-    head = head_of(lines, used, timestamp)
+    head = head_of(lines, used, timestamp.lines)
     cut = None if size is None else cut_edges(page_lines, lines, size)
     is_cut = cut is not None and bool(cut[UPPER])
     is_top = not is_cut and (is_receipt or shows_top(lines, head))
@@ -271,7 +266,8 @@ def find_total(
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
     # What a discount leaves may stand beside no name of a sum.
-    return _field(group, value, named=value in values), notes
+    named = value in values and not overrules_name(value, sure, lines)
+    return _field(group, value, named=named), notes
 
 
 def _why_no_sum(text: str) -> str:
@@ -345,9 +341,22 @@ def find_timestamp(
     if parsed.value is None and not has_date and any(one.has_time for one in row):
         reason = f"{joined(row)!r} says a time of day without a date"
     found = _field(row, parsed.value, reason=reason)
-    if parsed.is_doubtful:
+    notes = parsed.notes
+    if parsed.value and (others := _rivals(best, moments) - {parsed.value[:10]}):
+        notes = (*notes, f"another date is as likely: {', '.join(sorted(others))}")
+    if parsed.is_doubtful or len(notes) > len(parsed.notes):
         found = replace(found, confidence=found.confidence * EVEN)
-    return found, parsed.notes
+    return found, notes
+
+
+def _rivals(best: FieldLine, moments: Sequence[FieldLine]) -> set[str]:
+    """Days of lines that say as surely as the best one when it was, in ISO 8601."""
+    score = _time_score(best, moments)
+    return {
+        f"{one.day}"
+        for one in moments
+        if one.day and _time_score(one, moments) == score
+    }
 
 
 def _without_print(lines: list[FieldLine]) -> list[FieldLine]:
@@ -380,37 +389,6 @@ def _time_row(lines: Sequence[FieldLine], row: int) -> list[FieldLine]:
 
 
 # Shop and address.
-
-
-def head_of(
-    lines: Sequence[FieldLine], used: Collection[int], timestamp: Field
-) -> list[FieldLine]:
-    """The lines that may name the shop and its place: above the goods and the sums.
-
-    They end above the title and the time as well, unless these stand on top of all. A
-    house number, as in `890B Đ. Lê Lợi`, is no price.
-    """
-    priced = [one for one in lines if one.has_price and one.number not in used]
-    goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
-    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
-    end = min(goods, default=lines[-1].row + 1)
-    # What stands below a customer's name is not the shop's.
-    end = min([end, *customer_rows(lines)])
-    head = [
-        one
-        for one in lines
-        if one.row < end and one.number not in used and one.may_be_head
-    ]
-    head = [
-        one
-        for one in head
-        if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in SELLER_NAMES
-    ]
-    head = without_slogans(head)
-    below = {one.row for one in lines if one.kind == kw.TITLE}
-    below |= {one.row for one in lines if one.number in timestamp.lines}
-    ends = [row for row in below if head and row > head[0].row]
-    return [one for one in head if one.row < min(ends, default=end)]
 
 
 def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
@@ -450,7 +428,7 @@ def find_address(head: Sequence[FieldLine], *, is_top: bool) -> Field:
         if one.number > last.number and (is_named or is_part):
             chosen.append(one)
     chosen = [*_branch(head, chosen[0], strength, shops), *chosen]
-    value = without_name(joined(chosen), kw.ADDRESS_NAMES)
+    value = " ".join(without_name(one.text, kw.ADDRESS_NAMES) for one in chosen).strip()
     if not value:
         return _field(chosen, None, reason="a line names an address without one")
     return _field(chosen, value)
@@ -548,10 +526,6 @@ def _branch(
     return found
 
 
-SELLER_NAMES = frozenset(
-    {"ten dai ly", "ten cua hang", "cua hang", "don vi ban hang", "ten don vi"}
-)
-"""Words before a colon that are no part of a shop's name."""
 MOST_SELLER_LINES = 3
 
 
@@ -583,7 +557,7 @@ def find_seller(head: Sequence[FieldLine], address: Field, *, is_top: bool) -> F
     first = (start or named)[0]
     chosen = [one for one in rest if 0 <= one.row - first.row <= 2]
     chosen = chosen[:MOST_SELLER_LINES]
-    value = without_name(joined(chosen), SELLER_NAMES)
+    value = without_name(joined(chosen), kw.SELLER_NAMES)
     if not value:
         return _field(chosen, None, reason="a line names a shop without its name")
     return _field(chosen, value, named=bool(named))

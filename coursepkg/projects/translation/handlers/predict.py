@@ -25,6 +25,7 @@ from coursepkg.projects.translation.predict import (
     Translation,
     Translator,
 )
+from coursepkg.validation import counted
 
 if TYPE_CHECKING:
     from coursepkg.projects.translation.commands import Predict
@@ -201,6 +202,11 @@ def predict_command(options: "Predict") -> int:
         raise ValueError("give either --text SENTENCE... or --file FILE")
     if options.text and options.common.out is not None:
         raise ValueError("--out goes with --file; translations of --text are printed")
+    if options.text and options.form != "reader":
+        raise ValueError(
+            f"--form {options.form} goes with --file; translations of --text are"
+            " printed as they are read"
+        )
     translator, folder = load_system(options.common, options.search)
     search = options.search.options()
     if options.file is not None:
@@ -264,7 +270,7 @@ def _file(
         target=options.common.target,
         form=options.form,
         identity={"model": translator.fingerprint},
-        report=lambda n_lines: log_to_stderr(f"{n_lines} lines"),
+        report=lambda n_lines: log_to_stderr(counted(n_lines, "line")),
         **search,
     )
     if done:
