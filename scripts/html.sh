@@ -5,11 +5,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 html() {
-    .venv/bin/jupyter-book build . --quiet -n -W --keep-going "$@"
+    exec .venv/bin/jupyter-book build . --quiet -n -W --keep-going "$@"
 }
 
 languages=$(ls book/locale)
 builds=()
+trap 'kill "${builds[@]}" 2>/dev/null || true' EXIT
 html "$@" &
 builds+=($!)
 # The same pages with the catalogues of book/locale are built in a folder of their own.

@@ -1,6 +1,6 @@
 """Measures how much a few sentence pairs of one's own bring, and what a model forgets when it learns them.
 
-    .venv/bin/python scripts/measure_own_sentences.py --seconds 600 --seeds 0 --ways start mixed small \
+    .venv/bin/python scripts/measure_own_sentences.py --seconds 1500 --seeds 0 --ways start mixed small \
         --out book/_data/translation/own_sentences.json
 
 So many pairs of one domain are drawn, written into a folder, and learnt from it: from nothing by the presets `tiny` and

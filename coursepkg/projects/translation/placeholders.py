@@ -184,15 +184,25 @@ def _is_latin(sign: str) -> bool:
     return re.match(LATIN, sign) is not None
 
 
-def uncopied(part: Masked, text: str) -> list[str]:
-    """What a translation has fewer times than its source does, of what is copied.
+def missing_copies(part: Masked, text: str) -> list[str]:
+    """The copied strings that a translation holds fewer times than its source does.
 
     Example:
-        >>> uncopied(mask("数组包含 [0, 2]。"), "Các mảng chứa [0.2].")
+        >>> missing_copies(mask("数组包含 [0, 2]。"), "Các mảng chứa [0.2].")
         ['0', '2']
     """
     wanted = Counter(part.values[sign] for sign in part.text if sign in part.values)
-    return [*(wanted - Counter(copied_strings(text)))]
+    numbers = Counter(
+        number
+        for one in copied_strings(text)
+        if one[0].isdigit()
+        for number in NUMBER.findall(one)
+    )
+    return [
+        one
+        for one, count in wanted.items()
+        if (numbers[one] if NUMBER.fullmatch(one) else text.count(one)) < count
+    ]
 
 
 def n_lost(line: str, part: Masked) -> int:

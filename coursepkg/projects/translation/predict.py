@@ -52,9 +52,9 @@ from coursepkg.projects.translation.placeholders import (
     cut_crowded,
     keep_marks,
     mask,
+    missing_copies,
     notes_on_codes,
     restore,
-    uncopied,
     unmask,
     with_own_marks,
 )
@@ -568,7 +568,7 @@ class Translator:
         best = ranked[0]
         alignment = self._alignment(ids, best.hypothesis.ids) if aligned else None
         tokens = tuple(self.subwords.source.pieces[i] for i in ids)
-        told = {NOT_COPIED: uncopied(part, next(iter(by_text))), PUT_IN: put_in}
+        told = {NOT_COPIED: missing_copies(part, next(iter(by_text))), PUT_IN: put_in}
         note = "; ".join(f"{k}: {', '.join(v)}" for k, v in told.items() if v)
         return Translation(part.text, tokens, tuple(by_text.values()), alignment, note)
 

@@ -73,7 +73,7 @@ NAMES = {
     "mixed": "the same, old pairs mixed in",
     "small": "from nothing, preset `small`",
 }
-DONE = {"patience": "to its end", "max_epochs": "to its end", "max_seconds": "cut off after 10 minutes"}
+DONE = {"patience": "to its end", "max_epochs": "to its end", "max_seconds": "cut off after 25 minutes"}
 
 
 def test_the_table_of_the_page_holds_the_stored_numbers() -> None:

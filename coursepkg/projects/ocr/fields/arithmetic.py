@@ -336,15 +336,15 @@ def _by_name(sums: Sequence[Sum[int]], lines: Sequence[FieldLine]) -> Sum[int]:
     return _surest(left or sums)
 
 
-def overrules_name(
+def differs_from_named(
     total: int, sums: Sequence[Sum[int]], lines: Sequence[FieldLine]
 ) -> bool:
-    """Whether a total is another sum than the surest name says.
+    """Whether the total is not the sum with the surest name.
 
-    It is none where a discount is all that lies between them.
+    A total that only a discount sets apart from that sum counts as named.
 
     Args:
-        total: that the goods agree with, in dong.
+        total: that was chosen (`to_pay`), in dong.
         sums: of the page.
         lines: of the page.
     """

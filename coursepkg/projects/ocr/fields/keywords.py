@@ -85,8 +85,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         ),
         *("quet the", "thanh toan tien mat", "tien khach gui", "da thanh toan"),
         *("thanh toan the", "thanh toan bang the", "tong tien khach dua"),
-        *("tong tien da tra", "tien da thanh toan", "the visa", "visa"),
-        *("the mastercard", "mastercard", "vnpay", "zalopay", "momo", "vi momo"),
+        *("tong tien da tra", "tien da thanh toan", "the visa", "the mastercard"),
+        "vi momo",
     ),
     CHANGE: (
         *("tien thua", "tra lai", "tra lai khach", "tien thoi lai", "tien tra lai"),
@@ -131,7 +131,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         *("gio hoat dong", "thoi gian mo cua", "thoi gian hoat dong"),
         *("gio phuc vu", "thoi gian phuc vu", "sinh nhat", "ngay sinh"),
         *("ngay giao", "ngay giao hang", "thoi gian giao hang", "bao hanh den"),
-        *("ap dung den", "hoa don theo", "theo tt", "theo thong tu"),
+        *("ap dung den", "hoa don theo tt", "hoa don theo thong tu"),
     ),
     WHEN: (
         *("ngay", "ngay ban", "ngay gio", "thoi gian", "gio", "gio vao", "gio ra"),
@@ -349,6 +349,10 @@ def _spans(found: FoundWord, words: Sequence[str]) -> bool:
     return any(map(str.isdigit, words[found.start : found.end]))
 
 
+_WITHOUT_TOTAL = frozenset(
+    {"truoc giam", "truoc giam gia", "sau giam", "sau giam gia", "sau chiet khau"}
+)
+"""They name a sum at the beginning alone: `Giá sau giảm` is that of one product."""
 _CURRENCIES = frozenset(
     {"vnd", "vn", "d", "usd", "eur", "thb", "baht", "kip", "riel", "rm", "myr", "chf"}
 )
@@ -367,7 +371,7 @@ def _is_named_there(found: FoundWord, words: Sequence[str]) -> bool:
     if found.kind in SUMS and words[found.end : found.end + 1] == ["ty"]:
         return False
     if tolerance(found.word):
-        return found.start <= 1
+        return found.start <= (found.word not in _WITHOUT_TOTAL)
     behind = words[found.end : found.end + 1]
     is_alone = not behind or behind[0][0].isdigit() or behind[0] in _CURRENCIES
     return found.start == 0 and (is_alone or found.kind == WHEN)

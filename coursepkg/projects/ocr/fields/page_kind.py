@@ -1,4 +1,4 @@
-"""What kind of page it is: one receipt, two, or none; and which ends of it are cut off.
+"""What a page shows: one receipt, two, or none; its head; which ends are cut off.
 
 Only a page that shows one receipt has fields; of the others a reason is told.
 """
@@ -286,7 +286,7 @@ CUSTOMER_NAMES = frozenset(
     | {"giao den", "giao toi", "giao cho", "nguoi mua hang", "dia chi giao hang"}
 )
 """Words before a colon that announce a customer or where goods are brought."""
-# `Mã đơn: K4092`, `1. Trà sữa`, `STK 1073797762`
+# `Mã đơn: K4092`, `1. Trà sữa`, `STK 1073797762`, `Bàn 5`
 _CODE = re.compile(r"[^:\d]{1,20}:\s*(?=\S*\d)\S{1,14}")
 _NUMBERED = re.compile(r"\d{1,2}[.)]\s*[^\W\d].*")
 _ACCOUNT = re.compile(r"(?:so tk|stk|so tai khoan|tai khoan)\b.*\d")
@@ -343,6 +343,42 @@ def without_slogans(head: Sequence[FieldLine]) -> list[FieldLine]:
     named = [one.number for one in plain if kw.seller_words(one.text)]
     first = min(named, default=-1)
     return [one for one in head if one in plain or one.number > first]
+
+
+def head_of(
+    lines: Sequence[FieldLine], used: Collection[int], moment: Collection[int]
+) -> list[FieldLine]:
+    """The lines that may name the shop and its place: above the goods and the sums.
+
+    They end above the title and the time as well, unless these stand on top of all. A
+    house number, as in `890B Đ. Lê Lợi`, is no price.
+
+    Args:
+        lines: of the page.
+        used: numbers of lines that say something else.
+        moment: numbers of the lines that say when.
+    """
+    priced = [one for one in lines if one.has_price and one.number not in used]
+    goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
+    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
+    end = min(goods, default=lines[-1].row + 1)
+    # What stands below a customer's name is not the shop's.
+    end = min([end, *customer_rows(lines)])
+    head = [
+        one
+        for one in lines
+        if one.row < end and one.number not in used and one.may_be_head
+    ]
+    head = [
+        one
+        for one in head
+        if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in kw.SELLER_NAMES
+    ]
+    head = without_slogans(head)
+    below = {one.row for one in lines if one.kind == kw.TITLE}
+    below |= {one.row for one in lines if one.number in moment}
+    ends = [row for row in below if head and row > head[0].row]
+    return [one for one in head if one.row < min(ends, default=end)]
 
 
 def shows_top(lines: Sequence[FieldLine], head: Collection[FieldLine]) -> bool:
@@ -441,39 +477,3 @@ def cut_edges(
     least = CLIPPED * np.median(heights)
     is_whole = all(heights[one.number] >= least for one in touching)
     return {**cut, UPPER: frozenset()} if is_titled and is_whole else cut
-
-
-def head_of(
-    lines: Sequence[FieldLine], used: Collection[int], moment: Collection[int]
-) -> list[FieldLine]:
-    """The lines that may name the shop and its place: above the goods and the sums.
-
-    They end above the title and the time as well, unless these stand on top of all. A
-    house number, as in `890B Đ. Lê Lợi`, is no price.
-
-    Args:
-        lines: of the page.
-        used: numbers of lines that say something else.
-        moment: numbers of the lines that say when.
-    """
-    priced = [one for one in lines if one.has_price and one.number not in used]
-    goods = [one.row for one in priced if kw.address_strength(one.text) < kw.STRONG]
-    goods += [one.row for one in lines if one.kind in (kw.COLUMN, *kw.SUMS)]
-    end = min(goods, default=lines[-1].row + 1)
-    # What stands below a customer's name is not the shop's.
-    end = min([end, *customer_rows(lines)])
-    head = [
-        one
-        for one in lines
-        if one.row < end and one.number not in used and one.may_be_head
-    ]
-    head = [
-        one
-        for one in head
-        if not is_entry(one) or kw.fold(one.text.partition(":")[0]) in kw.SELLER_NAMES
-    ]
-    head = without_slogans(head)
-    below = {one.row for one in lines if one.kind == kw.TITLE}
-    below |= {one.row for one in lines if one.number in moment}
-    ends = [row for row in below if head and row > head[0].row]
-    return [one for one in head if one.row < min(ends, default=end)]

@@ -18,10 +18,10 @@ from coursepkg.projects.ocr.fields.arithmetic import (
     Item,
     Sum,
     check_total,
+    differs_from_named,
     equations,
     find_items,
     find_sums,
-    overrules_name,
     to_pay,
 )
 from coursepkg.projects.ocr.fields.lines import (
@@ -61,10 +61,12 @@ FIELDS = ("seller", "address", "timestamp", "total")
 """In the order of the challenge: SELLER, ADDRESS, TIMESTAMP, TOTAL_COST."""
 BY_PLACE = 0.8
 """Confidence of a field that is known by its place alone, over one that is named, and
-of a total read in thousands; and the most of a total that arithmetic corrected or
-contradicts, of one above an open discount, and of a field at a side edge."""
+of a total that was read in thousands or that the goods chose against its name; and the
+most of a total that arithmetic corrected or contradicts, of one above an open discount,
+and of a field at a side edge."""
 EVEN = 0.5
-"""Confidence of a date over a sure one, where another reading is as likely."""
+"""Confidence of a date over a sure one, where another reading of it, or the date of
+another line, is as likely."""
 _PRINT = (("ngay", "in"), ("gio", "in"), ("in", "luc"), ("print", "time"))
 EDGES = {
     "seller": (UPPER, LEFT, RIGHT),
@@ -86,8 +88,8 @@ class Field:
     """What was read: the lines that say it, in reading order, joined by spaces. It may
     be there without a value, as in `Tổng cộng:` without an amount."""
     confidence: float = 0.0
-    """The least confidence of its lines, times `BY_PLACE` where no word names the
-    field, in [0, 1]; 0 without a value. It is not calibrated."""
+    """The least confidence of its lines, times `BY_PLACE` or `EVEN` where it is less
+    sure, in [0, 1]; 0 without a value. It is not calibrated."""
     lines: tuple[int, ...] = ()
     """Numbers of its lines on the page, from 0."""
     reason: str = ""
@@ -265,9 +267,11 @@ def find_total(
     if others:
         rest = ", ".join(f"{other:,}" for other in others)
         notes = (*notes, f"of several sums {value:,} is the one to pay, not {rest}")
+    is_chosen = differs_from_named(value, sure, lines)
+    if is_chosen:
+        notes = (*notes, f"the goods come to {value:,}; another sum has a surer name")
     # What a discount leaves may stand beside no name of a sum.
-    named = value in values and not overrules_name(value, sure, lines)
-    return _field(group, value, named=named), notes
+    return _field(group, value, named=value in values and not is_chosen), notes
 
 
 def _why_no_sum(text: str) -> str:
@@ -342,15 +346,16 @@ def find_timestamp(
         reason = f"{joined(row)!r} says a time of day without a date"
     found = _field(row, parsed.value, reason=reason)
     notes = parsed.notes
-    if parsed.value and (others := _rivals(best, moments) - {parsed.value[:10]}):
+    others = _equal_days(best, moments) - {parsed.value[:10]} if parsed.value else set()
+    if others:
         notes = (*notes, f"another date is as likely: {', '.join(sorted(others))}")
-    if parsed.is_doubtful or len(notes) > len(parsed.notes):
+    if parsed.is_doubtful or others:
         found = replace(found, confidence=found.confidence * EVEN)
     return found, notes
 
 
-def _rivals(best: FieldLine, moments: Sequence[FieldLine]) -> set[str]:
-    """Days of lines that say as surely as the best one when it was, in ISO 8601."""
+def _equal_days(best: FieldLine, moments: Sequence[FieldLine]) -> set[str]:
+    """Days, in ISO 8601, of the lines whose time score equals that of the best."""
     score = _time_score(best, moments)
     return {
         f"{one.day}"

@@ -1,7 +1,7 @@
 """The unit of a receipt's amounts: dong, thousands of dong, or another currency.
 
-Amounts in another currency are no dong, and a total without its thousands is not in
-dong. A line says the unit, or the goods show it.
+Amounts in another currency are no dong, and amounts in thousands lack three zeros. A
+line says the unit, or the goods show it.
 """
 
 import re
@@ -25,7 +25,7 @@ _THOUSANDS = re.compile(
 _UNIT_BEHIND = re.compile(r"\([^()\d]*\)\s*$")
 _HUNDREDTHS = re.compile(r"(?<![\d.,])\d{1,3}\.\d{2}$")
 WITH_HUNDREDTHS = "a currency with hundredths"
-"""What goods are in where its sign was not read."""
+"""Stands for the name of a currency whose sign was not read."""
 _SMALL = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:[.,]\d{3})?(?![\w.,/:%-])")
 MOST_THOUSANDS = 10_000
 """A total in thousands of dong is less."""
@@ -38,8 +38,7 @@ def foreign_goods(lines: Sequence[FieldLine]) -> str:
     are in a currency whose sign was not read. What stands below the first sum, such as
     a rate of exchange, is no goods.
     """
-    found = []
-    n_dong = 0
+    found, unsigned, n_dong = [], 0, 0
     end = _first_sum(lines)
     for _, group in groupby(lines, key=lambda one: one.row):
         row = list(group)
@@ -52,18 +51,24 @@ def foreign_goods(lines: Sequence[FieldLine]) -> str:
         if row[0].row >= end or any(one.kind in kw.MONEY for one in row):
             continue
         is_moment = any(one.says_when or one.kind == kw.WHEN for one in row)
-        if _has_hundredths(text) and not is_moment:
-            found.append(currency or WITH_HUNDREDTHS)
-        elif currency and not has_amount and any(map(str.isdigit, text)):
+        amounts = [amount for one in row for amount in one.amounts]
+        if currency and not has_amount and any(map(str.isdigit, text)):
             found.append(currency)
-        elif any(one.has_price for one in row):
+        elif _has_hundredths(text) and not is_moment:
+            unsigned += 1
+        elif any(one.is_marked or one.value >= LEAST_SUM for one in amounts):
             n_dong += 1
-    return found[0] if len(found) > n_dong else ""
+    # One number with hundredths may be a weight or a distance.
+    if says_thousands(lines) or unsigned + len(found) < 2:
+        unsigned = 0
+    if len(found) + unsigned <= n_dong:
+        return ""
+    return found[0] if found else WITH_HUNDREDTHS
 
 
 def _has_hundredths(text: str) -> bool:
     """Whether a row is a name and an amount such as `12.50`, and none in dong."""
-    has_name = sum(map(str.isalpha, text)) > 1
+    has_name = sum(map(str.isalpha, text)) > 1 and ":" not in text
     has_dong = any(one.value >= LEAST_SUM for one in find_amounts(text))
     return has_name and not has_dong and _HUNDREDTHS.search(text) is not None
 

@@ -205,7 +205,7 @@ def predict_command(options: "Predict") -> int:
     if options.text and options.form != "reader":
         raise ValueError(
             f"--form {options.form} goes with --file; translations of --text are"
-            " printed as they are read"
+            " printed in the form for readers"
         )
     translator, folder = load_system(options.common, options.search)
     search = options.search.options()
