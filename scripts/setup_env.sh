@@ -67,9 +67,8 @@ below = Path(".venv", above.relative_to(Path(".venv-dev").resolve())).absolute()
 LINK
 fi
 
-# Python compiles a module when it is first imported; compiling all of them here would double the time.
 install() {
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt "$@" ||
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@" ||
         fail "pip could not install $*; check the network and run the same command again (it goes on from here)"
 }
 
