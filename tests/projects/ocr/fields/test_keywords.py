@@ -1,7 +1,11 @@
+from collections.abc import Sequence
+
 import pytest
 
 from coursepkg.projects.ocr.fields import keywords as kw
+from coursepkg.projects.ocr.fields.rules import Fields, extract_fields
 from coursepkg.text.vietnamese import without_marks
+from tests.projects.ocr.fields.pages import GOODS, HEAD, SUMS, page
 
 KINDS = [
     ("Tổng tiền thanh toán:", kw.TO_PAY),
@@ -104,3 +108,68 @@ def test_a_total_before_another_word_is_one() -> None:
         found = kw.line_kind(text)
         assert found is not None
         assert found.kind == kw.TOTAL
+
+
+def fields_of(rows: Sequence[Sequence[str]]) -> Fields:
+    return extract_fields(page(rows))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bảo hành đến: 12/08/2021",
+        "Khuyến mãi áp dụng đến 31/08/2020",
+        "Hóa đơn theo TT 78/2021 ngày 17/09/2021",
+        "Hóa đơn theo thông tư 78 ngày 17/09/2021",
+    ],
+)
+def test_a_date_of_something_else_is_not_that_of_the_sale(line: str) -> None:
+    rows = (*HEAD[:3], HEAD[4], *GOODS, *SUMS, (line,))
+    assert fields_of(rows).timestamp.reason == "no line says a date"
+    assert fields_of((*HEAD, *GOODS, *SUMS, (line,))).timestamp.value == "2021-01-16T08:58"
+
+
+def test_what_a_card_paid_is_no_goods() -> None:
+    fields = fields_of((*HEAD, *GOODS, ("Thẻ Visa", "42.000"), ("Tổng cộng", "42.000")))
+    assert [one.amount for one in fields.items] == [30_000, 12_000]
+    assert fields.total.value == 42_000
+
+
+def test_a_lowered_price_of_goods_is_no_total() -> None:
+    goods = (("Áo", "50.000"), ("Giá sau giảm:", "45.000"), ("Quần", "80.000"), ("Giá sau giảm:", "70.000"))
+    assert fields_of((*HEAD[:4], *goods, ("Tổng cộng", "115.000"))).total.value == 115_000
+
+
+def test_a_bill_by_table_has_its_time() -> None:
+    head = (*HEAD[:2], ("Hóa đơn theo bàn ngày 12/08/2020 18:20",), HEAD[4])
+    assert fields_of((*head, *GOODS, *SUMS)).timestamp.value == "2020-08-12T18:20"
+
+
+def test_the_cards_that_a_shop_takes_are_no_payment() -> None:
+    rows = (*HEAD[:2], ("VISA MASTERCARD JCB",), *HEAD[2:4], *GOODS, *SUMS)
+    assert len(fields_of(rows).items) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Tổng trước giảm:", "Tổng sau giảm:"),
+        ("Tổng trước giảm giá:", "Tổng sau giảm giá:"),
+        ("Tổng tiền trước giảm:", "Tổng tiền sau giảm:"),
+        ("Tổng trước chiết khấu:", "Tổng sau chiết khấu:"),
+        ("Trước giảm:", "Sau giảm:"),
+        ("Total before discount:", "Total after discount:"),
+        ("Tổng cộng:", "Sau giảm giá:"),
+    ],
+)
+def test_the_total_after_a_discount_is_to_pay(before: str, after: str) -> None:
+    sums = ((before, "42.000"), ("Giảm giá:", "5.000"), (after, "37.000"))
+    fields = fields_of((*HEAD, *GOODS, *sums))
+    assert (fields.total.value, fields.total.confidence) == (37_000, 1.0)
+    assert len(fields.items) == 2
+
+
+def test_each_line_of_an_address_loses_the_name_before_it() -> None:
+    rows = (HEAD[0], ("ĐC: 129 Bờ Kè, Xã Vĩnh Thạnh",), ("Địa chỉ: Tổ 3 Khu 4, Phường Tân Lập",), *HEAD[2:])
+    fields = fields_of((*rows, *GOODS, *SUMS))
+    assert fields.address.value == "129 Bờ Kè, Xã Vĩnh Thạnh Tổ 3 Khu 4, Phường Tân Lập"

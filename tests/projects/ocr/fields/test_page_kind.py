@@ -219,3 +219,9 @@ def test_a_heading_of_other_papers_in_the_foot_does_not_discard_a_receipt(text: 
 def test_a_shop_may_be_called_like_a_heading_without_its_marks() -> None:
     for name in ("BAO GIA MART", "Bảo Gia Mart"):
         assert fields_of(((name,), *RECEIPT[1:])).seller.value == name
+
+
+@pytest.mark.parametrize("table", ["Bàn 5", "Phòng 302", "Table A3"])
+def test_the_number_of_a_table_is_no_shop(table: str) -> None:
+    fields = fields_of((("HÓA ĐƠN BÁN HÀNG",), (table,), *HEAD[3:], *GOODS, *SUMS))
+    assert fields.seller.value is None
