@@ -12,7 +12,9 @@ sentences. A fifth is the fourth once more, with the first 8,600, and a sixth wi
 the first 400 lines of the greetings in `short.tsv`. An eighth learns another third of
 the rest and all of `short.tsv`. A ninth, from the eighth as it shipped, learns
 `general_3.tsv`, whose sentences hold words that the files before hardly have, and little
-else. What ships is the mean of the weights of the eighth and the ninth.
+else; the mean of the weights of the eighth and the ninth shipped. A tenth, from that
+mean, learns `general_4.tsv` and run-on sentences. What ships is the mean of the weights
+of that mean and the tenth.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -33,9 +35,11 @@ else. What ships is the mean of the weights of the eighth and the ninth.
     --skip 100000 and --skip 112000)
     python scripts/train_translator.py ninth --start default --out runs/open-9 --threads 2 --seconds 7000
     python scripts/train_translator.py average --stages runs/open-8 runs/open-9 --out runs/open-mean
-    coursepkg translation calibrate --model runs/open-mean
-    python scripts/train_translator.py ship --out runs/open-mean
-    python scripts/train_translator.py log --stages runs/open-2 ... runs/open-9
+    python scripts/train_translator.py tenth --start runs/open-mean --out runs/open-10 --threads 2 --seconds 3000
+    python scripts/train_translator.py average --stages runs/open-mean runs/open-10 --out runs/open-mean-10
+    coursepkg translation calibrate --model runs/open-mean-10 --data open
+    python scripts/train_translator.py ship --out runs/open-mean-10
+    python scripts/train_translator.py log --stages runs/open-2 ... runs/open-10
 
 `log` stores the curves of these stages for the book.
 The stages go on where their last call stopped. COURSEPKG_DATA names the data.
@@ -61,6 +65,7 @@ from coursepkg.projects.translation.corpus import (
     numbered_lines,
     pair_keys,
     read_parallel,
+    run_ons,
     to_model,
     to_scorer,
 )
@@ -129,6 +134,8 @@ class Stage:
         first: the number of the first one.
         everyday: how often an everyday sentence of the corpus stands in an epoch; they
             are few.
+        run_ons: how many run-on sentences are made of everyday ones and of those of
+            `SENTENCES`, for each pair of languages.
     """
 
     recipe: Recipe
@@ -137,6 +144,7 @@ class Stage:
     share: int = 1
     first: int = 0
     everyday: int = 3
+    run_ons: int = 0
 
 
 def one_epoch(learning_rate: float, **changed: Any) -> Recipe:
@@ -170,6 +178,14 @@ STAGES = {
         first=2,
         everyday=1,
     ),
+    "tenth": Stage(
+        LATER,
+        {CHINESE: 1, "general_3.tsv": 1, "general_4.tsv": 2, "short.tsv": 3},
+        share=18,
+        first=5,
+        everyday=1,
+        run_ons=4000,
+    ),
 }
 
 
@@ -198,7 +214,8 @@ def mixture(
         for kind, own in by_kind.items():
             if kind == "everyday":
                 new = written.get(source, [])
-                by_kind[kind] = own * stage.everyday + new
+                learnt = own * stage.everyday + new
+                by_kind[kind] = learnt + run_ons(learnt, stage.run_ons, source, "vi")
             else:
                 steps = SHARES.get(kind, 1) * stage.share
                 by_kind[kind] = own[stage.first :: steps]

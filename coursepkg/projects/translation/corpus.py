@@ -1,5 +1,6 @@
 """Parallel text: two files, line i of one translating line i of the other."""
 
+import random
 import re
 import unicodedata
 from bisect import bisect_left
@@ -248,6 +249,38 @@ def split_sentences(text: str) -> list[str]:
     """
     text = unescape(text).text if "&" in text else text
     return [*filter(None, map(str.strip, CUTS[0].split(text)))]
+
+
+RUN_ON_SENTENCES, RUN_ON_LETTERS = (2, 5), 70
+"""Sentences in a run-on sentence, and target letters that each of them has at most."""
+
+
+def run_ons(
+    pairs: Sequence[SentencePair], n: int, source: str, target: str
+) -> list[SentencePair]:
+    """Run-on sentences, as in chats: a few short pairs each, drawn at random.
+
+    No sentence in one has a mark at its end, and all but the first lose their capital.
+    Chinese has no spaces between them. Of too few short pairs none is made.
+    """
+    short = [pair for pair in pairs if len(pair.target) <= RUN_ON_LETTERS]
+    draw, (least, most) = random.Random(0), RUN_ON_SENTENCES
+    if len(short) < most:
+        return []
+    drawn = (draw.sample(short, draw.randint(least, most)) for _ in range(n))
+    return [
+        SentencePair(
+            _run_on([pair.source for pair in own], source),
+            _run_on([pair.target for pair in own], target),
+        )
+        for own in drawn
+    ]
+
+
+def _run_on(texts: Sequence[str], language: str) -> str:
+    first, *rest = (text.strip().rstrip(_ENDS + '.;"”') for text in texts)
+    space = "" if language_of(language).is_han else " "
+    return space.join([first, *(text[:1].lower() + text[1:] for text in rest)])
 
 
 def cut_text(

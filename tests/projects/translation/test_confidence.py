@@ -166,14 +166,18 @@ def test_a_dev_part_calibrates_a_model(translator: Translator) -> None:
     parts = Parts("toy", "zh", "vi", (), tuple(dev), (), ())
     fitted = calibrate(translator, parts)
     assert len(fitted.weights) == len(FEATURES)
-    assert fitted.reliability.n == 40
-    assert fitted.signature.startswith("chrF2|")
-    assert "n:40/40" in fitted.signature
-    assert "protocol:toy dev, beam " in fitted.signature
+    assert fitted.dev.reliability.n == 40
+    assert fitted.dev.signature.startswith("chrF2|")
+    assert "n:40/40" in fitted.dev.signature
+    assert "protocol:toy dev, beam " in fitted.dev.signature
+    assert fitted.run_ons is not None
+    assert 0 < fitted.run_ons.reliability.n <= 10
+    assert f"n:{fitted.run_ons.reliability.n}/10|" in fitted.run_ons.signature
+    assert "protocol:run-on sentences of toy dev, beam " in fitted.run_ons.signature
     text = " ".join([dev[0].source] * 12)
     longer = replace(parts, dev=(*dev, dev[0]._replace(source=text)))
     assert len(translator.parts_of(text, "zh", "vi")) > 1
-    assert "n:40/41" in calibrate(translator, longer).signature
+    assert "n:40/41" in calibrate(translator, longer).dev.signature
     with pytest.raises(ValueError, match="to learn to tell them apart"):
         calibrate(translator, replace(parts, dev=tuple(pairs("zh", "vi")[:4])))
 

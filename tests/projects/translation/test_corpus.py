@@ -1,5 +1,6 @@
 """Parallel files: what is read, what is refused and by which line; the forms that models, readers and scorers see."""
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from coursepkg.projects.translation.corpus import (
     numbered_lines,
     pair_keys,
     read_parallel,
+    run_ons,
     sentence_key,
     split_sentences,
     to_model,
@@ -209,3 +211,20 @@ def test_a_text_is_cut_behind_all_marks_that_end_a_sentence(text: str, parts: li
 )
 def test_a_point_behind_an_abbreviation_ends_no_sentence(text: str, sentences: list[str]) -> None:
     assert split_sentences(text) == sentences
+
+
+def test_sentences_run_on_without_marks_and_capitals() -> None:
+    long = SentencePair("A long one. " * 9, "Một câu dài. " * 9)
+    pairs = [SentencePair(f"Is “{i}” Mr. Lee’s (too)?", f"“{i}”是李先生的吗？") for i in range(12)]
+    found = run_ons([*pairs, long], 40, "en", "zh")
+    assert found == run_ons([*pairs, long], 40, "en", "zh")
+    counts = set()
+    for pair in found:
+        numbers = re.findall(r"\d+", pair.source)
+        counts.add(len(numbers))
+        assert len(set(numbers)) == len(numbers)
+        parts = [f"is “{i}” Mr. Lee’s (too)" for i in numbers]
+        assert pair.source == " ".join(parts).replace("is", "Is", 1)
+        assert pair.target == "".join(f"“{i}”是李先生的吗" for i in numbers)
+    assert counts == {2, 3, 4, 5}
+    assert run_ons([*pairs[:4], long], 40, "en", "zh") == []

@@ -59,7 +59,9 @@ def test_general_sentences_have_three_languages_and_the_same_numbers() -> None:
         assert not HAN.search(en + vi), en
         assert unicode_form(vi) in ("NFC", "either"), vi
     # The later files write numbers as each language does.
-    natural = [tuple(row) for name in ("general_3.tsv", "general_dev.tsv") for row in rows(name, 3)]
+    natural = [
+        tuple(row) for name in ("general_3.tsv", "general_4.tsv", "general_dev.tsv") for row in rows(name, 3)
+    ]
     for en, vi, zh in natural:
         # A trillion is 1.000 tỷ, 2万 is 20,000, and 20世纪80年代 are the 1980s.
         assert figures(en) == figures(vi) or "trillion" in en, en

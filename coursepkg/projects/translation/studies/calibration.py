@@ -18,7 +18,7 @@ from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import to_scorer
+from coursepkg.projects.translation.corpus import run_ons, to_scorer
 from coursepkg.projects.translation.evaluate import search_note
 from coursepkg.projects.translation.predict import DOUBTFUL, Translator
 from coursepkg.text.languages import language_of
@@ -26,12 +26,14 @@ from coursepkg.text.languages import language_of
 if TYPE_CHECKING:
     from coursepkg.projects.translation.study_commands import Calibrate
 
-SCHEMA = "coursepkg.translation.calibration/1"
+SCHEMA = "coursepkg.translation.calibration/2"
 USABLE, USABLE_HAN = 40.0, 25.0
 """chrF from which on a translation counts as usable, 0 to 100; that of Chinese, whose
 characters are words, is lower for equal quality."""
 DECAY = 1e-3
 """Of the weights, for each sentence, in units of the standardised features."""
+SENTENCES_A_RUN_ON = 4
+"""A run-on sentence is fitted on for so many sentences of the dev part."""
 N_ROUNDS = 25
 """Of Newton's method, which has long converged then."""
 
@@ -167,50 +169,84 @@ def _auc(p: Tensor, usable: Tensor) -> float:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """What a direction's confidence is worth on some sentences."""
+
+    reliability: Reliability
+    signature: str
+    """Of the chrF of all of them: what was translated, and how."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of the reliability, and the signature."""
+        return self.reliability.as_json() | {"signature": self.signature}
+
+
+@dataclass(frozen=True)
 class Fitted:
     """A direction's regression and what it is worth."""
 
     weights: list[float]
-    reliability: Reliability
-    signature: str
-    """Of the chrF of the whole part: what was translated, and how."""
+    dev: Judged
+    run_ons: Judged | None
+    """The same of run-on sentences of dev; None where dev has too few short ones."""
 
 
 def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fitted:
     """Translate a dev part, fit the confidence of its direction, and judge it.
 
-    Pairs whose source is translated in parts are left out: each part is judged alone.
+    People write long texts without punctuation, and the dev parts have none; so it is
+    fitted on run-on sentences as well. What is translated in parts is left out: each
+    part is judged alone.
 
     Raises:
         ValueError: the dev part is too small, or all its translations are usable or
             none is.
     """
     languages = parts.source, parts.target
-    dev = [pair for pair in parts.dev if _is_whole(translator, pair.source, *languages)]
-    texts = [pair.source for pair in dev]
+    made = run_ons(parts.dev, len(parts.dev) // SENTENCES_A_RUN_ON, *languages)
+    dev, joined = (
+        [pair for pair in own if _is_whole(translator, pair.source, *languages)]
+        for own in (parts.dev, made)
+    )
+    pairs = [*dev, *joined]
+    texts = [pair.source for pair in pairs]
     found = translator.translate(
         texts, source=languages[0], target=languages[1], batch_size=batch_size
     )
     masked = [translator.masked(text) for text in texts]
     features = features_of(translator, masked, found, *languages)
-    written = [one.line for one in found], [pair.target for pair in dev]
+    written = [one.line for one in found], [pair.target for pair in pairs]
     scored = [[to_scorer(text, languages[1]) for text in one] for one in written]
     chrf = sentence_scores(CHRF(), *scored).tolist()
-    protocol = f"{parts.corpus} dev, {search_note(translator, *languages)}"
-    n = len(parts.dev)
-    signed = score_as_json(score(CHRF(), *scored, n_in_file=n, protocol=protocol))
     least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
     usable = [one >= least for one in chrf]
+    probabilities = _by_the_other_half(features, usable)
+
+    def judged(which: slice, n_in_file: int, name: str) -> Judged:
+        protocol = f"{name}, {search_note(translator, *languages)}"
+        sides = [side[which] for side in scored]
+        value = score(CHRF(), *sides, n_in_file=n_in_file, protocol=protocol)
+        signed = score_as_json(value)["signature"]
+        return Judged(reliability(probabilities[which], chrf[which], least), signed)
+
+    name, n = f"{parts.corpus} dev", len(dev)
+    return Fitted(
+        fit(features[:, :-1], usable),
+        judged(slice(n), len(parts.dev), name),
+        judged(slice(n, None), len(made), f"run-on sentences of {name}")
+        if joined
+        else None,
+    )
+
+
+def _by_the_other_half(features: Tensor, usable: Sequence[bool]) -> list[float]:
+    """What a regression fitted on every second translation says of the others."""
     probabilities = [0.0] * len(usable)
     for ours in (0, 1):
         fitted = fit(features[1 - ours :: 2, :-1], usable[1 - ours :: 2])
-        own = Calibration({"-".join(languages): fitted}, "")
-        probabilities[ours::2] = own.probabilities(features[ours::2], *languages)
-    return Fitted(
-        fit(features[:, :-1], usable),
-        reliability(probabilities, chrf, least),
-        signed["signature"],
-    )
+        own = Calibration({"x-y": fitted}, "")
+        probabilities[ours::2] = own.probabilities(features[ours::2], "x", "y")
+    return probabilities
 
 
 def _is_whole(translator: Translator, text: str, source: str, target: str) -> bool:
@@ -232,13 +268,16 @@ def calibrate_command(options: "Calibrate") -> int:
     found = {}
     for name, parts in given.items():
         found[name] = calibrate(translator, parts, options.batch_size)
-        print(f"{name}: {found[name].reliability}")
+        print(f"{name}: {found[name].dev.reliability}")
+        if (joined := found[name].run_ons) is not None:
+            print(f"{name}, run-on sentences: {joined.reliability}")
     weights = {name: one.weights for name, one in found.items()}
     Calibration(weights, f"{options.data} dev").save(folder)
     print(f"written: {folder / 'confidence.json'}")
     if options.json:
         told = {
-            name: one.reliability.as_json() | {"signature": one.signature}
+            name: one.dev.as_json()
+            | {"run_ons": None if one.run_ons is None else one.run_ons.as_json()}
             for name, one in found.items()
         }
         document = {
