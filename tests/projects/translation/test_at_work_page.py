@@ -76,6 +76,27 @@ def test_searches_and_notes_are_as_stored() -> None:
         source, target = way.split("-")
         shares = " | ".join(f"{100 * told['risk'][n]:.0f}%" for n in ("100", "90", "80", "70", "50", "30"))
         assert f"| {NAMES[source]} to {NAMES[target]} | {shares} |" in PAGE
+        joined = told["run_ons"]
+        assert (
+            f"| {NAMES[source]} to {NAMES[target]} | {joined['n_doubtful']:,} of {joined['n']:,} |"
+            f" {joined['chrf']['sure']:.1f} | {joined['chrf']['doubtful']:.1f} | {joined['auc']:.2f} |"
+        ) in PAGE
+
+
+def test_what_the_tenth_stage_brought_is_as_stored() -> None:
+    text = " ".join(PAGE.split())
+    for name, told in (
+        ("en-vi_run-ons", "{} from English to Vietnamese"),
+        ("zh-vi_run-ons", "{} from Chinese to Vietnamese"),
+        ("vi-en_run-ons", "{} back to English"),
+        ("vi-zh_run-ons", "{} back to Chinese"),
+        ("en-vi_general", "it gains {} from English"),
+        ("zh-vi_general", "from Chinese {} is undecided"),
+    ):
+        found = stored(f"stages/{name}-dev_tenth-against-before.json")["against"]
+        low, high = found["interval"]
+        told = told.format(f"{found['difference']:.1f} [{low:.1f}, {high:.1f}]")
+        assert told.replace("4.6 [", "4.6 BLEU [") in text
 
 
 def test_what_is_copied_is_as_stored() -> None:

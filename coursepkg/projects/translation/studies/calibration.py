@@ -272,7 +272,9 @@ def calibrate_command(options: "Calibrate") -> int:
         if (joined := found[name].run_ons) is not None:
             print(f"{name}, run-on sentences: {joined.reliability}")
     weights = {name: one.weights for name, one in found.items()}
-    Calibration(weights, f"{options.data} dev").save(folder)
+    has_run_ons = any(one.run_ons for one in found.values())
+    fitted_on = f"{options.data} dev" + " and its run-on sentences" * has_run_ons
+    Calibration(weights, fitted_on).save(folder)
     print(f"written: {folder / 'confidence.json'}")
     if options.json:
         told = {
@@ -281,7 +283,7 @@ def calibrate_command(options: "Calibrate") -> int:
             for name, one in found.items()
         }
         document = {
-            "fitted_on": f"{options.data} dev",
+            "fitted_on": fitted_on,
             "model": translator.fingerprint,
             "directions": told,
         }
