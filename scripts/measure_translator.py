@@ -8,8 +8,8 @@ and by how often the open corpus and the phrasebook have its rarest word. The ex
 direction into Vietnamese the everyday and documentation sentences of 5 to 30 words, sorted by chrF, and of them ten at
 even steps from the worst to the best. Each score is compared, by a paired bootstrap, with that of the same search
 without reading back, and `--against` with that of another export, here of the sixth stage of training as it shipped.
-On dev some searches are compared, and texts of several sentences, read at once and one by one. COURSEPKG_DATA names the
-data folder.
+On dev some searches are compared, and texts of several sentences, read at once and one by one; with `--against` also
+run-on sentences, by both models. COURSEPKG_DATA names the data folder.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import copy
 import dataclasses
 import itertools
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -42,7 +43,7 @@ from coursepkg.metrics.scoring import (
     signature,
 )
 from coursepkg.projects.translation.corpora import load_parts
-from coursepkg.projects.translation.corpus import SentencePair, to_scorer
+from coursepkg.projects.translation.corpus import SentencePair, run_ons, to_scorer
 from coursepkg.projects.translation.errors.surface import words
 from coursepkg.projects.translation.evaluate import (
     bleu_of,
@@ -66,7 +67,7 @@ COUNTS = ((0, 0), (1, 9), (10, 99), (100, 10**9))
 """How often open corpus and phrasebook have the rarest word of a source, in groups."""
 EXAMPLE_WORDS = (5, 30)
 N_EXAMPLES = 10
-N_LINES, N_SINGLE = 10_000, 50
+N_LINES, N_SINGLE, N_RUN_ONS = 10_000, 50, 100
 THREADS = 2
 SEARCHES = (
     (1, 0.0),
@@ -155,6 +156,40 @@ def several_sentences(translator: Translator) -> list[dict[str, Any]]:
             [to_scorer(pair.target, way[1]) for pair in pairs],
             protocol=f"open dev, several sentences, {search_note(translator, *way)}"
             " against at once",
+        )
+        told = {"from": way[0], "to": way[1], "n": len(pairs)}
+        rows.append(told | comparison_as_json(difference))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def bare(text: str) -> str:
+    """A text in lower case without marks, so that a model gains nothing by the form of run-on sentences."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def run_on_sentences(translator: Translator, other: Translator) -> list[dict[str, Any]]:
+    """Run-on sentences of the everyday dev part, by another model and by this one: BLEU in lower case without marks."""
+    rows = []
+    for way in WAYS:
+        (source,) = {*way} - {"vi"}
+        pairs = run_ons(
+            load_parts("open-everyday", source, "vi").dev, N_RUN_ONS, source, "vi"
+        )
+        if way[0] == "vi":
+            pairs = [pair.swapped() for pair in pairs]
+        found = [
+            [
+                bare(to_scorer(one.line, way[1]))
+                for one in translate_pairs(made, pairs, *way)[0]
+            ]
+            for made in (other, translator)
+        ]
+        difference = compare(
+            bleu_of(way[1]),
+            *found,
+            [bare(to_scorer(pair.target, way[1])) for pair in pairs],
+            protocol=f"run-on sentences of open-everyday dev, lower case, no marks, {search_note(translator, *way)}",
         )
         told = {"from": way[0], "to": way[1], "n": len(pairs)}
         rows.append(told | comparison_as_json(difference))
@@ -326,6 +361,8 @@ def main() -> None:
     document["searches"] = compared_searches(translator)
     document["searched"] = searched_signatures()
     document["several_sentences"] = several_sentences(translator)
+    if other is not None:
+        document["run_ons"] = run_on_sentences(translator, other)
     if chosen.keep_speed:
         document["speed"] = read_json(place)["speed"]
     else:

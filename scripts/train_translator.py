@@ -13,8 +13,8 @@ the first 400 lines of the greetings in `short.tsv`. An eighth learns another th
 the rest and all of `short.tsv`. A ninth, from the eighth as it shipped, learns
 `general_3.tsv`, whose sentences hold words that the files before hardly have, and little
 else; the mean of the weights of the eighth and the ninth shipped. A tenth, from that
-mean, learns `general_4.tsv` and run-on sentences. What ships is the mean of the weights
-of that mean and the tenth.
+mean as it shipped, learns `general_4.tsv` and run-on sentences. What ships is the mean
+of the weights of that mean and the tenth.
 
     python scripts/train_translator.py first --out runs/open --seconds 6000
     BACK="coursepkg translation back-translate --to vi"
@@ -35,9 +35,9 @@ of that mean and the tenth.
     --skip 100000 and --skip 112000)
     python scripts/train_translator.py ninth --start default --out runs/open-9 --threads 2 --seconds 7000
     python scripts/train_translator.py average --stages runs/open-8 runs/open-9 --out runs/open-mean
-    python scripts/train_translator.py tenth --start runs/open-mean --out runs/open-10 --threads 2 --seconds 3000
+    python scripts/train_translator.py tenth --start default --out runs/open-10 --threads 2 --seconds 3000
     python scripts/train_translator.py average --stages runs/open-mean runs/open-10 --out runs/open-mean-10
-    coursepkg translation calibrate --model runs/open-mean-10 --data open
+    coursepkg translation calibrate --model runs/open-mean-10
     python scripts/train_translator.py ship --out runs/open-mean-10
     python scripts/train_translator.py log --stages runs/open-2 ... runs/open-10
 
@@ -197,7 +197,8 @@ def mixture(
     """Training parts of the four directions.
 
     Vietnamese that a machine made is read, never written. The sentences of the
-    phrasebook are few patterns, so a part of them does.
+    phrasebook are few patterns, so a part of them does. Run-on sentences are learnt
+    like everyday ones.
 
     Args:
         further: by source language pairs whose source a machine made.

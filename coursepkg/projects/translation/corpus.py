@@ -251,8 +251,10 @@ def split_sentences(text: str) -> list[str]:
     return [*filter(None, map(str.strip, CUTS[0].split(text)))]
 
 
-RUN_ON_SENTENCES, RUN_ON_LETTERS = (2, 5), 70
-"""Sentences in a run-on sentence, and target letters that each of them has at most."""
+RUN_ON_SENTENCES = 2, 5
+"""In a run-on sentence there are at least and at most so many."""
+RUN_ON_CHARACTERS = 70
+"""The target of each of them has at most so many."""
 
 
 def run_ons(
@@ -260,10 +262,11 @@ def run_ons(
 ) -> list[SentencePair]:
     """Run-on sentences, as in chats: a few short pairs each, drawn at random.
 
-    No sentence in one has a mark at its end, and all but the first lose their capital.
-    Chinese has no spaces between them. Of too few short pairs none is made.
+    The marks at the ends of their sentences go, those inside stay. All but the first
+    begin with a small letter, names and "I" too. Chinese has no spaces between them. Of
+    too few short pairs none is made.
     """
-    short = [pair for pair in pairs if len(pair.target) <= RUN_ON_LETTERS]
+    short = [pair for pair in pairs if len(pair.target) <= RUN_ON_CHARACTERS]
     draw, (least, most) = random.Random(0), RUN_ON_SENTENCES
     if len(short) < most:
         return []

@@ -136,8 +136,9 @@ class Neighbours:
 class Calibrate:
     """Fit the confidence of a model on a dev part, in all its directions.
 
-    It goes into the model's folder as confidence.json; `predict` then calls
-    translations doubtful that are more likely unusable than usable.
+    Run-on sentences made of the dev part are fitted on as well. The confidence goes
+    into the model's folder as confidence.json; `predict` then calls translations
+    doubtful that are more likely unusable than usable.
     """
 
     model: Folder = None

@@ -1,7 +1,8 @@
 """Fit a model's confidence on a dev part, and say what it is worth.
 
-Each half of the dev part is judged by a regression that was fitted on the other half;
-what is stored is fitted on all of it.
+The sentences are those of the dev part, and run-on sentences made of its short ones.
+Each half of them is judged by a regression that was fitted on the other half; a run-on
+sentence of one may hold a sentence of the other. What is stored is fitted on all.
 """
 
 import math
@@ -18,7 +19,7 @@ from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import run_ons, to_scorer
+from coursepkg.projects.translation.corpus import SentencePair, run_ons, to_scorer
 from coursepkg.projects.translation.evaluate import search_note
 from coursepkg.projects.translation.predict import DOUBTFUL, Translator
 from coursepkg.text.languages import language_of
@@ -76,7 +77,7 @@ def fit(features: Tensor, is_usable: Sequence[bool]) -> list[float]:
 
 @dataclass(frozen=True)
 class Reliability:
-    """What a confidence is worth on sentences that it was not fitted on."""
+    """What a confidence is worth, judged by translations that it was not fitted on."""
 
     n: int
     share_usable: float
@@ -194,16 +195,16 @@ class Fitted:
 def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fitted:
     """Translate a dev part, fit the confidence of its direction, and judge it.
 
-    People write long texts without punctuation, and the dev parts have none; so it is
-    fitted on run-on sentences as well. What is translated in parts is left out: each
-    part is judged alone.
+    People type sentences without full stops, and dev parts have none of these; so it is
+    fitted on run-on sentences as well, made of short ones of any kind that dev has. What
+    is translated in parts is left out: each part is judged alone.
 
     Raises:
         ValueError: the dev part is too small, or all its translations are usable or
             none is.
     """
     languages = parts.source, parts.target
-    made = run_ons(parts.dev, len(parts.dev) // SENTENCES_A_RUN_ON, *languages)
+    made = _run_ons_of(parts)
     dev, joined = (
         [pair for pair in own if _is_whole(translator, pair.source, *languages)]
         for own in (parts.dev, made)
@@ -237,6 +238,15 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
         if joined
         else None,
     )
+
+
+def _run_ons_of(parts: Parts) -> list[SentencePair]:
+    """Run-on sentences of dev; what counts as short is decided by the letters."""
+    n = len(parts.dev) // SENTENCES_A_RUN_ON
+    if not language_of(parts.target).is_han:
+        return run_ons(parts.dev, n, parts.source, parts.target)
+    back = run_ons(parts.swapped().dev, n, parts.target, parts.source)
+    return [pair.swapped() for pair in back]
 
 
 def _by_the_other_half(features: Tensor, usable: Sequence[bool]) -> list[float]:
