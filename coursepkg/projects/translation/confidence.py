@@ -10,12 +10,12 @@
 | tokens_per_letter | logarithm of tokens for each letter of the source's words |
 | known | share of the source's tokens that are no single bytes and not unknown |
 
-Rare words are cut into many pieces, more tokens for each letter. A logistic
-regression of all features but the last, one for each direction, says how likely the
-translation is usable: chrF of at least 40 against a reference, or 25 if it is Chinese.
-It is fitted on a dev part and run-on sentences made of it (`coursepkg translation
-calibrate`) and stored as `confidence.json` beside the model. What it says is multiplied by `known`: dev holds
-nearly no text that the model cannot spell, so a fitted weight would be noise. A
+Rare words are cut into many pieces, more tokens for each letter. A logistic regression
+of all features but the last, one for each direction, says how likely the translation is
+usable: chrF of at least 40 against a reference, or 25 if it is Chinese. It is fitted on
+a dev part and run-on sentences made of it (`coursepkg translation calibrate`) and
+stored as `confidence.json` beside the model. What it says is multiplied by `known`: dev
+holds nearly no text that the model cannot spell, so a fitted weight would be noise. A
 translation that is more likely unusable than usable is doubtful. Estimates of this kind
 are known as quality estimation; for the features see Fomicheva et al. (arXiv
 2005.10608).

@@ -196,8 +196,8 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     """Translate a dev part, fit the confidence of its direction, and judge it.
 
     People type sentences without full stops, and dev parts have none of these; so it is
-    fitted on run-on sentences as well, made of short ones of any kind that dev has. What
-    is translated in parts is left out: each part is judged alone.
+    fitted on run-on sentences as well, made of short ones of any kind that dev has.
+    What is translated in parts is left out: each part is judged alone.
 
     Raises:
         ValueError: the dev part is too small, or all its translations are usable or
