@@ -254,7 +254,7 @@ def split_sentences(text: str) -> list[str]:
 RUN_ON_SENTENCES = 2, 5
 """In a run-on sentence there are at least and at most so many."""
 RUN_ON_CHARACTERS = 70
-"""The target of each of them has at most so many."""
+"""The target of each of them has at most so many, or the source where it is Chinese."""
 
 
 def run_ons(
@@ -266,7 +266,12 @@ def run_ons(
     begin with a small letter, names and "I" too. Chinese has no spaces between them. Of
     too few short pairs none is made.
     """
-    short = [pair for pair in pairs if len(pair.target) <= RUN_ON_CHARACTERS]
+    is_han = language_of(target).is_han
+    short = [
+        pair
+        for pair in pairs
+        if len(pair.source if is_han else pair.target) <= RUN_ON_CHARACTERS
+    ]
     draw, (least, most) = random.Random(0), RUN_ON_SENTENCES
     if len(short) < most:
         return []

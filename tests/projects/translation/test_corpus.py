@@ -228,3 +228,10 @@ def test_sentences_run_on_without_marks_and_capitals() -> None:
         assert pair.target == "".join(f"“{i}”是李先生的吗" for i in numbers)
     assert counts == {2, 3, 4, 5}
     assert run_ons([*pairs[:4], long], 40, "en", "zh") == []
+
+
+def test_both_directions_have_run_on_sentences_of_the_same_length() -> None:
+    dev = [SentencePair("很短。" * 12, "Một câu dài. " * n) for n in (1, 2, 3, 4, 5, 6, 7, 8) * 3]
+    there, back = run_ons(dev, 6, "zh", "vi"), run_ons([pair.swapped() for pair in dev], 6, "vi", "zh")
+    assert len(there) == 6
+    assert back == [pair.swapped() for pair in there]

@@ -19,7 +19,7 @@ from coursepkg.metrics.chrf import CHRF
 from coursepkg.metrics.scoring import score, score_as_json, sentence_scores
 from coursepkg.projects.translation.confidence import Calibration, features_of
 from coursepkg.projects.translation.corpora import Parts, load_parts
-from coursepkg.projects.translation.corpus import SentencePair, run_ons, to_scorer
+from coursepkg.projects.translation.corpus import run_ons, to_scorer
 from coursepkg.projects.translation.evaluate import search_note
 from coursepkg.projects.translation.predict import DOUBTFUL, Translator
 from coursepkg.text.languages import language_of
@@ -204,7 +204,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
             none is.
     """
     languages = parts.source, parts.target
-    made = _run_ons_of(parts)
+    made = run_ons(parts.dev, len(parts.dev) // SENTENCES_A_RUN_ON, *languages)
     dev, joined = (
         [pair for pair in own if _is_whole(translator, pair.source, *languages)]
         for own in (parts.dev, made)
@@ -221,7 +221,7 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     chrf = sentence_scores(CHRF(), *scored).tolist()
     least = USABLE_HAN if language_of(languages[1]).is_han else USABLE
     usable = [one >= least for one in chrf]
-    probabilities = _by_the_other_half(features, usable)
+    probabilities = _by_the_other_half(features, usable, *languages)
 
     def judged(which: slice, n_in_file: int, name: str) -> Judged:
         protocol = f"{name}, {search_note(translator, *languages)}"
@@ -240,22 +240,15 @@ def calibrate(translator: Translator, parts: Parts, batch_size: int = 64) -> Fit
     )
 
 
-def _run_ons_of(parts: Parts) -> list[SentencePair]:
-    """Run-on sentences of dev; what counts as short is decided by the letters."""
-    n = len(parts.dev) // SENTENCES_A_RUN_ON
-    if not language_of(parts.target).is_han:
-        return run_ons(parts.dev, n, parts.source, parts.target)
-    back = run_ons(parts.swapped().dev, n, parts.target, parts.source)
-    return [pair.swapped() for pair in back]
-
-
-def _by_the_other_half(features: Tensor, usable: Sequence[bool]) -> list[float]:
+def _by_the_other_half(
+    features: Tensor, usable: Sequence[bool], source: str, target: str
+) -> list[float]:
     """What a regression fitted on every second translation says of the others."""
     probabilities = [0.0] * len(usable)
     for ours in (0, 1):
         fitted = fit(features[1 - ours :: 2, :-1], usable[1 - ours :: 2])
-        own = Calibration({"x-y": fitted}, "")
-        probabilities[ours::2] = own.probabilities(features[ours::2], "x", "y")
+        own = Calibration({f"{source}-{target}": fitted}, "")
+        probabilities[ours::2] = own.probabilities(features[ours::2], source, target)
     return probabilities
 
 

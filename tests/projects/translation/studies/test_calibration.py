@@ -5,7 +5,6 @@ import json
 import pytest
 
 from coursepkg.projects.translation.corpora import Parts
-from coursepkg.projects.translation.corpus import SentencePair
 from coursepkg.projects.translation.studies import calibration
 from coursepkg.projects.translation.studies.calibration import calibrate_command, reliability
 from coursepkg.projects.translation.study_commands import Calibrate
@@ -21,14 +20,6 @@ def test_what_no_sentence_tells_is_null_in_the_document() -> None:
     told = reliability([0.9, 0.8], [80.0, 20.0]).as_json()
     assert told["chrf"] == {"sure": 50.0, "doubtful": None}
     assert told["auc"] == 1.0
-
-
-def test_both_directions_are_fitted_on_run_on_sentences_of_the_same_length() -> None:
-    dev = tuple(SentencePair("很短。" * 12, "Một câu dài. " * n) for n in (1, 2, 3, 4, 5, 6, 7, 8) * 3)
-    parts = Parts("toy", "zh", "vi", (), dev, (), ())
-    there, back = calibration._run_ons_of(parts), calibration._run_ons_of(parts.swapped())
-    assert len(there) == len(dev) // calibration.SENTENCES_A_RUN_ON
-    assert back == [pair.swapped() for pair in there]
 
 
 def test_a_direction_that_the_data_lack_is_told_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
