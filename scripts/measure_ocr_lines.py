@@ -5,9 +5,9 @@
 
 It needs the extra `ocr`. lines.json is written: error rates with intervals, kinds of errors, and the paired comparison
 of this project's recogniser with PP-OCRv6 small. The lines are the test part of `synthetic`; another one by a seed that
-nothing was chosen by, less the lines whose text the recogniser learnt; and the lines of `vi-lines` where the folder
-$COURSEPKG_DATA has them: official documents rendered from PDF, and a directive as a screen shows it. Only numbers are
-stored, never what a line says.
+nothing was chosen by, and amounts in other currencies, both less the lines whose text the recogniser learnt; and those
+of `vi-lines` where the folder $COURSEPKG_DATA has them: official documents rendered from PDF, and a directive as a
+screen shows it. Only numbers are stored, never what a line says.
 """
 
 import argparse
@@ -29,6 +29,7 @@ from coursepkg.metrics.scoring import comparison_as_json
 from coursepkg.projects.ocr.baselines import LineReader, RapidReader, compare
 from coursepkg.projects.ocr.corpora import labelled_corpus
 from coursepkg.projects.ocr.corpus import (
+    CURRENCIES,
     FRESH,
     FULL,
     Corpus,
@@ -70,9 +71,13 @@ def main() -> None:
         chosen.model,
         {one.text for part in ("dev", "test") for one in usual.labels[part]},
     )
-    sets = [measured(readers, usual), measured(readers, fresh, leave_out=learnt)]
+    sets = [measured(readers, usual)] + [
+        measured(readers, one, leave_out=learnt)
+        for one in (fresh, synthetic_lines(CURRENCIES))
+    ]
     sets = [one | {"fonts": families} for one in sets]
-    sets[1]["learnt_texts_are_certain"] = is_certain
+    for one in sets[1:]:
+        one["learnt_texts_are_certain"] = is_certain
     real = data_folder() / "vi_lines"
     if (real / LABELS).is_file():
         sets.append(measured(readers, labelled_corpus(real, "vi-lines", "test")))

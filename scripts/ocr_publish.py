@@ -14,7 +14,7 @@ from coursepkg.projects.ocr.model.recognizer import rebuild
 from coursepkg.projects.ocr.predict import VOCABULARY, Recognizer
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.saved_model import check_weight, load_model, save_model
-from coursepkg.training.weights import in_half
+from coursepkg.training.weights import in_half, mean_weights
 
 
 def publish(
@@ -23,6 +23,8 @@ def publish(
     *,
     parts: dict[str, Sequence[TextLine]],
     facts: dict[str, Any] | None = None,
+    before: Path | None = None,
+    share: float = 1.0,
 ) -> dict[str, Evaluation]:
     """Store the finished model of a run for `Recognizer.load`, measured as stored.
 
@@ -31,6 +33,9 @@ def publish(
         folder: where to; what it holds is replaced when everything else is done.
         parts: lines to measure on, by name.
         facts: what else the card is to say, as JSON can hold it.
+        before: folder of the model that the run began with.
+        share: of the run's weights in those that are stored; the rest is that of
+            `before`.
 
     Returns:
         scores by part, which the card has, too.
@@ -43,6 +48,9 @@ def publish(
         raise FileNotFoundError(f"{run}: no finished model in it; go on training first")
     vocabulary = Vocabulary.load(run / VOCABULARY)
     model, meta = load_model(run / "model", rebuild, vocabulary=vocabulary.fingerprint)
+    if before is not None and share < 1:
+        other = Recognizer.load(before).model
+        model.load_state_dict(mean_weights([other, model], (1 - share, share)))
     halved = in_half(model)
     with whole_folder(folder) as work:
         vocabulary.save(work / VOCABULARY)

@@ -30,6 +30,8 @@ from coursepkg.projects.ocr.data.batches import character_vocabulary
 from coursepkg.projects.ocr.predict import DEFAULT, VOCABULARY
 from coursepkg.projects.ocr.recipe import PRESETS, Recipe
 from coursepkg.projects.ocr.synthetic.fonts import Face, split_faces
+from coursepkg.projects.ocr.synthetic.render import LineConfig
+from coursepkg.projects.ocr.synthetic.texts import TextConfig
 from coursepkg.text.vocabulary import Vocabulary
 from coursepkg.training.run_card import stored_card
 
@@ -54,6 +56,12 @@ def options() -> argparse.Namespace:
         "--start", type=Path, help="folder of a finished model to begin with"
     )
     parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="of the trained weights in what ships; the rest is that of --start",
+    )
+    parser.add_argument(
         "--lines", type=int, default=240_000, help="lines to generate, 20 kB each"
     )
     for name in ("receipts", "varied", "printers", "unmarked"):
@@ -61,6 +69,12 @@ def options() -> argparse.Namespace:
         parser.add_argument(
             f"--{name}", type=float, default=share, help=f"see ShardPlan.{name}"
         )
+    parser.add_argument(
+        "--currencies",
+        type=float,
+        default=TextConfig.currencies,
+        help="see TextConfig.currencies",
+    )
     parser.add_argument(
         "--short-epochs",
         type=int,
@@ -155,6 +169,7 @@ def main() -> None:
         printers=chosen.printers,
         unmarked=chosen.unmarked,
         height=recipe.height,
+        config=LineConfig(texts=TextConfig(currencies=chosen.currencies)),
     )
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}
@@ -208,11 +223,14 @@ def main() -> None:
     }
     if chosen.start:
         facts["before"] = lineage(chosen.start)
+        facts["share"] = chosen.share
     scores = publish(
         chosen.out / stages[-1].name,
         chosen.checkpoint,
         parts={"test": test},
         facts=facts,
+        before=chosen.start,
+        share=chosen.share,
     )
     print(f"{chosen.checkpoint}: unseen texts in unseen fonts, {scores['test'].cer}")
 

@@ -85,6 +85,7 @@ from coursepkg.text.subword import SentencePiece
 from coursepkg.training.log import read_log
 from coursepkg.training.run_card import read_calls, seconds_of
 from coursepkg.training.saved_model import save_model
+from coursepkg.training.weights import mean_weights
 
 RECIPE = Recipe(
     vocab_size=10_000,
@@ -294,20 +295,10 @@ def learn_vocabulary(corpora: list[Parts], out: Path) -> None:
 
 
 def average(folders: list[Path], out: Path) -> None:
-    """Write the model whose weights are the mean of those of several stages.
-
-    All else is taken from the last one. Source: Wortsman et al. 2022, "Model soups"
-    (arXiv 2203.05482).
-    """
+    """Write the mean of the weights of several stages; all else is that of the last."""
     read = [Translator.load(folder) for folder in folders]
-    weights = [one.model.float().state_dict() for one in read]
     last = read[-1]
-    last.model.load_state_dict(
-        {
-            name: torch.stack([one[name] for one in weights]).mean(0)
-            for name in weights[-1]
-        }
-    )
+    last.model.load_state_dict(mean_weights([one.model.float() for one in read]))
     with whole_folder(out) as part:
         save_model(part / "model", last.model, **last.card, averaged=len(read))
         last.subwords.save(part)

@@ -289,3 +289,37 @@ def in_half(model: Module) -> Module:
                 )
             parameter.data = half
     return halved
+
+
+def mean_weights(
+    models: Sequence[nn.Module], shares: Sequence[float] | None = None
+) -> dict[str, Tensor]:
+    """The weighted mean of the weights of models that are built alike, as a state dict.
+
+    The mean of a model that learnt something new and the one that it began with has
+    forgotten less. Source: Wortsman et al., 2022, "Model soups" (arXiv 2203.05482).
+
+    Args:
+        models: at least one. What is no floating-point number, such as a counter, is
+            that of the last.
+        shares: of each model, 1 together; None: all have the same.
+
+    Raises:
+        ValueError: there is not one share for each model, or they are not 1 together.
+    """
+    parts = [1 / len(models)] * len(models) if shares is None else shares
+    if len(parts) != len(models) or not math.isclose(sum(parts), 1.0):
+        raise ValueError(
+            f"shares must be {len(models)} numbers that are 1 together, got {parts}"
+        )
+    read = [one.state_dict() for one in models]
+    return {
+        name: (
+            torch.stack(
+                [p * one[name] for p, one in zip(parts, read, strict=True)]
+            ).sum(0)
+            if last.is_floating_point()
+            else last
+        )
+        for name, last in read[-1].items()
+    }

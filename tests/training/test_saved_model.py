@@ -15,7 +15,7 @@ from coursepkg.training import saved_model
 from coursepkg.training.config import TrainConfig
 from coursepkg.training.loop import fit
 from coursepkg.training.saved_model import load_model, restore, save_model, store_model
-from coursepkg.training.weights import parameter_counts
+from coursepkg.training.weights import mean_weights, parameter_counts
 from tests.training.jobs import Net, NetConfig, RandomBatches, SquareTask, make_net, mean_error, same
 
 
@@ -191,3 +191,19 @@ def test_parameters_of_the_model_itself_are_counted() -> None:
     counts = parameter_counts(model)
     assert counts["output_bias"] == 20
     assert counts["total"] == sum(p.numel() for p in model.parameters())
+
+
+def test_the_mean_of_weights_has_the_shares_asked_for() -> None:
+    one, other = (nn.BatchNorm1d(2) for _ in range(2))
+    with torch.no_grad():
+        one.weight.copy_(torch.tensor([1.0, 2.0]))
+        other.weight.copy_(torch.tensor([5.0, -2.0]))
+    other.num_batches_tracked.fill_(7)
+    even, uneven = mean_weights([one, other]), mean_weights([one, other], (0.25, 0.75))
+    assert even["weight"].tolist() == [3.0, 0.0]
+    assert uneven["weight"].tolist() == [4.0, -1.0]
+    assert even["num_batches_tracked"] == uneven["num_batches_tracked"] == 7
+    with pytest.raises(ValueError, match="2 numbers that are 1 together, got"):
+        mean_weights([one, other], (0.5, 0.6))
+    with pytest.raises(ValueError, match="2 numbers that are 1 together, got"):
+        mean_weights([one, other], (1.0,))

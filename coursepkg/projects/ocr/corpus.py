@@ -262,6 +262,13 @@ The texts of the test part of `FULL` were kept out of the training of the model 
 ships, these were not: `scripts/measure_ocr_lines.py` leaves out the lines whose text it
 learnt. """
 
+CURRENCIES = LineSet(
+    "synthetic-currencies",
+    {"train": 2_000, "dev": 200, "test": 400},
+    LineConfig(texts=TextConfig(**dict.fromkeys(KINDS, 0.0) | {"currencies": 1.0})),
+)
+"""Amounts in other currencies than đồng alone."""
+
 EASY = LineSet(
     "synthetic-tiny",
     {"train": 1_500, "dev": 150, "test": 200},

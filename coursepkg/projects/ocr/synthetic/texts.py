@@ -244,6 +244,51 @@ def code(dice: random.Random) -> str:
     return either(dice, simple, simple, simple, *numbers, foreign)
 
 
+SIGNS = ("$", "$", "$", "€", "€", "£", "¥", "US$", "S$", "HK$", "A$")
+"""Signs of other currencies; the dollar's and the euro's are the most frequent."""
+CODES = ("USD", "EUR", "GBP", "JPY", "CNY", "THB", "SGD", "AUD")
+HABITS = ((",", "."), (",", "."), (".", ","), (" ", ","), ("", "."), ("", ","))
+"""What stands between thousands, and before hundredths."""
+FOREIGN_TOTALS = ("Total", "Subtotal", "Cash", "Change", "Amount due", "Tax", "Visa")
+"""Names of amounts on a receipt in English."""
+
+
+def foreign_amounts(dice: random.Random, n: int = 1) -> list[str]:
+    """Amounts in another currency than đồng, such as `$1,250`, all written alike."""
+    marks = dice.choice((SIGNS, SIGNS, SIGNS, CODES))
+    mark, space = dice.choice(marks), either(dice, "", "", "", " ")
+    is_before = dice.random() < 0.75
+    thousands, point = dice.choice(HABITS)
+    has_hundredths = dice.random() < 0.5
+    found = []
+    for _ in range(n):
+        amount = dice.randint(1, 10 ** dice.choice((1, 2, 2, 3, 4, 5)))
+        text = f"{amount:,}".replace(",", thousands)
+        text += f"{point}{digits(dice, 2)}" * has_hundredths
+        found.append(mark + space + text if is_before else text + space + mark)
+    return found
+
+
+def foreign_line(dice: random.Random) -> str:
+    """A line of a receipt in another currency: amounts, alone or behind a name."""
+    name = either(
+        dice,
+        word(dice, "total"),
+        dice.choice(FOREIGN_TOTALS),
+        word(dice, "foreign"),
+        word(dice, "item"),
+        f"{dice.randint(1, 9)} x",
+    )
+    one, price = foreign_amounts(dice, 2)
+    return either(
+        dice,
+        price,
+        f"{name} {price}",
+        f"{name}: {price}",
+        f"{name} {dice.randint(1, 20)} {one} {price}",
+    )
+
+
 DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (*[clause] * 3, heading)
 
 
@@ -292,6 +337,8 @@ class TextConfig:
     frequent."""
     codes: float = 0.1
     """Weight of numbers, codes and foreign words, at least 0."""
+    currencies: float = 0.0
+    """Weight of amounts in other currencies than đồng, at least 0."""
     own: float = 0.0
     """Weight of the texts of `own_file`, at least 0."""
     own_file: str = ""
@@ -351,6 +398,7 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "prose": prose,
     "syllables": generated_words,
     "codes": code,
+    "currencies": foreign_line,
 }
 
 

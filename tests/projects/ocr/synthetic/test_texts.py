@@ -12,8 +12,10 @@ import pytest
 from coursepkg.projects.ocr.synthetic.receipt_text import KINDS as RECEIPT_KINDS
 from coursepkg.projects.ocr.synthetic.receipt_text import money, phone, receipt_line, words
 from coursepkg.projects.ocr.synthetic.texts import (
+    CODES,
     KINDS,
     LETTER_RATE,
+    SIGNS,
     LineTexts,
     TextConfig,
     code,
@@ -65,6 +67,23 @@ def test_weights_choose_the_kinds() -> None:
     only = {"receipts": 0.0, "documents": 0.0, "sentences": 0.0, "prose": 0.0, "codes": 0.0}
     for text in drawn(TextConfig(**only, syllables=1.0, upper=0.0, title=0.0, swapped=0.0), 100):
         assert re.fullmatch(r"[^\W\d_]+( [^\W\d_]+)*", text)
+
+
+def test_amounts_in_other_currencies_are_written_in_one_way_a_line() -> None:
+    only = dict.fromkeys(KINDS, 0.0) | {"currencies": 1.0}
+    lines = drawn(TextConfig(**only, upper=0.0, title=0.0, swapped=0.0), 2000)
+    marks = [
+        re.findall("|".join(map(re.escape, sorted({*SIGNS, *CODES}, key=len, reverse=True))), text)
+        for text in lines
+    ]
+    assert all(1 <= len(found) <= 2 and len({*found}) == 1 for found in marks)
+    assert {found[0] for found in marks} == {*SIGNS, *CODES}
+    assert any(re.fullmatch(r"\$\d{1,3}(,\d{3})+", text) for text in lines)
+    assert any(re.fullmatch(r"\d+,\d\d ?€", text) for text in lines)
+
+
+def test_the_usual_lines_have_no_other_currency() -> None:
+    assert not set("€£¥") & set("".join(drawn(PLAIN, 2000)))
 
 
 def test_cases() -> None:
