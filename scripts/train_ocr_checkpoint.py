@@ -69,12 +69,11 @@ def options() -> argparse.Namespace:
         parser.add_argument(
             f"--{name}", type=float, default=share, help=f"see ShardPlan.{name}"
         )
-    parser.add_argument(
-        "--currencies",
-        type=float,
-        default=TextConfig.currencies,
-        help="see TextConfig.currencies",
-    )
+    for name in ("currencies", "signs"):
+        weight = getattr(TextConfig, name)
+        parser.add_argument(
+            f"--{name}", type=float, default=weight, help=f"see TextConfig.{name}"
+        )
     parser.add_argument(
         "--short-epochs",
         type=int,
@@ -169,7 +168,9 @@ def main() -> None:
         printers=chosen.printers,
         unmarked=chosen.unmarked,
         height=recipe.height,
-        config=LineConfig(texts=TextConfig(currencies=chosen.currencies)),
+        config=LineConfig(
+            texts=TextConfig(currencies=chosen.currencies, signs=chosen.signs)
+        ),
     )
     measured = synthetic_lines(FULL)
     avoid = {label.text for part in ("dev", "test") for label in measured.labels[part]}

@@ -11,6 +11,7 @@ neighbour.
 
 import random
 import re
+import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -289,6 +290,26 @@ def foreign_line(dice: random.Random) -> str:
     )
 
 
+def sign_line(dice: random.Random) -> str:
+    """A line of a receipt with a sign in its numbers: per cent, plus, equals, a colon."""
+    rate = dice.choice((5, 8, 10, 10, dice.randint(1, 99)))
+    count, points = dice.randint(1, 9), f"1.000{either(dice, 'VND', 'đ', 'd')}"
+    letters = "".join(dice.choice(string.ascii_uppercase) for _ in range(2))
+    return either(
+        dice,
+        f"{dice.randint(1, 20)} {rate}%VAT",
+        f"{rate}{dice.choice(('', ' '))}%",
+        f"VAT {rate}%",
+        f"{word(dice, 'total')} {count}({rate}%VAT) {money(dice)}",
+        f"{word(dice, 'item')} -{rate}%",
+        f"{word(dice, 'item')} {count}+1",
+        f"{letters}+ {word(dice, 'street')} {digits(dice, 3)}",
+        f"{count} x {money(dice)} = {money(dice)}",
+        f"{word(dice, 'noun')}({points}={count} {word(dice, 'noun')})",
+        f"{word(dice, 'field')}:{digits(dice, dice.randint(3, 9))}",
+    )
+
+
 DOCUMENT_KINDS: tuple[Callable[[random.Random], str], ...] = (*[clause] * 3, heading)
 
 
@@ -339,6 +360,8 @@ class TextConfig:
     """Weight of numbers, codes and foreign words, at least 0."""
     currencies: float = 0.0
     """Weight of amounts in other currencies than đồng, at least 0."""
+    signs: float = 0.0
+    """Weight of numbers with a sign, such as `10%VAT`, at least 0."""
     own: float = 0.0
     """Weight of the texts of `own_file`, at least 0."""
     own_file: str = ""
@@ -399,6 +422,7 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "syllables": generated_words,
     "codes": code,
     "currencies": foreign_line,
+    "signs": sign_line,
 }
 
 

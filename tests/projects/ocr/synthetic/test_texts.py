@@ -82,6 +82,20 @@ def test_amounts_in_other_currencies_are_written_in_one_way_a_line() -> None:
     assert any(re.fullmatch(r"\d+,\d\d ?€", text) for text in lines)
 
 
+def test_numbers_with_signs_are_written_as_receipts_write_them() -> None:
+    only = dict.fromkeys(KINDS, 0.0) | {"signs": 1.0}
+    lines = drawn(TextConfig(**only, upper=0.0, title=0.0, swapped=0.0), 2000)
+    assert all(any(sign in text for sign in "%+=:") for text in lines)
+    for form in (
+        r"\d+ \d+%VAT",
+        r".+ \d\(\d+%VAT\) .+",
+        r".+ \d\+1",
+        r".+\(1\.000VND=\d .+\)",
+        r".+:\d{3,9}",
+    ):
+        assert any(re.fullmatch(form, text) for text in lines), form
+
+
 def test_the_usual_lines_have_no_other_currency() -> None:
     assert not set("€£¥") & set("".join(drawn(PLAIN, 2000)))
 
