@@ -291,7 +291,7 @@ def foreign_line(dice: random.Random) -> str:
 
 
 def sign_line(dice: random.Random) -> str:
-    """A line of a receipt with a sign in its numbers: per cent, plus, equals, a colon."""
+    """A line of a receipt with a sign in its numbers: per cent, plus, equals, colon."""
     rate = dice.choice((5, 8, 10, 10, dice.randint(1, 99)))
     count, points = dice.randint(1, 9), f"1.000{either(dice, 'VND', 'đ', 'd')}"
     letters = "".join(dice.choice(string.ascii_uppercase) for _ in range(2))
