@@ -265,7 +265,17 @@ learnt. """
 CURRENCIES = LineSet(
     "synthetic-currencies",
     {"train": 2_000, "dev": 200, "test": 400},
-    LineConfig(texts=TextConfig(**dict.fromkeys(KINDS, 0.0) | {"currencies": 1.0})),
+    LineConfig(
+        texts=TextConfig(
+            receipts=0.0,
+            documents=0.0,
+            sentences=0.0,
+            prose=0.0,
+            syllables=0.0,
+            codes=0.0,
+            currencies=1.0,
+        )
+    ),
 )
 """Amounts in other currencies than đồng alone."""
 
